@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from ...models.language.causal_lm import CausalLM
 from ..errors import InputError, LLMError, LodestarError, StorageError
@@ -54,6 +55,7 @@ class ChatGateway:
         self._under_way = 0
         self._counting = threading.Lock()
         self._limit = threading.Semaphore(self._concurrency)
+        self._turns: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 
     @classmethod
     def of(cls, settings: Settings, local: Callable[[str], CausalLM] = CausalLM) -> ChatGateway:
@@ -125,18 +127,21 @@ class ChatGateway:
         if self._cache is None:
             return self._send(prompt)
         key = self.endpoint.key_of(prompt)
-        try:
-            cached = self._cache.get(key)
-        except LodestarError as error:
-            return LLMError(str(error))
-        if cached is not None and prompt.is_read(cached.content):
-            with self._counting:
-                self.usage += usage_of(prompt, cached)
-            return cached
-        completed = self._send(prompt)
-        if isinstance(completed, Completion) and prompt.is_read(completed.content):
-            self._cache.put(key, completed)
-        return completed
+        with self._counting:
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:  # an equal prompt waits for the reply to this one
+            try:
+                cached = self._cache.get(key)
+            except LodestarError as error:
+                return LLMError(str(error))
+            if cached is not None and prompt.is_read(cached.content):
+                with self._counting:
+                    self.usage += usage_of(prompt, cached)
+                return cached
+            completed = self._send(prompt)
+            if isinstance(completed, Completion) and prompt.is_read(completed.content):
+                self._cache.put(key, completed)
+            return completed
 
     def _send(self, prompt: Prompt) -> Completed:
         with self._limit:

@@ -178,6 +178,13 @@ def test_what_was_said_once_is_not_asked_again(tmp_path: Path) -> None:
         assert b"sk-secret" not in file.read_bytes()
 
 
+def test_equal_prompts_of_a_batch_are_asked_once(tmp_path: Path) -> None:
+    with ScriptedLLM([echo] * 4) as llm:
+        chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"))
+        assert contents(chat.complete([Prompt("a")] * 4)) == ["a"] * 4
+    assert chat.usage == ChatUsage(calls=1, cached=3, prompt_tokens=1, completion_tokens=1)
+
+
 def test_replies_that_cannot_be_used_are_paid_for() -> None:
     empty, cut = completion({"content": " "}, num_tokens=7), says("x" * 100, finish_reason="length")
     with ScriptedLLM([empty, cut, raw("<html>"), refuses("no" * 50)]) as llm:
