@@ -123,8 +123,8 @@ class ImportFileWriter:
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else str(error)
             raise StorageError(
-                f"{self._path}: cannot be written ({reason}): make room or name another --home, then run the same "
-                "command again"
+                f"{self._path}: cannot be written ({reason}): make room or name another LODESTAR_HOME, then run "
+                "the same command again"
             ) from error
 
     def _join_lists(self, table: pa.Table) -> pa.Table:
@@ -249,7 +249,7 @@ def _no_room(home: ServerHome, files: ImportFiles, free_bytes: int) -> StorageEr
     usual_bytes = _least_bytes(files) + 3 * property_bytes  # with the indexes built afterwards
     return StorageError(
         f"no room left on the disk of {home.data}: the graph needs about {max(usual_bytes, 10**8) / 1e9:.1f} GB, "
-        f"{free_bytes / 1e9:.1f} GB were free: make room or name another folder with --home"
+        f"{free_bytes / 1e9:.1f} GB were free: make room or name another LODESTAR_HOME"
     )
 
 

@@ -145,7 +145,7 @@ class ServerHome:
             return
         if foreign := sorted({path.name for path in self.folder.iterdir()} - {*_FOLDERS, "password"}):
             raise EmbeddedServerError(
-                f"{self.folder} holds {foreign[0]!r}: expected only a server of Lodestar; name another --home"
+                f"{self.folder} holds {foreign[0]!r}: expected only a server of Lodestar; name another LODESTAR_HOME"
             )
 
     def private_file(self, name: str, text: str) -> Path:
@@ -191,7 +191,7 @@ def translate_home_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise EmbeddedServerError(
-            f"{error.filename or path} cannot be written ({error.strerror}): name another folder with --home"
+            f"{error.filename or path} cannot be written ({error.strerror}): name another LODESTAR_HOME"
         ) from error
 
 

@@ -383,7 +383,7 @@ def _report_full_disk(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StorageError(
-            f"{folder}: cannot be written: {error.strerror or error}: name another folder with --home"
+            f"{folder}: cannot be written: {error.strerror or error}: name another LODESTAR_HOME"
         ) from error
 
 
@@ -395,7 +395,7 @@ def check_room_for_graph(folder: Path, counts: StageCounts) -> None:
     if free_bytes < needed_bytes:
         raise StorageError(
             f"{existing}: expected {needed_bytes / 1e9:,.1f} GB free for {counts.num_triples:,} triples, found "
-            f"{free_bytes / 1e9:,.1f} GB: make room or name another --home"
+            f"{free_bytes / 1e9:,.1f} GB: make room or name another LODESTAR_HOME"
         )
 
 

@@ -79,7 +79,7 @@ def spool_stream(stream: IO[bytes], shown: str, max_bytes: int | None = None) ->
         if error.errno not in _NO_ROOM:
             raise
         raise StorageError(
-            f"{folder}: no room left on the disk for what comes from {shown}: make room or name another --home"
+            f"{folder}: no room left on the disk for what comes from {shown}: make room or name another LODESTAR_HOME"
         ) from error
     return file
 

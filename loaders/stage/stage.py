@@ -605,7 +605,7 @@ class Stage:
     def _no_room(self) -> StorageError:
         return StorageError(
             f"{self.folder}: no room left on the disk while the source was converted: "
-            "make room or name another --home, then run the same command again"
+            "make room or name another LODESTAR_HOME, then run the same command again"
         )
 
 

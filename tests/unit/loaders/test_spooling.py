@@ -41,5 +41,5 @@ def test_a_full_disk_is_said_and_not_taken_for_a_fault_of_the_input(tmp_path: Pa
         [sys.executable, "-c", code, str(tmp_path)], input=b"a\tr\tb\n" * 100_000, capture_output=True, check=True
     )
     assert done.stdout.decode() == (
-        f"{tmp_path}: no room left on the disk for what comes from standard input: make room or name another --home\n"
+        f"{tmp_path}: no room left on the disk for what comes from standard input: make room or name another LODESTAR_HOME\n"
     )

@@ -38,7 +38,7 @@ def test_a_full_disk_is_said_and_what_was_written_goes(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert str(raised.value) == (
         f"{tmp_path / 'stage'}: no room left on the disk while the source was converted: "
-        "make room or name another --home, then run the same command again"
+        "make room or name another LODESTAR_HOME, then run the same command again"
     )
     assert not (tmp_path / "stage").exists()
     assert not [file.path for file in psutil.Process().open_files() if str(tmp_path) in file.path]
