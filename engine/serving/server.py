@@ -24,7 +24,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ...models.placement import limit_blas_threads
 from ..errors import PortTakenError, UsageError
-from ..evidence.evidence import Evidence, Item
+from ..evidence.evidence import Answer
 from ..recipes import Recipe
 from ..settings import Settings, is_loopback
 from .app import make_app, make_error_body
@@ -316,15 +316,15 @@ class Metrics:
         self.requests.labels(endpoint, str(status)).inc()
         self.request_seconds.labels(endpoint).observe(seconds)
 
-    def count_batch(self, evidence: Sequence[Evidence[Item]]) -> None:
+    def count_batch(self, answers: Sequence[Answer]) -> None:
         """Count the stages and outcomes of a batch; its costs are those of its first question."""
-        for cost in evidence[0].trace if evidence else ():
+        for cost in answers[0].evidence.trace if answers else ():
             self.stage_seconds.labels(cost.stage).observe(cost.seconds)
             self.round_trips.inc(cost.round_trips)
             self.tokens.labels("prompt").inc(cost.llm.prompt_tokens)
             self.tokens.labels("completion").inc(cost.llm.completion_tokens)
-        for each in evidence:
-            self.questions.labels(each.reason or ("found" if each.items else "nothing")).inc()
+        for each in answers:
+            self.questions.labels(each.reason or ("found" if each.evidence.items else "nothing")).inc()
 
     def text(self) -> bytes:
         """Return all metrics."""

@@ -163,7 +163,7 @@ class Service:
             self._reconnect()
             raise
         if self.metrics is not None:
-            self.metrics.count_batch([each.evidence for each in answers])
+            self.metrics.count_batch(answers)
         return [each.write(answer) for each, answer in zip(asked, answers, strict=True)]
 
     def _engine(self, name: str) -> Engine:
