@@ -115,11 +115,11 @@ def run_server(
     """Serve until a signal; then answer waiting requests and stop. Raise `PortTakenError` if the port is in use."""
     options.check()
     listening = bind_socket(options.host, options.port)
-    app = make_application(settings, recipes, options)
+    tools = make_mcp_tools()
+    app = make_application(settings, recipes, options, tools)
     listening.listen(BACKLOG)  # whoever reads the address may connect at once
-    mcp = ", MCP at /mcp" if make_mcp_tools() else ""
     address = f"{_in_brackets(options.host)}:{listening.getsockname()[1]}"
-    say(f"lodestar: http://{address}/ (documentation at /docs{mcp}); Ctrl-C ends it")
+    say(f"lodestar: http://{address}/ (documentation at /docs{', MCP at /mcp' if tools else ''}); Ctrl-C ends it")
     if not is_loopback(options.host):
         say(f"lodestar: others reach it; requests need the token in {TOKEN_VARIABLE}")
     limit_blas_threads()
@@ -155,14 +155,16 @@ def make_server(app: ASGIApp) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def make_application(settings: Settings, recipes: Mapping[str, Recipe], options: ServerOptions) -> ASGIApp:
-    """Return the complete application (ASGI): endpoints, pages, metrics and MCP."""
+def make_application(
+    settings: Settings, recipes: Mapping[str, Recipe], options: ServerOptions, tools: McpTools | None
+) -> ASGIApp:
+    """Return the complete application (ASGI): endpoints, pages, metrics and, of these tools, MCP."""
     metrics = Metrics()
 
     def make_service() -> Service:
         return Service(settings, recipes, metrics, **options.limits)
 
-    app = make_app(make_service, settings.cache_dir, metrics, make_mcp_tools(), options, PATIENCE_S)
+    app = make_app(make_service, settings.cache_dir, metrics, tools, options, PATIENCE_S)
     paths = {getattr(route, "path", "") for route in app.routes}
     guarded: ASGIApp = Guard(app, options, metrics, frozenset(paths))
     if options.origins:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import httpx
 from lodestar.engine.recipes import Recipe, read_recipe
-from lodestar.engine.serving.server import ServerOptions, bind_socket, make_application, make_server
+from lodestar.engine.serving.server import ServerOptions, bind_socket, make_application, make_mcp_tools, make_server
 from lodestar.engine.settings import Settings
 
 
@@ -20,7 +20,8 @@ def serving(
     """Serve while the block runs; the address without a slash at its end."""
     listening = bind_socket("127.0.0.1", 0)
     given = options or ServerOptions(token="")
-    server = make_server(make_application(settings, recipes or {"similarity": read_recipe("similarity")}, given))
+    served = recipes or {"similarity": read_recipe("similarity")}
+    server = make_server(make_application(settings, served, given, make_mcp_tools()))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
