@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import json_option, recipe_options
+from .options import TOPICS, json_option, recipe_options
 from .terminal import echo, print_json, printable
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ SECTION = "Ask"
 
 @click.command()
 @click.argument("question")
-@click.option("--topic", "topics", multiple=True, help="Id of an entity the question is about; can be repeated.")
-@click.option("--top-k", type=int, default=5, show_default=True, help="Paths to explain.")
+@TOPICS
+@click.option("--top-k", type=click.IntRange(1), default=5, show_default=True, help="Paths to explain.")
 @recipe_options
 @json_option
 def command(

@@ -59,6 +59,9 @@ RETURN_TO_TOPIC = click.option(
     "--return-to-topic", is_flag=True, help="Allow a topic entity as an answer (default: no)."
 )
 SEED = click.IntRange(0, 2**32 - 1)
+TOPICS = click.option(
+    "--topic", "topics", multiple=True, help="Id or name of an entity the question is about; can be repeated."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 _NAME = click.option("--name", help="The embedded server to use (default: default).")
@@ -258,8 +261,6 @@ question_options = options_for(
     _questions,
     click.argument("texts", metavar="[QUESTION]...", nargs=-1),
     click.option("--file", "-f", help="File of questions, one a line, or JSON lines (- is standard input)."),
-    click.option(
-        "--topic", "topics", multiple=True, help="Id or name of an entity the question is about; can be repeated."
-    ),
+    TOPICS,
 )
 """[QUESTION]..., --file, --topic: `questions`, perhaps none."""
