@@ -29,12 +29,9 @@ from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.settings import resolve
 
 from tests.people.asked import Asked, read_questions
-from tests.people.form_graphs import FORM_DEV
-from tests.people.graphs import DEV, HELD_OUT, Graph, write
-from tests.people.kept_graphs import KEPT
-from tests.people.more_graphs import MORE_DEV
+from tests.people.graphs import DEV, FORM_DEV, HELD_OUT, KEPT, Graph, read_graph, write
 
-GRAPHS = {"dev": DEV + MORE_DEV, "forms": FORM_DEV, "held-out": HELD_OUT, "kept": KEPT}
+GRAPHS = {"dev": DEV, "forms": FORM_DEV, "held-out": HELD_OUT, "kept": KEPT}
 
 NAME = os.environ.get("LODESTAR_NAME", "people")
 RIGHT = 0.8
@@ -181,9 +178,9 @@ def main() -> None:
     arguments = parser.parse_args()
     environ = {**os.environ, "LODESTAR_NAME": NAME}
     judged, times = [], []
-    for make in GRAPHS[arguments.graphs]:
-        graph = make()
-        if arguments.only in (None, graph.name):
+    for name in GRAPHS[arguments.graphs]:
+        graph = read_graph(name)
+        if arguments.only in (None, name):
             with tempfile.TemporaryDirectory() as folder:
                 load_graph(graph, Path(folder), environ)
             if arguments.describe is not None:

@@ -7,7 +7,7 @@ from tests.people.graphs import Graph
 
 
 def test_answers_are_worked_out_on_the_graph() -> None:
-    graph = Graph("toy", 1, [("a", "has", "b"), ("a", "has", "c"), ("b", "size", "9"), ("c", "size", "10")])
+    graph = Graph("toy", [("a", "has", "b"), ("a", "has", "c"), ("b", "size", "9"), ("c", "size", "10")])
     assert walk(graph, "9 > ^size > ^has") == ["a"]
     assert answer(graph, "count: a > has") == ("count", frozenset({"2"}))
     assert answer(graph, "yes: a > has = d") == ("yes", frozenset({"no"}))
