@@ -1,4 +1,4 @@
-// What a relation leads to.
-MATCH (:Entity)-[r:{{TYPE}}]->(x:Entity|Literal)
-WHERE type(r) <> 'RELATED' OR coalesce(r.relation, 'RELATED') = $relation
+// What some relations lead to.
+MATCH (:Entity)-[r:{{TYPES}}]->(x:Entity|Literal)
+WHERE type(r) <> 'RELATED' OR coalesce(r.relation, 'RELATED') IN $relations
 RETURN DISTINCT x, [] AS w, null AS by

@@ -201,7 +201,9 @@ class _Compiler:
             for t in self.schema.types
             if source.types
         ]
-        sets += [self.relation("tails" if end.startswith("^") else "heads", end) for end in source.ends]
+        heads = [end for end in source.ends if not end.startswith("^")]
+        tails = [end.removeprefix("^") for end in source.ends if end.startswith("^")]
+        sets += [self.ends(*each) for each in (("heads", heads), ("tails", tails)) if each[1]]
         text = sets[0]
         for each in sets[1:]:
             text = self.fill("either", {"LEFT": text, "RIGHT": each})
@@ -210,17 +212,24 @@ class _Compiler:
     def follow(self, of: str, path: Path) -> str:
         return self.fill("follow", {"SET": of, "STEPS": self.steps(path)})
 
-    def steps(self, path: Path) -> str:
-        return "\n".join(self.relation("step_back" if step.startswith("^") else "step", step) for step in path)
+    def ends(self, name: str, relations: Sequence[str]) -> str:
+        """Return the query for the heads or tails of relations: one pattern, however many there are."""
+        types = dict.fromkeys(map(self.type_of, relations))
+        return self.fill(name, {"TYPES": "|".join(map(quote_identifier, types))}, relations=list(relations))
 
-    def relation(self, name: str, step: str) -> str:
+    def steps(self, path: Path) -> str:
+        return "\n".join(map(self.step, path))
+
+    def step(self, step: str) -> str:
         relation = step.removeprefix("^")
+        name = "step_back" if step.startswith("^") else "step"
+        return self.fill(name, type=self.type_of(relation), relation=relation)  # one query for plans of the same form
+
+    def type_of(self, relation: str) -> str:
         type_ = self.schema.relations.get(relation)
         if type_ is None:
             raise InputError(f"the graph has no relation {relation!r}{_nearest(relation, self.schema.relations)}")
-        if name in ("heads", "tails"):
-            return self.fill(name, {"TYPE": quote_identifier(type_)}, relation=relation)
-        return self.fill(name, type=type_, relation=relation)  # one query for plans of the same form
+        return type_
 
 
 def reverse(path: Path) -> Path:
