@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 
 from ..engine.errors import InputError, UsageError
@@ -149,11 +148,7 @@ def tables_in_memory(frames: Mapping[str, Any], name: str = "tables") -> TableGr
     """Return the graph of tables by name."""
     database = Database()
     for called, frame in frames.items():
-        table = arrow_table(frame)
-        try:
-            database.add(called, database.connection.from_arrow(table), called)
-        except duckdb.Error as error:
-            raise InputError(f"{called}: cannot be read as a table: {str(error).splitlines()[0]}") from error
+        database.add(called, database.connection.from_arrow(arrow_table(frame)), called)
     return TableGraph(database, name)
 
 

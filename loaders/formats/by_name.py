@@ -76,8 +76,7 @@ def detect_format(path: str) -> str:
         return "tables"
     path = list_files(path)[0]
     file = RereadableFile(path)
-    with file.translate_faults(), file.open_unpacked() as stream:
-        start = stream.read(_LOOKED_AT_BYTES) or b""
+    start = file.first_bytes(_LOOKED_AT_BYTES)
     if not start:
         raise InputError(f"{path}: the file is empty")
     if start.startswith(PARQUET):

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 from ...engine.errors import InputError
@@ -30,8 +31,8 @@ from ..property_graph import (
     hash_elements,
     map_graph,
 )
-from ..reading.files import RereadableFile, derive_source_name, list_files
-from ..source import digest_of
+from ..reading.files import derive_source_name, list_files
+from ..stage.stage import translate_interrupts
 from .tables import Column, Database, Reference, Table, quote_name, read_tables
 from .tables_of_admin import AdminGraph, is_admin_csv
 
@@ -56,7 +57,6 @@ MOST_DIFFERING = 0.1
 """The largest share of things of which the rows of a table may say two things where one is to be expected."""
 LEAST_DISTINCT = 3
 """The fewest values that differ in a column of texts that refers to a table although its name does not say so."""
-_FETCHED_ROWS = 5_000
 
 
 def words_of(name: str) -> list[str]:
@@ -94,10 +94,9 @@ class TableGraph(PropertyGraph):
 
     kind = "tables"
 
-    def __init__(self, database: Database, name: str, digest: str = "") -> None:
+    def __init__(self, database: Database, name: str) -> None:
         self.name = name
         self._database = database
-        self._digest = digest
         self._tables = dict(database.tables)
         self._notes: Counter[str] = Counter()
         for table in self._tables.values():
@@ -148,7 +147,7 @@ class TableGraph(PropertyGraph):
                 yield from self._missing_ends(table, reference)
 
     def digest(self) -> str:
-        return self._digest or hash_elements(self.elements())
+        return self._database.digest or hash_elements(self.elements())
 
     def notes(self) -> Mapping[str, int]:
         return self._notes
@@ -363,15 +362,9 @@ class TableGraph(PropertyGraph):
         return "/".join([*([root.label or root.name] if root.label else []), *values])
 
     def _fetch(self, table: Table, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the number and the values of each row."""
-        chosen = ", ".join(map(quote_name, columns))
-        with self._database.connection.cursor() as cursor:
-            cursor.execute(f"SELECT {chosen} FROM {table.view}")
-            number = 0
-            while rows := cursor.fetchmany(_FETCHED_ROWS):
-                for row in rows:
-                    number += 1
-                    yield number, dict(zip(columns, row, strict=True))
+        """Yield the number and the values of each row, by column."""
+        for number, row in self._database.rows(table, columns):
+            yield number, dict(zip(columns, row, strict=True))
 
     def _rows(self, table: Table) -> Iterator[Element]:
         ends = [_End(self, reference) for reference in table.references]
@@ -515,10 +508,10 @@ def _evidence(table: Table, column: Column, other: Table, target: Column) -> int
 
 def open_tables(path: str) -> TableGraph | AdminGraph:
     """Return the graph of the tables of a folder or a file, or of the files of `neo4j-admin`."""
-    files = list_files(path)
-    digest = digest_of("tables", {}, [f"{file} {RereadableFile(file).digest()}" for file in files])
-    name, database = derive_source_name(path, files) or RereadableFile(path).name, read_tables(path)
-    return (AdminGraph if is_admin_csv(database) else TableGraph)(database, name, digest)
+    name = derive_source_name(path, list_files(path)) or ("stdin" if path == "-" else Path(path).name)
+    with translate_interrupts():
+        database = read_tables(path)
+        return (AdminGraph if is_admin_csv(database) else TableGraph)(database, name)
 
 
 def tables_source(path: str) -> PropertyGraphSource:

@@ -9,8 +9,8 @@ import csv
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from io import BufferedReader, StringIO, TextIOWrapper
 from itertools import islice
@@ -29,7 +29,8 @@ from ..property_graph import (
     LiteralText,
 )
 from ..reading.files import PACKED_ENDINGS, PARQUET, RereadableFile, list_files
-from ..source import split_batches
+from ..source import digest_of, split_batches
+from ..stage.stage import run_on_batches
 from .delimited import columns_by_name, why_table
 from .triples_parquet import read_columns
 
@@ -39,8 +40,7 @@ DUCKDB = b"DUCK"
 """What a DuckDB file has after eight bytes."""
 MAX_FIELD_BYTES = 256_000_000
 _HEAD_BYTES = 1 << 16
-_NO_VALUE = ("", "NULL", r"\N")
-"""What stands for no value in text; in upper case, since names may be Null."""
+_FETCHED_ROWS = 5_000
 
 
 @dataclass(slots=True)
@@ -113,29 +113,58 @@ class Database:
         self.tables: dict[str, Table] = {}
         self.notes: Counter[str] = Counter()
         """What was assumed when they were read, with counts."""
+        self.digest = ""
+        """The SHA-256 of the files that they were read from, if any."""
 
     def add(self, name: str, relation: duckdb.DuckDBPyRelation, shown: str) -> Table:
-        """Take over a table; raise `InputError` for two of one name."""
+        """Take over a table; raise `InputError` for two of one name and for what DuckDB cannot read."""
+        with _translate_errors(shown):
+            table, chosen = self._begin(name, dict(zip(relation.columns, map(str, relation.types), strict=True)), shown)
+            relation.project(chosen).create(table.view)
+            return self._end(table)
+
+    def add_rows(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], shown: str) -> Table:
+        """Like `add` for rows, which are read once, some at a time; what they raise leaves as it was raised."""
+        table, chosen = self._begin(name, dict.fromkeys(columns, "VARCHAR"), shown)
+        schema = pa.schema([(column, pa.string()) for column in columns])
+        text = f"CREATE TABLE {table.view} AS SELECT {chosen} FROM given"
+        run_on_batches(self.connection, text, "given", schema, _text_batches(schema, rows))
+        return self._end(table)
+
+    def _begin(self, name: str, types: Mapping[str, str], shown: str) -> tuple[Table, str]:
+        """Return a new table and what is selected for it of columns of these types."""
         if name in self.tables:
             raise InputError(f"{shown}: a second table called {quote_line(name)}: rename one of them")
         table = Table(name, f"table_{len(self.tables)}")
-        types = dict(zip(relation.columns, map(str, relation.types), strict=True))
         chosen = []
         for column, type_ in types.items():
-            quoted = quote_name(column)
-            if type_.endswith("[]"):
+            quoted, is_list = quote_name(column), type_.endswith("[]")
+            if is_list:
                 chosen.append(f"CAST({quoted} AS VARCHAR[]) AS {quoted}")
             elif "BLOB" not in type_:
                 text = f"trim(CAST({quoted} AS VARCHAR))"
                 chosen.append(f"CASE WHEN {text} NOT IN ('', 'NULL', '\\N') THEN {text} END AS {quoted}")
-            if type_.endswith("[]") or "BLOB" not in type_:
-                table.columns[column] = Column(column, is_list=type_.endswith("[]"))
+            else:
+                continue
+            table.columns[column] = Column(column, is_list=is_list)
         if not chosen:
             raise InputError(f"{shown}: expected columns of text or numbers, found none")
-        relation.project(", ".join(chosen)).create(table.view)
-        self.tables[name] = table
+        return table, ", ".join(chosen)
+
+    def _end(self, table: Table) -> Table:
+        self.tables[table.name] = table
         self._look_at_columns(table)
         return table
+
+    def rows(self, table: Table, columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """Yield the number and the values of each row; other queries may run meanwhile."""
+        with self.connection.cursor() as cursor:
+            cursor.execute(f"SELECT {', '.join(map(quote_name, columns))} FROM {table.view}")
+            number = 0
+            while rows := cursor.fetchmany(_FETCHED_ROWS):
+                for row in rows:
+                    number += 1
+                    yield number, row
 
     def _look_at_columns(self, table: Table) -> None:
         """Count values, and find the type that all of a column have."""
@@ -200,27 +229,31 @@ def _quote_text(text: str) -> str:
 def read_tables(path: str) -> Database:
     """Read all tables of a folder, a pattern or a file; raise `InputError` for what is none."""
     database = Database()
-    files = [each for each in list_files(path) if each == path or table_name(each)]
-    headers = {_stem(each)[: -len("-header")]: each for each in files if _stem(each).endswith(("-header", "_header"))}
-    for each in files:
-        file = RereadableFile(each)
-        header = next((headers[start] for start in headers if _stem(each).startswith(start)), None)
-        if header == each:
+    files = [RereadableFile(each) for each in list_files(path) if each == path or table_name(each)]
+    headers = {stem[: -len("-header")]: file for file in files if (stem := _stem(file)).endswith(_HEADERS)}
+    for file in files:
+        name = _stem(file)
+        header = next((headers[start] for start in headers if name.startswith(start)), None)
+        if header is file:
             continue
-        with file.translate_faults(), file.open_unpacked() as stream:
-            start = read_fully(stream, 16)
+        start = file.first_bytes(16)
         if start.startswith(SQLITE):
-            _read_sqlite(database, each)
+            _read_sqlite(database, file.shown)
         elif start[8:12] == DUCKDB:
-            _read_duckdb(database, each)
+            _read_duckdb(database, file.shown)
         elif start.startswith(PARQUET):
-            with _one_line(each):
-                database.add(_stem(each), database.connection.read_parquet(each), each)
+            with _translate_errors(file.shown):
+                database.add(name, database.connection.read_parquet(file.shown), file.shown)
         else:
-            _read_csv(database, file, _stem(each), each, header)
+            _read_csv(database, file, name, header)
     if not database.tables:
         raise InputError(f"{path}: expected tables (CSV, TSV, parquet, SQLite or DuckDB), found none")
+    database.digest = digest_of("tables", {}, [f"{file.name} {file.digest()}" for file in files])
     return database
+
+
+_HEADERS = ("-header", "_header")
+"""How the stem of a file ends that has the header of others."""
 
 
 _TRIPLES = {"relation", "predicate", "property", "rel", "edge", "relationship"}
@@ -232,9 +265,7 @@ def looks_like_tables(path: str) -> bool:
     files = [each for each in list_files(path) if each == path or table_name(each)]
     if not files:
         return False
-    file = RereadableFile(files[0])
-    with file.translate_faults(), file.open_unpacked() as stream:
-        start = read_fully(stream, _HEAD_BYTES)
+    start = RereadableFile(files[0]).first_bytes(_HEAD_BYTES)
     if start.startswith(SQLITE) or start[8:12] == DUCKDB:
         return True
     if start.startswith(PARQUET):
@@ -289,44 +320,34 @@ def table_name(path: str) -> str:
     return _without(stem, ENDINGS) if stem.lower().endswith(ENDINGS) else ""
 
 
-def _stem(path: str) -> str:
-    return table_name(path) or Path(path).stem
+def _stem(file: RereadableFile) -> str:
+    return table_name(file.name) or Path(file.name).stem
 
 
 def _without(name: str, endings: Sequence[str]) -> str:
     return next((name[: -len(end)] for end in endings if name.lower().endswith(end)), name)
 
 
-def read_fully(stream: Any, size: int) -> bytes:
-    """Return the first bytes of a stream whose reads may be short."""
-    found = b""
-    while len(found) < size and (piece := stream.read(size - len(found))):
-        found += piece
-    return found
+@contextmanager
+def _translate_errors(shown: str) -> Iterator[None]:
+    """Raise what DuckDB finds wrong with a table as `InputError` in one line."""
+    try:
+        yield
+    except duckdb.Error as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        said = lines[0].removeprefix("Invalid Input Error: ").removeprefix("IO Error: ")
+        raise InputError(f"{shown}: cannot be read as a table: {said}") from error
 
 
-class _one_line:  # noqa: N801 - a context manager
-    """Raises what DuckDB finds wrong with a file as `InputError` in one line."""
-
-    def __init__(self, shown: str) -> None:
-        self._shown = shown
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
-        if isinstance(error, duckdb.Error):
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-            said = lines[0].removeprefix("Invalid Input Error: ").removeprefix("IO Error: ")
-            raise InputError(f"{self._shown}: cannot be read as a table: {said}") from error
-
-
-def _read_csv(database: Database, file: RereadableFile, name: str, shown: str, header: str | None) -> None:
+def _read_csv(database: Database, file: RereadableFile, name: str, header: RereadableFile | None) -> None:
     """Read a file with a header, or whose header is in a file of its own, as `neo4j-admin` has them."""
-    with file.translate_faults(), file.open_unpacked() as stream:
-        head = read_fully(stream, _HEAD_BYTES).decode("utf-8", "replace")
+    shown = file.shown
+    head = file.first_bytes(_HEAD_BYTES)
     if not head.strip():
         raise InputError(f"{shown}: expected a table, found an empty file")
-    separator, names = _read_header(Path(header).read_text(encoding="utf-8-sig") if header else head, shown)
+    separator, names = _read_header(
+        (header.first_bytes(_HEAD_BYTES) if header else head).decode("utf-8", "replace"), shown
+    )
     with file.translate_faults(), file.open_unpacked() as stream:
         text = TextIOWrapper(BufferedReader(stream, 1 << 20), "utf-8", newline="")
         csv.field_size_limit(MAX_FIELD_BYTES)
@@ -335,7 +356,7 @@ def _read_csv(database: Database, file: RereadableFile, name: str, shown: str, h
             if not header:
                 next(reader)
             rows = _whole_rows(reader, len(names), separator, shown, database.notes)
-            texts = pa.Table.from_batches(_text_batches(names, rows), _text_schema(names))
+            database.add_rows(name, names, rows, shown)
         except UnicodeDecodeError as error:
             raise InputError(
                 f"{shown}: expected UTF-8, found byte 0x{error.object[error.start]:02x} after line {reader.line_num}: "
@@ -343,7 +364,6 @@ def _read_csv(database: Database, file: RereadableFile, name: str, shown: str, h
             ) from error
         except csv.Error as error:
             raise InputError(f"{shown}:{reader.line_num}: cannot be read as a table: {error}") from error
-    database.add(name, database.connection.from_arrow(texts), shown)
 
 
 def _whole_rows(reader: Any, width: int, separator: str, shown: str, notes: Counter[str]) -> Iterator[list[str]]:
@@ -391,14 +411,14 @@ def _read_header(head: str, shown: str) -> tuple[str, list[str]]:
 def _read_sqlite(database: Database, path: str) -> None:
     """Read SQLite by Python's own reader: DuckDB's is an extension that it fetches."""
     try:
-        with closing(sqlite3.connect(f"file:{Path(path).resolve()}?mode=ro", uri=True, timeout=2)) as source:
+        address = f"file:{Path(path).resolve()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=2, check_same_thread=False)) as source:
             source.text_factory = lambda raw: raw.decode("utf-8", "replace")
             listed = source.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
             for (name,) in listed.fetchall():
                 rows = source.execute(f"SELECT * FROM {quote_name(name)}")
                 columns = [column for column, *_ in rows.description]
-                texts = pa.Table.from_batches(_text_batches(columns, rows), _text_schema(columns))
-                table = database.add(name, database.connection.from_arrow(texts), path)
+                table = database.add_rows(name, columns, rows, path)
                 info = source.execute(f"PRAGMA table_info({quote_name(name)})").fetchall()
                 table.key = tuple(row[1] for row in sorted(info, key=lambda row: row[5]) if row[5])
                 table.is_declared = bool(table.key)
@@ -412,12 +432,7 @@ def _read_sqlite(database: Database, path: str) -> None:
         raise InputError(f"{path}: the SQLite file cannot be read: {error}") from error
 
 
-def _text_schema(columns: Sequence[str]) -> pa.Schema:
-    return pa.schema([(column, pa.string()) for column in columns])
-
-
-def _text_batches(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[pa.RecordBatch]:
-    schema = _text_schema(columns)
+def _text_batches(schema: pa.Schema, rows: Iterable[Sequence[Any]]) -> Iterator[pa.RecordBatch]:
     for some in split_batches(rows, 10_000):
         texts = [[_text(value) for value in column] for column in zip(*some, strict=True)]
         yield pa.record_batch([pa.array(column, pa.string()) for column in texts], schema=schema)
@@ -429,7 +444,7 @@ def _text(value: object) -> str | None:
 
 def _read_duckdb(database: Database, path: str) -> None:
     connection = database.connection
-    with _one_line(path):
+    with _translate_errors(path):
         connection.execute(f"ATTACH {_quote_text(path)} AS source (READ_ONLY)")
         listed = connection.execute(
             "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' AND NOT internal"

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 from ...engine.errors import InputError
 from ..mapping import Survey
 from ..property_graph import XSD, Element, LiteralText, Node, PropertyGraph, Relationship, survey_elements
-from .tables import Database, Table, quote_name
+from .tables import Database, Table
 
 _HEADER = re.compile(r"(?P<name>[^:]*):(?P<kind>[A-Za-z_]+)(?P<array>\[\])?(?:\((?P<group>[^)]*)\))?(?:\{.*\})?")
 _ENDS = {"ID", "START_ID", "END_ID", "LABEL", "TYPE", "IGNORE"}
-_FETCHED_ROWS = 5_000
 
 
 class _Role(NamedTuple):
@@ -49,10 +48,9 @@ class AdminGraph(PropertyGraph):
 
     kind = "tables"
 
-    def __init__(self, database: Database, name: str, digest: str) -> None:
+    def __init__(self, database: Database, name: str) -> None:
         self.name = name
         self._database = database
-        self._digest = digest
         self._notes: Counter[str] = Counter()
 
     def survey(self) -> Survey:
@@ -64,7 +62,7 @@ class AdminGraph(PropertyGraph):
         return found
 
     def digest(self) -> str:
-        return self._digest
+        return self._database.digest
 
     def notes(self) -> Mapping[str, int]:
         return self._notes
@@ -74,14 +72,8 @@ class AdminGraph(PropertyGraph):
         self._keys: dict[str, list[str]] = {}
         for table in sorted(self._database.tables.values(), key=lambda each: _find(each, "START_ID") is not None):
             roles = _roles(table)
-            chosen = ", ".join(quote_name(role.column) for role in roles)
-            with self._database.connection.cursor() as cursor:
-                cursor.execute(f"SELECT {chosen} FROM {table.view}")
-                number = 0
-                while rows := cursor.fetchmany(_FETCHED_ROWS):
-                    for row in rows:
-                        number += 1
-                        yield from self._element(table, number, dict(zip(roles, row, strict=True)))
+            for number, row in self._database.rows(table, [role.column for role in roles]):
+                yield from self._element(table, number, dict(zip(roles, row, strict=True)))
 
     def _element(self, table: Table, number: int, row: dict[_Role, Any]) -> Iterator[Element]:
         said = {role.kind: (role, value) for role, value in row.items() if role.kind}

@@ -200,6 +200,14 @@ class RereadableFile:
             yield stream
             self._position_bytes = file.tell()
 
+    def first_bytes(self, size: int) -> bytes:
+        """Return the first bytes of the unpacked file; fewer only of a shorter file."""
+        found = b""
+        with self.translate_faults(), self.open_unpacked() as stream:
+            while len(found) < size and (piece := stream.read(size - len(found))):
+                found += piece
+        return found
+
     def _unpack(self, file: FileIO, opened: ExitStack) -> RawIOBase:
         """Return the stream of what is packed in the file, else the file."""
         packing = self._packing = _packing(file.read(_HEAD_BYTES))

@@ -109,8 +109,7 @@ class LineReader(RereadableFile):
                     yield cut
 
     def _find_newline(self) -> int:
-        with self.translate_faults(), self.open_unpacked() as stream:
-            start = stream.read(FIRST_BYTES) or b""
+        start = self.first_bytes(FIRST_BYTES)
         return _RETURN if b"\r" in start and b"\n" not in start else _NEWLINE
 
     def batches(self, rejects: OnReject) -> Generator[pa.RecordBatch]:

@@ -78,6 +78,17 @@ def run_on_batches(
         raise failures[0]
 
 
+@contextmanager
+def translate_interrupts() -> Iterator[None]:
+    """Raise `KeyboardInterrupt` for what DuckDB makes of it in the middle of a query."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
+
+
 class Rejects:
     """The rejects of one source: written beside their file, which is there from the end on, and only if there are any.
 
@@ -580,7 +591,8 @@ class Stage:
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
         try:
-            yield
+            with translate_interrupts():
+                yield
         except duckdb.Error as error:
             if any(os.strerror(number) in str(error) for number in _NO_ROOM):
                 raise self._no_room() from error
@@ -591,10 +603,6 @@ class Stage:
                 ) from error
             if isinstance(error, duckdb.IOException):
                 raise StorageError(f"{self.folder}: cannot be used: {str(error).splitlines()[0]}") from error
-            raise
-        except RuntimeError as error:
-            if str(error) == "Query interrupted":  # what DuckDB makes of Ctrl-C
-                raise KeyboardInterrupt from None
             raise
         except OSError as error:
             if error.errno in _NO_ROOM:

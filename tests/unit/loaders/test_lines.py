@@ -78,7 +78,7 @@ PACKED = gzip.compress("".join(f"line {i} {hash(i) * 7919 % 99991}\n" for i in r
         (gzip.compress(b""), ": the file is empty"),
         (
             b"\xff\xfea\0\xd8",
-            ":1: expected UTF-16, found a fault: 'utf-16-le' codec can't decode byte 0xd8 in position 0: truncated data",
+            ": expected UTF-16, found a fault: 'utf-16-le' codec can't decode byte 0xd8 in position 0: truncated data",
         ),
         (gzip.compress(b"a\n" * 500)[:20], ": the gzip file is cut off: fetch it again"),
         (b"\x1f\x8b", ": the gzip file is cut off: fetch it again"),
