@@ -1,7 +1,9 @@
-"""Every `lodestar` command in the README and docs parses: the verb, its options and their choices exist."""
+"""Every `lodestar` command in the README and docs parses, and what their Python imports of Lodestar exists."""
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 import shlex
 from collections.abc import Iterator
@@ -77,3 +79,19 @@ def test_a_command_in_the_docs_parses(page: Path, command: str) -> None:
         check(arguments(command))
     except click.UsageError as error:
         pytest.fail(f"{page.relative_to(ROOT)}: {command}: {error.format_message()}")
+
+
+def imports(text: str) -> Iterator[tuple[str, str]]:
+    """Yield module and name of what the Python of a page imports from Lodestar."""
+    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "lodestar":
+                yield from ((str(node.module), each.name) for each in node.names)
+
+
+IMPORTED = sorted({found for page in PAGES for found in imports(page.read_text(encoding="utf-8"))})
+
+
+@pytest.mark.parametrize("module, name", IMPORTED)
+def test_what_the_docs_import_exists(module: str, name: str) -> None:
+    assert hasattr(importlib.import_module(module), name)
