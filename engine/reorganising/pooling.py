@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
-from ...models.path_pooling import Floats, Kernel, PoolingOptions, ScoredTriples, reselect_triples
+from ...models.path_pooling import Floats, ScoredTriples, reselect_triples
 from ...models.ranges import Count, Range
 from ..evidence.evidence import Evidence, Kind, sigmoid
 from ..parts import Reorganiser, option, part
@@ -35,14 +35,11 @@ class PathPooling(Reorganiser):
 
     keep: Count = option(25, "triples kept; 0 keeps all, in their new order", source=f"{_SOURCE}4.2")
     coarse: Count = option(500, "best triples to pool; 0 pools all", source=f"{_SOURCE}4.2")
-    kernel: Kernel = option("dijkstra", "paths to pool along: dijkstra, bfs or random-walk", source=f"{_SOURCE}4.3.1")
     position: Annotated[float, Range(1e-6)] = option(1.0, "a, the divisor of the bonus for a position in a path")
 
     def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Triple]]) -> list[Evidence[Triple]]:
         triples = make_triple_columns(evidence)
-        places, scores = reselect_triples(
-            triples, self.keep or None, PoolingOptions(self.kernel, self.position), coarse=self.coarse or None
-        )
+        places, scores = reselect_triples(triples, self.keep or None, self.position, coarse=self.coarse or None)
         ends = np.searchsorted(triples.questions[places], np.arange(len(evidence)), side="right")
         pooled = []
         for number, each in enumerate(evidence):

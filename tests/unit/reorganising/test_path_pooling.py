@@ -9,31 +9,24 @@ import pytest
 from lodestar.engine.evidence.evidence import Calibration, Evidence
 from lodestar.engine.reorganising.pooling import PathPooling, make_triple_columns
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.path_pooling import (
-    PoolingOptions,
-    ScoredTriples,
-    pool_triple_scores,
-    reselect_triples,
-)
+from lodestar.models.path_pooling import ScoredTriples, pool_triple_scores, reselect_triples
 
 from tests.fakes.call_context import make_context
 
-MEAN = PoolingOptions()
-BFS = PoolingOptions(kernel="bfs")
-
 
 def question(triples: list[tuple[int, int, float]], topics: list[int], num_nodes: int = 9) -> ScoredTriples:
-    return ScoredTriples.of_question(
+    return ScoredTriples(
         np.array([h for h, _, _ in triples], dtype=np.int64),
         np.array([t for _, t, _ in triples], dtype=np.int64),
         np.array([s for _, _, s in triples], dtype=np.float64),
         np.array(topics, dtype=np.int64),
-        num_nodes,
+        np.array([0, num_nodes]),
+        np.array([0, len(triples)]),
     )
 
 
-def pooled(triples: list[tuple[int, int, float]], topics: list[int], pooling: PoolingOptions = MEAN) -> list[float]:
-    return [float(score) for score in pool_triple_scores(question(triples, topics), pooling)]
+def pooled(triples: list[tuple[int, int, float]], topics: list[int], position: float = 1.0) -> list[float]:
+    return [float(score) for score in pool_triple_scores(question(triples, topics), position)]
 
 
 def test_a_chain_from_the_topic_shares_its_scores() -> None:
@@ -57,28 +50,25 @@ def test_a_path_may_lie_between_two_topics() -> None:
 
 
 def test_a_divides_the_bonus() -> None:
-    assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0], PoolingOptions(position=4)) == pytest.approx(
-        [0.5 + 0.05, 0.5 + 0.025]
-    )
+    assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0], 4.0) == pytest.approx([0.5 + 0.05, 0.5 + 0.025])
 
 
-def test_of_equally_short_ways_the_better_is_taken() -> None:
-    """0 → 3 by 1 (0.2, 0.6) or by 2 (0.4, 0.6): the way by 1 ends at 1 → 3, on no shortest path, alone 0.6 + 0.2."""
+def test_of_equally_short_ways_each_counts() -> None:
+    """0 → 3 by 1 (0.2, 0.6: mean 0.4) or by 2 (0.4, 0.6: mean 0.5); the least score is 0.2."""
     triples = [(0, 1, 0.2), (1, 3, 0.6), (0, 2, 0.4), (2, 3, 0.6)]
-    assert pooled(triples, [0]) == pytest.approx([0.2 + 0.2, 0.6 + 0.2, 0.5 + 0.2, 0.5 + 0.1])
+    assert pooled(triples, [0]) == pytest.approx([0.4 + 0.2, 0.4 + 0.1, 0.5 + 0.2, 0.5 + 0.1])
 
 
-def test_equally_good_ways_are_all_taken() -> None:
-    triples = [(0, 1, 0.4), (1, 3, 0.6), (0, 2, 0.4), (2, 3, 0.6)]
-    assert pooled(triples, [0]) == pytest.approx([0.5 + 0.4, 0.5 + 0.2, 0.5 + 0.4, 0.5 + 0.2])
+def test_a_longer_way_is_no_shortest_path() -> None:
+    """0 → 2 directly (0.2) and by 1 (0.4, 1.0): 1 → 2 is on no shortest path, a path of its own."""
+    assert pooled([(0, 2, 0.2), (0, 1, 0.4), (1, 2, 1.0)], [0]) == pytest.approx([0.2 + 0.2, 0.4 + 0.2, 1.0 + 0.2])
 
 
 def test_what_no_topic_reaches_is_a_path_of_its_own() -> None:
     triples = [(0, 1, 0.5), (3, 4, 0.25)]
-    for pooling in (MEAN, BFS, PoolingOptions(kernel="random-walk")):
-        assert pooled(triples, [0], pooling) == pytest.approx([0.75, 0.5])
-        assert pooled(triples, [8], pooling) == pytest.approx([0.75, 0.5]), "no topic among the triples"
-        assert pooled(triples, [], pooling) == pytest.approx([0.75, 0.5]), "no topic at all"
+    assert pooled(triples, [0]) == pytest.approx([0.75, 0.5])
+    assert pooled(triples, [8]) == pytest.approx([0.75, 0.5]), "no topic among the triples"
+    assert pooled(triples, []) == pytest.approx([0.75, 0.5]), "no topic at all"
 
 
 def test_of_negative_scores_the_bonus_is_negative() -> None:
@@ -86,30 +76,18 @@ def test_of_negative_scores_the_bonus_is_negative() -> None:
     assert pooled([(0, 1, -1.0), (1, 2, -3.0)], [0]) == pytest.approx([max(-1 - 3, -2 - 3), -2 - 1.5])
 
 
-def test_bfs_takes_longer_ways_too() -> None:
-    """0 → 2 directly (0.2) and by 1 (0.4, 1.0): the longer way is no shortest path, but one of at most 4 triples."""
-    triples = [(0, 2, 0.2), (0, 1, 0.4), (1, 2, 1.0)]
-    assert pooled(triples, [0]) == pytest.approx([0.2 + 0.2, 0.4 + 0.2, 1.0 + 0.2])
-    assert pooled(triples, [0], BFS) == pytest.approx([0.2 + 0.2, 0.7 + 0.2, 0.7 + 0.1])
-
-
-def test_random_walks_take_the_only_way_there_is() -> None:
-    walks = PoolingOptions(kernel="random-walk", num_walks=1)
-    assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0], walks) == pytest.approx([0.5 + 0.2, 0.5 + 0.1])
-
-
 def test_reselection_takes_the_best_by_score_then_by_pooled_score() -> None:
     """Of four triples three are pooled; 0 → 1 (0.3) gains from 1 → 2 (0.9) and comes before 5 → 6, alone 0.55 + 0.3."""
     triples = question([(5, 6, 0.55), (0, 1, 0.3), (1, 2, 0.9), (7, 8, 0.1)], [0])
-    places, scores = reselect_triples(triples, 2, MEAN, coarse=3)
+    places, scores = reselect_triples(triples, 2, coarse=3)
     assert places.tolist() == [1, 0]
     assert scores == pytest.approx([0.6 + 0.3, 0.55 + 0.3])
-    assert sorted(reselect_triples(triples, 99, MEAN)[0].tolist()) == [0, 1, 2, 3], "there are no more"
+    assert sorted(reselect_triples(triples, 99)[0].tolist()) == [0, 1, 2, 3], "there are no more"
 
 
 def test_of_equal_pooled_scores_the_higher_score_comes_first() -> None:
     """0 → 1 → 2 with 0.2, 0.8, and no bonus, as the least score is 0: both have the mean of their path, 0.5."""
-    places, scores = reselect_triples(question([(0, 1, 0.2), (1, 2, 0.8), (7, 8, 0.0)], [0]), 2, MEAN)
+    places, scores = reselect_triples(question([(0, 1, 0.2), (1, 2, 0.8), (7, 8, 0.0)], [0]), 2)
     assert scores.tolist() == [0.5, 0.5]
     assert places.tolist() == [1, 0]
 
@@ -135,7 +113,7 @@ NOTHING, APART = triples(topics="a"), triples(("xry", 0.25), topics="q")
 def test_evidence_of_a_batch_is_pooled_each_question_alone(
     keep: int | None, coarse: int | None, found: list[tuple[str, float]], groups: tuple[int, ...]
 ) -> None:
-    stage = PathPooling(keep or 0, coarse or 0, MEAN.kernel, MEAN.position)
+    stage = PathPooling(keep or 0, coarse or 0)
     whole, nothing, apart = stage(make_context(), [CHAIN, NOTHING, APART])
     facts = [f"{i.value.head.id}{i.value.relation}{i.value.tail.id}" for i in whole.items]
     assert facts == [fact for fact, _ in found]
