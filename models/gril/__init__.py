@@ -11,8 +11,6 @@ from ..kinds import LoraOptions, ModelDescription, ModelKind, TrainingOptions
 from ..ranges import Count, Dimension, Positive, Range, Share, Width
 from ..subgraphs import SubgraphOptions
 
-Pruning = Literal["threshold", "top-k", "none"]
-Score = Literal["mlp", "linear"]
 Reads = Literal["pointing", "writing"]
 
 RECALL_AT = (5, 10, 20, 100)
@@ -33,17 +31,13 @@ FIGURES = (*RETRIEVER_FIGURES, ACCURACY, MAJORITY, HITS, F1)
 class GrowOptions:
     """How a subgraph grows and is pruned, layer by layer (GRIL, section 4.1, algorithm 1, table 4).
 
-    pruning: `threshold` drops a question's edges below `sigma` unless they are among its `budget` best (the paper's, as
-    read in `network`); `top-k` keeps the `top_k` best edges of each source; or none. entity_update: apply equation 4
-    after each layer. temperature: τ of equation 5, which the paper does not state.
+    sigma, budget: a question's edges below sigma are pruned unless they are among its `budget` best of them (see
+    `network`); a sigma of 0 prunes nothing. temperature: τ of equation 5, which the paper does not state.
     """
 
     num_layers: Annotated[int, Range(1, 8)] = 3
-    pruning: Pruning = "threshold"
     sigma: Share = 0.1
     budget: Count = 16
-    top_k: Positive = 10
-    entity_update: bool = True
     temperature: Annotated[float, Range(0.01, 10)] = 0.5
 
 
@@ -52,17 +46,16 @@ class JointOptions:
     """How retriever and reader are trained jointly (section 4.3).
 
     reader: model name or path; empty: no reader and no joint training. reads: an encoder that points at answers, or a
-    causal language model with a LoRA that writes them, or writes one of a question's options. token, text: whether the
-    reader gets the graph token and the verbalised triples (table 9). Without the token no gradient of the reader
-    reaches the retriever: the paper's separate training. graph_supervision: off in the open domain. num_triples: given
-    to the reader; 0: five per predicted hop. inner: hidden width of the projector, G-Retriever's. prior_weight: weight
-    of −log P(G_s | q), ours. max_tokens: of the reader's input.
+    causal language model with a LoRA that writes them, or writes one of a question's options. token: whether the
+    reader gets the graph token. Without it nothing of the reader, nor the prior, reaches the retriever: the paper's
+    separate training. graph_supervision: off in the open domain. num_triples: given to the reader; 0: five per
+    predicted hop. inner: hidden width of the projector, G-Retriever's. prior_weight: weight of −log P(G_s | q), ours.
+    max_tokens: of the reader's input.
     """
 
     reader: str = ""
     reads: Reads = "pointing"
     token: bool = True
-    text: bool = True
     graph_supervision: bool = True
     num_triples: Annotated[int, Range(0, 1_000)] = 0
     inner: Dimension = 2_048
@@ -83,14 +76,12 @@ class JointOptions:
 @dataclass(frozen=True, slots=True)
 class GrilConfig:
     """encoder: text encoder, by name or path; it is not trained. hidden: width of entities and of the score (the
-    paper's 512). max_hops: the largest number of hops predicted. score: `linear` is equation 3 to the letter, which
-    ignores the question (see `network`). batch_size: questions per step, ours; the paper's is 2, at a learning rate of
-    1e-5.
+    paper's 512). max_hops: the largest number of hops predicted. batch_size: questions per step, ours; the paper's is
+    2, at a learning rate of 1e-5.
     """
 
     encoder: str = "all-MiniLM-L6-v2"
     hidden: Width = 512
-    score: Score = "mlp"
     max_hops: Annotated[int, Range(1, 16)] = 4
     batch_size: Positive = 8
     grow: GrowOptions = field(default_factory=GrowOptions)

@@ -1,8 +1,8 @@
 """Grow a subgraph hop by hop, prune it and update its entities: GRIL's network.
 
 score(c_ij) = Linear([h_i; h_j; h_rij; h_q]) of equation 3 is a sum of four terms. Softmax over one source's neighbours
-cancels the terms of the source and of the question, so that to the letter the question has no influence. The default
-`score="mlp"` is a perceptron with one hidden layer; `"linear"` is the letter.
+cancels the terms of the source and of the question, so that to the letter the question has no influence. Ours is a
+perceptron with one hidden layer.
 
 Ours, as the paper leaves it open: text vectors are projected to the hidden size. W1, W2 and the score are shared by all
 layers; W1 starts as the identity. An inverse step adds a learned vector to its relation's. Kept entities stay kept, and
@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from ..reg.triples import TripleColumns, to_tensor
 from ..text.vectors import TextVectors
-from . import GrilDescription, GrowOptions, Score
+from . import GrilDescription, GrowOptions
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -89,19 +89,17 @@ class _Edges:
 class GraphRetriever(nn.Module):
     """dimension: of the text vectors. hidden: width of entities and of the score's hidden layer."""
 
-    def __init__(self, dimension: int, hidden: int, score: Score, options: GrowOptions) -> None:
+    def __init__(self, dimension: int, hidden: int, options: GrowOptions) -> None:
         super().__init__()
         self.options = options
-        self.score = score
         self.unnamed = nn.Parameter(torch.zeros(dimension))
         self.of_entity = nn.Linear(dimension, hidden)
         self.inverse = nn.Parameter(torch.zeros(dimension))
-        units = 1 if score == "linear" else hidden
-        self.score_source = nn.Linear(hidden, units)
-        self.score_target = nn.Linear(hidden, units, bias=False)
-        self.score_relation = nn.Linear(dimension, units, bias=False)
-        self.score_question = nn.Linear(dimension, units, bias=False)
-        self.score_out = nn.Linear(units, 1) if score == "mlp" else nn.Identity()
+        self.score_source = nn.Linear(hidden, hidden)
+        self.score_target = nn.Linear(hidden, hidden, bias=False)
+        self.score_relation = nn.Linear(dimension, hidden, bias=False)
+        self.score_question = nn.Linear(dimension, hidden, bias=False)
+        self.score_out = nn.Linear(hidden, 1)
         self.update_own = nn.Linear(hidden, hidden, bias=False)
         self.update_neighbours = nn.Linear(hidden, hidden, bias=False)
         nn.init.eye_(self.update_own.weight)
@@ -130,8 +128,7 @@ class GraphRetriever(nn.Module):
             )
             is_seen = is_seen.index_fill(0, edges.triples, True)
             is_kept = is_kept.index_fill(0, edges.triples[kept], True)
-            if self.options.entity_update:
-                entities = self._update_entities(entities, edges, attention * kept)
+            entities = self._update_entities(entities, edges, attention * kept)
             is_grown = is_grown.index_fill(0, edges.targets[kept], True)
             if inputs.grown_anyway is not None:
                 seen = torch.zeros_like(is_grown).index_fill(0, edges.targets, True)
@@ -162,19 +159,14 @@ class GraphRetriever(nn.Module):
         hidden = of_source.index_select(0, source_of)
         hidden = hidden + self.score_target(entities[targets]).index_select(0, target_of)
         hidden = hidden + either_way.index_select(0, relation_of)
-        scores: Tensor = self.score_out(hidden if self.score == "linear" else hidden.relu())
+        scores: Tensor = self.score_out(hidden.relu())
         return scores.squeeze(1).to(self.unnamed.dtype)
 
     def _prune(self, attention: Tensor, edges: _Edges, inputs: GrowInputs) -> Tensor:
         """Return which edges survive pruning, (num_edges,)."""
-        options = self.options
-        if options.pruning == "none":
-            return torch.ones_like(edges.is_inverse)
-        if options.pruning == "top-k":
-            return mark_best_of_groups(attention, edges.sources, len(inputs.is_topic), options.top_k)
-        low = torch.nonzero(attention <= options.sigma).squeeze(1)
+        low = torch.nonzero(attention <= self.options.sigma).squeeze(1)
         questions = inputs.question_of[edges.sources[low]]
-        survivors = mark_best_of_groups(attention[low], questions, len(inputs.questions), options.budget)
+        survivors = mark_best_of_groups(attention[low], questions, len(inputs.questions), self.options.budget)
         return torch.ones_like(edges.is_inverse).index_fill(0, low[~survivors], False)
 
     def _update_entities(self, entities: Tensor, edges: _Edges, attention: Tensor) -> Tensor:

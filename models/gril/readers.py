@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,10 @@ from ..kinds import LoraOptions
 from ..language.causal_lm import ChosenLogprobs
 from ..language.lora import ModelAndTokenizer, adapter_weights, add_lora, load_language_model, restore_adapter
 from ..text.bert import Backbone, open_pretrained, open_stored_backbone, write_backbone_description
+from ..text.vectors import LRUCache
 from ..wording.english import fold_spelling
 from . import GrilDescription, JointOptions
-from .network import Bools, Floats, group_softmax
+from .network import Bools, Floats
 
 ARROW, END = "→", ";"
 UNNAMED_TEXT = "?"
@@ -60,56 +61,35 @@ class Passage:
     options: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class EncodedPassage:
-    """A passage's token ids without the graph token, which follows the first. mentions: candidate (its place in the
-    passage's `candidates`), first token and one after the last.
-    """
-
-    ids: list[int] = field(default_factory=list)
-    mentions: list[tuple[int, int, int]] = field(default_factory=list)
+Mention = tuple[int, int, int]
+"""A candidate (its place in the passage's `candidates`), its first token and one after the last."""
 
 
 def encode_passage(
-    passage: Passage,
-    tokenise: Tokenise,
-    begin: int,
-    separate: int,
-    max_tokens: int,
-    *,
-    has_text: bool,
-) -> EncodedPassage:
-    """Return a passage as tokens: [begin] question [separate] head → relation → tail ; … [separate].
+    passage: Passage, tokenise: Tokenise, begin: int, separate: int, max_tokens: int
+) -> tuple[list[int], list[Mention]]:
+    """Return a passage as tokens, and the mentions: [begin] question [separate] head → relation → tail ; … [separate].
 
-    Triples come in their order, as many as fit whole. Without text only the names of the candidates are written (ours:
-    a pointing reader needs something to point at). A question that is too long keeps its end, which says what it asks
-    for. A name has at most `MAX_TEXT` tokens.
+    Triples come in their order, as many as fit whole. A question that is too long keeps its end, which says what it
+    asks for. A name has at most `MAX_TEXT` tokens.
     """
     place = {name: number for number, name in enumerate(passage.candidates)}
-    questions = tokenise(passage.question)
-    most = max_tokens // 2 if has_text or passage.candidates else max_tokens - 3
-    found = EncodedPassage([begin, *questions[-most:], separate])
-    rows: Sequence[Sequence[int | str]] = (
-        [(head, ARROW, relation, ARROW, tail, END) for head, relation, tail in passage.triples]
-        if has_text
-        else [(candidate, END) for candidate in passage.candidates]
-    )
-    for row in rows:
+    found, mentioned = [begin, *tokenise(passage.question)[-(max_tokens // 2) :], separate], list[Mention]()
+    for head, relation, tail in passage.triples:
         ids: list[int] = []
-        mentions: list[tuple[int, int, int]] = []
-        for part in row:
+        mentions: list[Mention] = []
+        for part in (head, ARROW, relation, ARROW, tail, END):
             text = (passage.names[part] or UNNAMED_TEXT) if isinstance(part, int) else part
             tokens = tokenise(text)[:MAX_TEXT]
-            start = len(found.ids) + len(ids)
+            start = len(found) + len(ids)
             ids += tokens
             if isinstance(part, int) and part in place and tokens:
                 mentions.append((place[part], start, start + len(tokens)))
-        if len(found.ids) + len(ids) + 1 > max_tokens:
+        if len(found) + len(ids) + 1 > max_tokens:
             break
-        found.ids += ids
-        found.mentions += mentions
-    found.ids.append(separate)
-    return found
+        found += ids
+        mentioned += mentions
+    return [*found, separate], mentioned
 
 
 MAX_ANSWERS = 10
@@ -188,31 +168,19 @@ CERTAIN = 1e-9
 """Keeps log P finite."""
 
 
-@dataclass(frozen=True, slots=True)
-class PointingOutput:
-    """probabilities, question_of: (num_candidates,), the candidates of one question after another. Candidates that are
-    not in the text have probability 0.
-    """
-
-    probabilities: Tensor
-    question_of: Tensor
-
-
 class PointingReader(nn.Module):
-    """Points at candidates by the states of their mentions in the passage. backbone: its encoder, with a tokenizer.
-    has_text: whether the passage contains triples, or names alone.
-    """
+    """Points at candidates by the states of their mentions in the passage. backbone: its encoder, with a tokenizer."""
 
-    def __init__(self, backbone: Backbone, max_tokens: int, *, has_text: bool) -> None:
+    def __init__(self, backbone: Backbone, max_tokens: int) -> None:
         super().__init__()
         self.encoder: Any = backbone.model
         self.backbone = backbone
-        self.max_tokens, self.has_text = max_tokens, has_text
+        self.max_tokens = max_tokens
         self.precision: torch.dtype | None = None
         self.inner = nn.Linear(backbone.dimension, backbone.dimension)
         self.out = nn.Linear(backbone.dimension, 1)
         self._tokenizer: Any = backbone.tokenizer
-        self._tokens: dict[str, list[int]] = {}
+        self._tokens: LRUCache[str, list[int]] = LRUCache(MAX_KEPT)
 
     @property
     def width(self) -> int:
@@ -224,42 +192,30 @@ class PointingReader(nn.Module):
     def trained_weights(self) -> Mapping[str, Tensor]:
         return self.state_dict()
 
-    def forward(self, passages: Sequence[Passage], graph_tokens: Tensor | None = None) -> PointingOutput:
-        """Return the probability of each candidate. graph_tokens: (num_passages, width); None for a reader without
-        them.
+    def forward(self, passages: Sequence[Passage], graph_tokens: Tensor | None = None) -> list[Tensor]:
+        """Return the probability of each candidate of each passage; 0 for one that is not in the text.
+
+        graph_tokens: (num_passages, width); None for a reader without them.
         """
         texts = [self.encode(passage) for passage in passages]
-        states = self.states([text.ids for text in texts], graph_tokens)
         shift = 0 if graph_tokens is None else 1
-        firsts = [0]
-        for passage in passages:
-            firsts.append(firsts[-1] + len(passage.candidates))
-        rows: list[int] = []
-        tokens: list[int] = []
-        of_mention: list[int] = []
-        candidates: list[int] = []
-        for row, text in enumerate(texts):
-            for candidate, start, after in text.mentions:
-                rows += [row] * (after - start)
-                tokens += range(start + shift, after + shift)
-                of_mention += [len(candidates)] * (after - start)
-                candidates.append(firsts[row] + candidate)
-        sizes = [len(passage.candidates) for passage in passages]
-        question_of = torch.repeat_interleave(torch.arange(len(passages)), torch.tensor(sizes)).to(states.device)
-        probabilities = states.new_zeros(firsts[-1])
-        mention_of = states.new_tensor(of_mention, dtype=torch.int64)
-        spans = states.new_zeros(len(candidates), states.shape[2]).index_add(0, mention_of, states[rows, tokens])
-        spans = spans / torch.bincount(mention_of)[:, None]
-        logits = self.out(torch.tanh(self.inner(spans))).squeeze(1)
-        of_candidate = states.new_tensor(candidates, dtype=torch.int64)
-        shares = group_softmax(logits, question_of[of_candidate], len(passages))
-        probabilities = probabilities.index_add(0, of_candidate, shares)
-        return PointingOutput(probabilities, question_of)
+        found: list[Tensor] = []
+        for passage, (_, mentions), state in zip(
+            passages, texts, self.states([ids for ids, _ in texts], graph_tokens), strict=True
+        ):
+            probabilities = state.new_zeros(len(passage.candidates))
+            if mentions:
+                spans = torch.stack([state[start + shift : after + shift].mean(dim=0) for _, start, after in mentions])
+                shares = self.out(torch.tanh(self.inner(spans))).squeeze(1).softmax(dim=0)
+                candidates = torch.tensor([candidate for candidate, _, _ in mentions]).to(state.device)
+                probabilities = probabilities.index_add(0, candidates, shares)
+            found.append(probabilities)
+        return found
 
-    def encode(self, passage: Passage) -> EncodedPassage:
-        """Return a passage as tokens, with room for the graph token."""
+    def encode(self, passage: Passage) -> tuple[list[int], list[Mention]]:
+        """Return a passage as tokens and its mentions, with room for the graph token."""
         begin, separate = self._tokenizer.cls_token_id, self._tokenizer.sep_token_id
-        return encode_passage(passage, self._tokenise, begin, separate, self.max_tokens - 1, has_text=self.has_text)
+        return encode_passage(passage, self._tokenise, begin, separate, self.max_tokens - 1)
 
     def states(self, texts: Sequence[Sequence[int]], graph_tokens: Tensor | None) -> Tensor:
         """Return the last hidden states, (num_texts, length, width) float32.
@@ -278,36 +234,29 @@ class PointingReader(nn.Module):
 
     def _tokenise(self, text: str) -> list[int]:
         if text not in self._tokens:
-            if len(self._tokens) >= MAX_KEPT:
-                self._tokens.clear()
             self._tokens[text] = self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
         return self._tokens[text]
 
     def loss(self, questions: Sequence[ReaderQuestion], tokens: Tensor | None) -> Tensor:
-        pointed = self([each.passage for each in questions], tokens)
-        right = [is_right for each in questions for is_right in each.is_right]
-        is_right = pointed.probabilities.new_tensor(right)
-        return reading_loss(pointed, is_right, len(questions))
+        return reading_loss(self([each.passage for each in questions], tokens), [each.is_right for each in questions])
 
     def outputs(self, questions: Sequence[ReaderQuestion], tokens: Tensor | None) -> list[ReaderOutput]:
         pointed = self([each.passage for each in questions], tokens)
-        scores, question_of = pointed.probabilities.cpu().numpy(), pointed.question_of.cpu().numpy()
         return [
-            ReaderOutput(scores[question_of == place], np.array(each.is_right, dtype=np.bool_), each.num_answers)
-            for place, each in enumerate(questions)
+            ReaderOutput(scores.cpu().numpy(), np.array(each.is_right, dtype=np.bool_), each.num_answers)
+            for scores, each in zip(pointed, questions, strict=True)
         ]
 
 
-def reading_loss(pointed: PointingOutput, is_right: Tensor, num_questions: int) -> Tensor:
+def reading_loss(pointed: Sequence[Tensor], is_right: Sequence[Sequence[bool]]) -> Tensor:
     """Return the mean of −log P(a | G_s, q), P the sum over the right candidates.
 
-    is_right: (num_candidates,). Questions without a right candidate in the text do not count, as no reader could point
-    at one. Returns 0 without a gradient if no question counts.
+    pointed, is_right: of each question's candidates. Questions without a right candidate in the text do not count, as
+    no reader could point at one; 0 if none counts.
     """
-    right = pointed.probabilities * is_right
-    there = right.new_zeros(num_questions).index_add(0, pointed.question_of, (right.detach() > 0).to(right.dtype)) > 0
-    total = right.new_zeros(num_questions).index_add(0, pointed.question_of, right)
-    return -(total[there].clamp(min=CERTAIN).log()).sum() / max(int(there.sum()), 1)
+    right = [of_question @ of_question.new_tensor(each) for of_question, each in zip(pointed, is_right, strict=True)]
+    there = [each for each in right if each > 0]
+    return -torch.stack(there).clamp(min=CERTAIN).log().mean() if there else 0 * torch.stack(right).sum()
 
 
 BETWEEN = " | "
@@ -325,12 +274,12 @@ class WrittenReply:
 
 
 class GenerativeReader(nn.Module):
-    """model: as loaded; the constructor adds the LoRA. has_text: whether the prompt contains triples."""
+    """model: as loaded; the constructor adds the LoRA."""
 
-    def __init__(self, model: ModelAndTokenizer, lora: LoraOptions, max_tokens: int, *, has_text: bool) -> None:
+    def __init__(self, model: ModelAndTokenizer, lora: LoraOptions, max_tokens: int) -> None:
         super().__init__()
         self.language_model: Any = add_lora(model, lora)
-        self.max_tokens, self.has_text = max_tokens, has_text
+        self.max_tokens = max_tokens
         self.precision: torch.dtype | None = None
         self._tokenizer: Any = model.tokenizer
 
@@ -461,7 +410,7 @@ class GenerativeReader(nn.Module):
         """Return the prompt with the first triples that fit into `max_tokens`."""
         facts = [
             f" {ARROW} ".join((passage.names[head] or UNNAMED_TEXT, relation, passage.names[tail] or UNNAMED_TEXT))
-            for head, relation, tail in (passage.triples if self.has_text else ())
+            for head, relation, tail in passage.triples
         ]
         budget = self.max_tokens - len(self._render(passage, ()))
         kept = 0
@@ -504,8 +453,8 @@ def new_reader(options: JointOptions, device: str = "cpu") -> JointReader:
     """Return an untrained reader; raise `EncoderUnavailableError` or `CausalLMError` if its model is unavailable."""
     if options.reads == "writing":
         model = load_language_model(options.reader, device=device)
-        return GenerativeReader(model, options.lora, options.max_tokens, has_text=options.text)
-    return PointingReader(open_pretrained(options.reader), options.max_tokens, has_text=options.text)
+        return GenerativeReader(model, options.lora, options.max_tokens)
+    return PointingReader(open_pretrained(options.reader), options.max_tokens)
 
 
 def open_reader(options: JointOptions, folder: Path, device: str = "cpu") -> JointReader:
@@ -513,11 +462,11 @@ def open_reader(options: JointOptions, folder: Path, device: str = "cpu") -> Joi
     weights: dict[str, Tensor] = read_weights(folder)
     if options.reads == "writing":
         model = load_language_model(options.reader, device=device, fetch=False)
-        writer = GenerativeReader(model, options.lora, options.max_tokens, has_text=options.text)
+        writer = GenerativeReader(model, options.lora, options.max_tokens)
         restore_adapter(writer.language_model, weights)
         return writer.eval()
     backbone = open_stored_backbone(options.reader, folder)
-    reader = PointingReader(backbone, options.max_tokens, has_text=options.text)
+    reader = PointingReader(backbone, options.max_tokens)
     reader.load_state_dict(weights)
     return reader.eval()
 
@@ -548,10 +497,8 @@ class ReaderModel:
             return []
         assert isinstance(self._reader, PointingReader)
         with self._turn, torch.no_grad():
-            pointed = self._reader(passages, self._tensor(tokens))
-        probabilities, question_of = pointed.probabilities.cpu().numpy(), pointed.question_of.cpu().numpy()
-        each = [probabilities[question_of == number] for number in range(len(passages))]
-        return [(scores, is_answer(scores, self._share)) for scores in each]
+            pointed = [each.cpu().numpy() for each in self._reader(passages, self._tensor(tokens))]
+        return [(scores, is_answer(scores, self._share)) for scores in pointed]
 
     def write(self, passages: Sequence[Passage], tokens: Tokens) -> list[WrittenReply]:
         """Return what is written for each passage: one of its options, or names."""

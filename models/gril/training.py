@@ -7,8 +7,9 @@ most triples a reader gets.
 The joint loss is −log P_φψ(a | G_s, q), minimised in the reader φ and the bridge ψ (equation 6); the retriever θ
 minimises it plus −log P_θ(G_s | q), with φ and ψ fixed (equation 7). Both share their first term: its gradient in φ and
 ψ is that of equation 6, its gradient in θ flows through the soft token, and the second term depends on θ alone. So one
-backward pass gives both. Ours: log P_θ(G_s | q) is the mean of log P over the triples that the reader gets, weighted by
-`prior_weight`. These are the 5 · c most probable, c predicted, or a fixed number.
+backward pass gives both. Trained separately, without the token, the retriever has neither term. Ours: log P_θ(G_s | q)
+is the mean of log P over the triples that the reader gets, weighted by `prior_weight`. These are the 5 · c most
+probable, c predicted, or a fixed number.
 """
 
 from __future__ import annotations
@@ -318,7 +319,7 @@ class JointNetwork(nn.Module):
         losses = {"reading": self.reader.loss(given.questions, given.tokens)}
         if options.graph_supervision:
             losses["graph"] = graph_supervision(given.grown, given.inputs, encoded.on_path(questions))
-        if options.prior_weight:
+        if options.token and options.prior_weight:
             _, triples = encoded.nodes_and_triples(questions)
             chosen = torch.from_numpy(np.isin(triples, np.concatenate(given.rows)))
             prior = -given.grown.path_probability[chosen.to(given.grown.is_seen.device)].clamp(min=CLAMP).log()
@@ -508,11 +509,9 @@ def fit(
     learned, chosen = ([EncodedSubgraphs(graphs, encode, device) for graphs in sets] for sets in (train, dev))
     dimension = learned[0].dimension
     options = asdict(config)
-    depends_on = {
-        key: options[key] for key in ("encoder", "hidden", "score", "max_hops", "batch_size", "grow", "subgraph")
-    }
+    depends_on = {key: options[key] for key in ("encoder", "hidden", "max_hops", "batch_size", "grow", "subgraph")}
     torch.manual_seed(config.training.seed)
-    retriever = GraphRetriever(dimension, config.hidden, config.score, config.grow).to(device)
+    retriever = GraphRetriever(dimension, config.hidden, config.grow).to(device)
     if config.joint.graph_supervision:
         out.train("graph retriever", "retriever", RetrieverObjective(retriever, learned, chosen, config), depends_on)
     torch.manual_seed(config.hop_training.seed)
@@ -572,7 +571,7 @@ class GrilCheckpoint:
     @cached_property
     def retriever(self) -> GrilModel:
         said, config = self.description, self.description.config
-        network = GraphRetriever(said.dimension, config.hidden, config.score, config.grow)
+        network = GraphRetriever(said.dimension, config.hidden, config.grow)
         bridge = None
         if said.reader_width and config.joint.token:
             bridge = self._load(Bridge(config.hidden, config.joint.inner, said.reader_width), "bridge")

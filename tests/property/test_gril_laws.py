@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.models.gril import GrowOptions, Pruning
+from lodestar.models.gril import GrowOptions
 from lodestar.models.gril.network import GraphRetriever, GrowInputs
 
 from tests.conftest import examples
@@ -20,13 +20,13 @@ NODES = 8
 graphs = st.lists(
     st.tuples(st.integers(0, NODES - 1), st.integers(0, 2), st.integers(0, NODES - 1)), max_size=25, unique=True
 )
-prunings = st.sampled_from(["threshold", "top-k", "none"])
+sigmas = st.sampled_from([0.0, 0.3])
 
 
-def network(pruning: Pruning, sigma: float = 0.3, num_layers: int = 3) -> GraphRetriever:
+def network(sigma: float, num_layers: int = 3) -> GraphRetriever:
     torch.manual_seed(3)
-    options = GrowOptions(num_layers=num_layers, pruning=pruning, budget=2, sigma=sigma, top_k=2)
-    return GraphRetriever(DIMENSION, 6, "mlp", options).eval()
+    options = GrowOptions(num_layers=num_layers, budget=2, sigma=sigma)
+    return GraphRetriever(DIMENSION, 6, options).eval()
 
 
 def one(triples: list[tuple[int, int, int]], topics: list[int], seed: int = 1) -> GrowInputs:
@@ -50,9 +50,9 @@ def joined(first: GrowInputs, second: GrowInputs) -> GrowInputs:
 
 
 @settings(max_examples=examples(60))
-@given(graphs, st.sets(st.integers(0, NODES - 1), min_size=1, max_size=3), prunings, st.randoms(use_true_random=False))
+@given(graphs, st.sets(st.integers(0, NODES - 1), min_size=1, max_size=3), sigmas, st.randoms(use_true_random=False))
 def test_relabelled_nodes_leave_scores_unchanged(
-    triples: list[tuple[int, int, int]], topics: set[int], pruning: Pruning, rng: random.Random
+    triples: list[tuple[int, int, int]], topics: set[int], sigma: float, rng: random.Random
 ) -> None:
     inputs = one(triples, sorted(topics))
     new = torch.tensor(rng.sample(range(NODES), NODES))
@@ -67,7 +67,7 @@ def test_relabelled_nodes_leave_scores_unchanged(
         relation_of=inputs.relation_of[order],
     )
     with torch.no_grad():
-        before, after = network(pruning)(inputs), network(pruning)(relabelled)
+        before, after = network(sigma)(inputs), network(sigma)(relabelled)
     torch.testing.assert_close(after.path_probability, before.path_probability[order])
     torch.testing.assert_close(after.entity_probability, before.entity_probability[old])
     torch.testing.assert_close(after.entities, before.entities[old])
@@ -75,14 +75,14 @@ def test_relabelled_nodes_leave_scores_unchanged(
 
 
 @settings(max_examples=examples(60))
-@given(graphs, graphs, prunings)
+@given(graphs, graphs, sigmas)
 def test_a_batch_is_each_question_alone(
-    first: list[tuple[int, int, int]], second: list[tuple[int, int, int]], pruning: Pruning
+    first: list[tuple[int, int, int]], second: list[tuple[int, int, int]], sigma: float
 ) -> None:
     alone = [one(first, [0], 1), one(second, [1, 2], 2)]
     with torch.no_grad():
-        together = network(pruning)(joined(*alone))
-        apart = [network(pruning)(each) for each in alone]
+        together = network(sigma)(joined(*alone))
+        apart = [network(sigma)(each) for each in alone]
     for name in ("path_probability", "entity_probability", "entities", "is_kept"):
         torch.testing.assert_close(getattr(together, name), torch.cat([getattr(each, name) for each in apart]))
 
@@ -92,12 +92,12 @@ def test_a_batch_is_each_question_alone(
 def test_probabilities_are_some_and_those_of_the_topic_sum_to_one(triples: list[tuple[int, int, int]]) -> None:
     with torch.no_grad():
         inputs = one(triples, [0])
-        grown = network("none")(inputs)
+        grown = network(0.0)(inputs)
     assert bool(((grown.path_probability >= 0) & (grown.path_probability <= 1)).all())
     assert bool((grown.path_probability[grown.is_seen] > 0).all())
     assert bool((grown.path_probability[~grown.is_seen] == 0).all())
     with torch.no_grad():
-        first = network("none", num_layers=1)(inputs)
+        first = network(0.0, num_layers=1)(inputs)
     assert float(first.path_probability.sum()) == pytest.approx(float(first.is_seen.any()), abs=1e-5)
 
 
@@ -105,6 +105,6 @@ def test_probabilities_are_some_and_those_of_the_topic_sum_to_one(triples: list[
 @given(graphs, st.floats(0.05, 0.9))
 def test_what_pruning_leaves_is_seen_without_it_too(triples: list[tuple[int, int, int]], sigma: float) -> None:
     with torch.no_grad():
-        pruned, whole = network("threshold", sigma)(one(triples, [0])), network("none")(one(triples, [0]))
+        pruned, whole = network(sigma)(one(triples, [0])), network(0.0)(one(triples, [0]))
     assert not bool((pruned.is_seen & ~whole.is_seen).any())
     assert not bool((pruned.is_kept & ~pruned.is_seen).any())

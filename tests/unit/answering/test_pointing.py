@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
-from lodestar.engine.answering.gril_reader import GenerativeAnswerer, GrilReader, PassageWriter, PointerAnswerer
+from lodestar.engine.answering.gril_reader import GrilAnswerer, GrilReader
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
@@ -30,12 +31,12 @@ def evidence(*triples: Triple, token: bool = True) -> Evidence[Triple]:
     return replace(found, extras=(GraphToken((0.1,) * DIMENSION),) if token else ())
 
 
-def answerer(*, token: bool = True, share: float = 0.0, num_triples: int = 0) -> PointerAnswerer:
+def answerer(*, token: bool = True, share: float = 0.0, num_triples: int = 0, **joint: Any) -> GrilAnswerer:
     torch.manual_seed(0)
-    joint = JointOptions(reader="tiny", inner=4, token=token, num_triples=num_triples, max_tokens=120)
+    options = JointOptions(reader="tiny", inner=4, token=token, num_triples=num_triples, max_tokens=120, **joint)
     description = GrilDescription(
         calibration=(1.0, 0.0),
-        config=GrilConfig(encoder="letters", hidden=8, joint=joint),
+        config=GrilConfig(encoder="letters", hidden=8, joint=options),
         train=(),
         dev=(),
         figures={},
@@ -43,13 +44,13 @@ def answerer(*, token: bool = True, share: float = 0.0, num_triples: int = 0) ->
         reader_width=DIMENSION,
         share=share,
     )
-    reader = PointingReader(tiny_backbone(), 120, has_text=True).eval()
+    reader = PointingReader(tiny_backbone(), 120).eval()
     hops = HopModel(HopPredictor(26, 4, 4).eval(), TextVectors(LetterEncoder()))
     texts = {"capital": "capital", "money": "currency used"}
-    return PointerAnswerer(PassageWriter(ReaderModel(description, reader), hops, texts))
+    return GrilAnswerer(ReaderModel(description, reader), hops, texts)
 
 
-def answers(pointing: PointerAnswerer, *asked: Evidence[Triple]) -> list[Answer]:
+def answers(pointing: GrilAnswerer, *asked: Evidence[Triple]) -> list[Answer]:
     found: list[Answer] = pointing.answer(asked)
     return found
 
@@ -65,8 +66,7 @@ def test_it_names_entities_with_the_triples_that_name_them() -> None:
 
 
 def test_a_passage_has_the_entities_of_its_triples_once_and_names_neither_records_nor_topics() -> None:
-    writer = answerer()._passages
-    passage, candidates = writer.write_passage(evidence(*TRIPLES, Triple(LIMA, "capital", PERU)))
+    passage, candidates = answerer().write_passage(evidence(*TRIPLES, Triple(LIMA, "capital", PERU)))
     assert passage.names == ("Peru", "Lima", None, "Sol")
     assert passage.triples == ((0, "capital", 1), (0, "currency used", 2), (2, "currency", 3), (1, "capital", 0))
     assert passage.candidates == (1, 3)
@@ -116,7 +116,7 @@ def test_what_is_written_is_looked_up_in_the_triples(
 
     monkeypatch.setattr(ReaderModel, "write", write)
     given = evidence(*TRIPLES)
-    writing = GenerativeAnswerer(answerer(num_triples=3)._passages)
+    writing = answerer(num_triples=3, reads="writing")
     (answer,) = writing.answer([replace(given, question=replace(given.question, options=options))])
     assert [(each.name, each.origin, each.evidence) for each in answer.entities] == expected
     assert answer.confidence == (0.75 if expected else 0.0)

@@ -138,7 +138,7 @@ def test_graph_supervision_by_hand() -> None:
     encoded = EncodedSubgraphs(graphs, LetterEncoder().encode, CPU)
     assert mark_answer_path_nodes(graphs).tolist() == [True, True, False, False, False, True, False, True, False, False]
     torch.manual_seed(0)
-    network = GraphRetriever(26, 8, "mlp", CONFIG.grow)
+    network = GraphRetriever(26, 8, CONFIG.grow)
     inputs = encoded.grow_inputs([0, 1], supervised=True)
     grown = network(inputs)
     expected = []

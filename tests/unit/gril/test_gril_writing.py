@@ -59,7 +59,7 @@ def options(language_model: str, **changes: object) -> JointOptions:
 def network_of(joint: JointOptions, wanted: dict[str, ReaderTarget] | None = None) -> JointNetwork:
     torch.manual_seed(0)
     reader = new_reader(joint)
-    retriever = GraphRetriever(26, 8, "mlp", GrowOptions(num_layers=2))
+    retriever = GraphRetriever(26, 8, GrowOptions(num_layers=2))
     return JointNetwork(retriever, Bridge(8, joint.inner, reader.width), reader, joint, wanted).eval()
 
 
