@@ -9,7 +9,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.answering.candidates import LIMIT, AnswerCandidates, find_candidates
-from lodestar.engine.evidence.bridges import BatchTriples, enumerate_relation_paths, to_chains
 from lodestar.engine.evidence.evidence import Calibration, Evidence
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
@@ -61,12 +60,6 @@ def test_candidates_do_not_depend_on_the_order_of_the_evidence(
     assert said(find_candidates([evidence_of(facts, starts)])) == said(find_candidates([evidence_of(mixed, starts)]))
 
 
-@given(triples, topics, st.integers(0, 9))
-def test_a_larger_pool_never_loses_a_candidate(facts: list[Triple], starts: list[Entity], number: int) -> None:
-    few, all_ = (find_candidates([evidence_of(some, starts)]) for some in (facts[:number], facts))
-    assert {each.id for each in few.entities} <= {each.id for each in all_.entities}
-
-
 @given(triples, topics)
 def test_candidates_are_all_named_ends_but_topics(facts: list[Triple], starts: list[Entity]) -> None:
     named = {end for each in facts for end in (each.head, each.tail)}
@@ -82,25 +75,6 @@ def test_a_batch_says_what_single_questions_say(asked: list[tuple[list[Triple], 
     together = find_candidates(evidence)
     for place, each in enumerate(evidence):
         assert said(together, place) == said(find_candidates([each]))
-
-
-@given(triples, topics)
-def test_relation_paths_are_those_that_the_bridge_makes(facts: list[Triple], starts: list[Entity]) -> None:
-    evidence = evidence_of(facts, starts)
-    columns = BatchTriples.of([(facts, [each.score for each in evidence.items], starts)])
-    levels = enumerate_relation_paths(columns)
-    found = set()
-    for number, level in enumerate(levels):
-        for place in range(level.num_paths):
-            path, at = [], place
-            for back in range(number, -1, -1):
-                path.append(str(columns.step(int(levels[back].code[at]))))
-                at = int(levels[back].parent[at])
-            ends = {columns.entities[node] for node in level.end_node[level.end_path == place]}
-            if any(not end.is_mediator and end not in starts for end in ends):
-                found.add((int(level.topic[place]), " → ".join(reversed(path))))
-    chains = to_chains(evidence).items
-    assert found == {(starts.index(each.value.topic), str(each.value.relation_path)) for each in chains}
 
 
 @given(triples, topics)

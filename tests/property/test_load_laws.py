@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import pyoxigraph
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
 from lodestar.engine.writing.records import normalise_search_name
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
+from lodestar.loaders.formats.freebase import FREEBASE, FreebaseSource
 from lodestar.loaders.reading import lines as lines_module
 from lodestar.loaders.reading.lines import LineReader
 
@@ -18,10 +20,13 @@ from tests.conftest import examples
 from tests.references.lines import reference_lines
 from tests.references.read_source import read_source
 
+XSD = "http://www.w3.org/2001/XMLSchema#"
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r\0"), min_size=1, max_size=12)
 triples = st.lists(st.tuples(text, text, text), min_size=1, max_size=30)
 pieces = st.sampled_from([b"\n", b"\r\n", b"\r", b"a", b"twelve bytes", b"\0", b"\xff", "é".encode(), "😀".encode()])
 content = st.lists(pieces | st.binary(max_size=30), min_size=1, max_size=40).map(b"".join)
+
+PLAIN = (f"{XSD}string", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
 
 with_files = settings(max_examples=examples(35), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -95,3 +100,30 @@ def test_a_table_of_three_columns_is_never_taken_for_triples(tmp_path: Path, row
     path.write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
     with pytest.raises(InputError, match="found a table"):
         read_source(CsvSource(str(path)))
+
+
+iri_ends = st.text(st.characters(codec="utf-8", categories=["L", "N"]), min_size=1, max_size=8)
+rdf_iris = st.builds("<{}{}>".format, st.sampled_from(["http://rdf.freebase.com/ns/", "http://e.x/"]), iri_ends)
+escaped = st.sampled_from(["a", " ", "é", "😀", "\\n", '\\"', "\\\\", "\\u00e9", "\\U0001F600", "^^", "<", ">", "@en"])
+suffixes = st.sampled_from(["", "@en", "@de-at", "^^<http://e.x/t>", "^^<http://www.w3.org/2001/XMLSchema#date>"])
+rdf_literals = st.builds('"{}"{}'.format, st.lists(escaped, max_size=4).map("".join), suffixes)
+
+
+@with_files
+@given(st.lists(st.tuples(rdf_iris, rdf_iris, rdf_iris | rdf_literals), min_size=1, max_size=20))
+def test_a_line_of_freebase_says_what_it_says_as_rdf(tmp_path: Path, statements: list[tuple[str, str, str]]) -> None:
+    path, noise = tmp_path / "fb.nt", tmp_path / "noise.txt"
+    noise.write_text("")
+    path.write_text("".join("\t".join([*each, ".\n"]) for each in statements), encoding="utf-8")
+    read = read_source(FreebaseSource(str(path), languages=["*"], noise_path=str(noise)))
+
+    def plain(term: pyoxigraph.NamedNode | pyoxigraph.Literal) -> str:
+        return term.value.removeprefix(FREEBASE) if isinstance(term, pyoxigraph.NamedNode) else term.value
+
+    expected = [quad.triple for quad in pyoxigraph.parse(path.read_bytes(), format=pyoxigraph.RdfFormat.N_TRIPLES)]
+    assert read.triples == [(plain(t.subject), plain(t.predicate), plain(t.object)) for t in expected]
+    assert read.literals == [
+        (t.object.value, None if t.object.datatype.value in PLAIN else t.object.datatype.value, t.object.language)
+        for t in expected
+        if isinstance(t.object, pyoxigraph.Literal)
+    ]

@@ -5,12 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.evidence.evidence import Calibration, Evidence
-from lodestar.engine.reorganising.pooling import PathPooling
-from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.path_pooling import ScoredTriples, pool_triple_scores, reselect_triples
 
-from tests.fakes.call_context import make_context
 from tests.references.pooling import PlainTriple, reference_scores
 
 NUM_NODES = 7
@@ -19,7 +15,6 @@ nodes = st.integers(0, NUM_NODES - 1)
 questions = st.tuples(st.lists(st.tuples(nodes, nodes, scores), max_size=14), st.lists(nodes, max_size=3, unique=True))
 positions = st.sampled_from([1.0, 0.5, 3.0, -2.0])
 PlainQuestion = tuple[list[PlainTriple], list[int]]
-Pooled = tuple[int, float]
 
 
 def batch_of(asked: list[PlainQuestion]) -> ScoredTriples:
@@ -54,17 +49,6 @@ def test_neither_the_order_of_triples_nor_the_numbers_of_nodes_matter(
     np.testing.assert_array_equal(shuffled, pool_triple_scores(batch_of([asked]), position)[order])
 
 
-@given(questions, positions)
-def test_scores_stay_within_their_bounds(asked: PlainQuestion, position: float) -> None:
-    triples = batch_of([asked])
-    if not triples.num_triples:
-        return
-    bonus, slack = triples.scores.min() / position, 1e-12
-    pooled = pool_triple_scores(triples, position)
-    assert pooled.min() >= triples.scores.min() + min(0.0, bonus) - slack
-    assert pooled.max() <= triples.scores.max() + max(0.0, bonus) + slack
-
-
 @given(st.lists(questions, max_size=3), positions, st.integers(0, 14), st.none() | st.integers(0, 14))
 def test_keeping_fewer_is_a_prefix(asked: list[PlainQuestion], position: float, keep: int, coarse: int | None) -> None:
     triples = batch_of(asked)
@@ -74,31 +58,3 @@ def test_keeping_fewer_is_a_prefix(asked: list[PlainQuestion], position: float, 
         of_fewer, of_more = (kept[triples.questions[kept] == question] for kept in (fewer, more))
         assert of_fewer.tolist() == of_more[: len(of_fewer)].tolist()
         assert len(of_fewer) == min(keep, len(asked[question][0]), *([] if coarse is None else [coarse]))
-
-
-def stage_of(asked: PlainQuestion, position: float, order: list[int], names: list[str], keep: int) -> list[Pooled]:
-    """What a reselection of the triples in this order keeps, each by its number in the question."""
-    triples, topics = asked
-    entities = [Entity(name, name) for name in names]
-    items = tuple(
-        Scored(Triple(entities[triples[n][0]], f"r{n}", entities[triples[n][1]]), triples[n][2]) for n in order
-    )
-    given_topics = tuple(Topic(entities[topic]) for topic in topics)
-    evidence = Evidence(Question("?"), given_topics, "triple", items, Calibration("probability"))
-    (kept,) = PathPooling(keep or 0, 0, abs(position))(make_context(), [evidence])
-    return [(int(item.value.relation[1:]), item.score) for item in kept.items]
-
-
-@given(questions, st.randoms(use_true_random=False), positions, st.integers(1, 14))
-def test_what_a_stage_keeps_depends_on_neither_order_nor_ids(
-    asked: PlainQuestion, random: object, position: float, keep: int
-) -> None:
-    """Equal pooled and given scores are in the order that came, by the stated rule: there scores alone are the same."""
-    numbers, names = list(range(len(asked[0]))), [f"m.{n}" for n in range(NUM_NODES)]
-    plain = stage_of(asked, position, numbers, names, keep)
-    random.shuffle(numbers)
-    random.shuffle(names)
-    shuffled = stage_of(asked, position, numbers, names, keep)
-    assert [score for _, score in shuffled] == [score for _, score in plain]
-    everything = dict(stage_of(asked, position, numbers, names, max(1, len(numbers))))
-    assert dict(plain).items() <= everything.items()

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.loaders.questions.lines import distinct_answers, entity_id, freebase_answers
+from lodestar.loaders.questions.lines import distinct_answers
 from lodestar.loaders.questions.question_sets import FORMATS, read_questions
 
 from tests.conftest import examples
@@ -120,23 +120,6 @@ def test_pathquestion_paths(text: str, parts: list[str], others: list[str], ende
     assert [answer.id for answer in found.answers] == list(dict.fromkeys(right))
     assert found.paths == (GoldPath(tuple(parts[1::2]), tuple(parts[::2])),)
     assert (found.topic_ids, found.num_hops) == ((parts[0],), len(parts) // 2)
-
-
-arguments = st.sampled_from(["m.0a", ":m.0a", "g.1_", "m.0b", "1535", "", "Lima", "M.0a", "m.0a x"])
-
-
-@many
-@given(st.lists(st.tuples(arguments, st.lists(arguments, max_size=3)), max_size=6))
-def test_answers_over_freebase(written: list[tuple[str, list[str]]]) -> None:
-    found = freebase_answers(written)
-    assert [answer.id for answer in found if answer.id] == list(
-        dict.fromkeys(entity for argument, _ in written if (entity := entity_id(argument)))
-    )
-    for answer in found:
-        assert all(answer.names) and not any(map(entity_id, answer.names))
-    said = {text for argument, names in written for text in (argument, *names) if text and not entity_id(text)}
-    assert {name for answer in found for name in answer.names} == said
-    assert freebase_answers([*written, *written]) == found
 
 
 json_values = st.recursive(

@@ -21,7 +21,6 @@ from lodestar.engine.writing.records import (
 )
 from lodestar.loaders.source import NO_ID, Source, StatementRow, Subset, name_row, triple_row
 from lodestar.loaders.stage.stage import Stage, StageCounts
-from lodestar.loaders.writing.bulk_writer import build_signature_tables
 
 from tests.conftest import examples
 from tests.made.graphs import RowSource, TripleSource
@@ -167,26 +166,6 @@ def test_relations_select(rows: list[tuple[str, str, str]], relations: tuple[str
         assert {row[:3] for row in read(stage)} == expected
         assert counts.categories.get("not wanted", 0) == sum(row not in expected for row in rows)
         stage.close()
-
-
-@settings(max_examples=examples(15))
-@given(few, st.integers(1, 9))
-def test_signatures_are_those_of_the_definition(rows: list[tuple[str, str, str]], size: int) -> None:
-    import pyarrow as pa
-
-    distinct = sorted(set(rows))
-    numbers = {name: i for i, name in enumerate(sorted({r for _, r, _ in distinct}), 1)}
-    nodes = {id_: i for i, id_ in enumerate(sorted({i for h, _, t in distinct for i in (h, t)}))}
-    counted = Counter(pair for h, r, t in distinct for pair in ((nodes[h], numbers[r]), (nodes[t], -numbers[r])))
-    columns = [(node, relation, number) for (node, relation), number in sorted(counted.items())]
-    table = pa.table(dict(zip(("node", "relation", "num_triples"), map(list, zip(*columns, strict=True)), strict=True)))
-    found = [row for t in build_signature_tables(table.to_batches(max_chunksize=size)) for row in t.to_pylist()]
-    for row in found:
-        mine = {relation: n for (node, relation), n in counted.items() if node == row["node"]}
-        assert row["signature_relations"] == sorted(mine)
-        assert row["signature_counts"] == [mine[relation] for relation in sorted(mine)]
-        assert row["degree"] == sum(mine.values())
-    assert [row["node"] for row in found] == sorted(nodes.values())
 
 
 names = st.lists(

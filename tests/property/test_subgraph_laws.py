@@ -14,7 +14,6 @@ from lodestar.engine.retrieval.subgraph.walking import (
     SubgraphBounds,
     SubgraphExtractor,
     SubgraphQuery,
-    compute_even_limit,
     limit_reads,
 )
 
@@ -104,38 +103,6 @@ def test_a_batch_is_what_the_definition_gives(
     ]
 
 
-@given(triples, unnamed, queries)
-def test_a_batch_is_one_disjoint_graph(
-    edges: list[tuple[str, str, str]], bare: set[str], asked: list[SubgraphQuery]
-) -> None:
-    batch = extract(graph_of(edges, bare, set()), asked, 3)
-    assert np.array_equal(batch.node_questions[batch.heads], batch.triple_questions)
-    assert np.array_equal(batch.node_questions[batch.tails], batch.triple_questions)
-    assert len(batch.node_questions) == len(batch.entities) == len(batch.hops) == len(batch.left_out)
-    columns = (batch.heads, batch.relations, batch.tails, batch.entities, batch.hops, batch.left_out)
-    assert {column.dtype for column in columns} == {np.dtype(np.int64)}
-    for outside in (-1, len(asked)):
-        with pytest.raises(IndexError):
-            batch[outside]
-    for query, subgraph in zip(asked, batch, strict=True):
-        assert not subgraph.is_literal[subgraph.heads].any()
-        assert subgraph.num_triples <= query.bounds.question_triples
-        assert (subgraph.is_literal == [id_ in LITERALS for id_ in subgraph.ids]).all()
-
-
-@given(triples, unnamed, queries)
-def test_without_cuts_more_hops_only_add(
-    edges: list[tuple[str, str, str]], bare: set[str], asked: list[SubgraphQuery]
-) -> None:
-    graph = graph_of(edges, bare, set())
-    wide = [SubgraphQuery(query.question, query.topics, query.num_hops) for query in asked]
-    wider = [SubgraphQuery(query.question, query.topics, query.num_hops + 1) for query in asked]
-    for less, more in zip(extract(graph, wide, 3), extract(graph, wider, 3), strict=True):
-        assert not less.is_cut and not more.is_cut
-        assert plain(less).triples <= plain(more).triples
-        assert plain(less).hops.items() <= plain(more).hops.items()
-
-
 @given(triples, unnamed, related, queries, hub_degrees, st.sets(st.sampled_from(RELATIONS), max_size=3))
 def test_a_subgraph_without_relations_is_one_of_a_graph_that_has_none_of_them(
     edges: list[tuple[str, str, str]],
@@ -152,47 +119,6 @@ def test_a_subgraph_without_relations_is_one_of_a_graph_that_has_none_of_them(
     kept = {group: ends for group, ends in store.ends.items() if graph.numbered[abs(group[1])] not in without}
     smaller = replace(store, ends=kept)
     assert found == [reference(each, query, None) for each in (smaller, store) for query in asked]
-
-
-@given(triples, unnamed, queries, st.sampled_from([1, 3]))
-def test_no_hub_is_walked_over(
-    edges: list[tuple[str, str, str]], bare: set[str], asked: list[SubgraphQuery], hub_degree: int
-) -> None:
-    graph = graph_of(edges, bare, set())
-    walked: list[tuple[str, int]] = []
-    read_neighbours = graph._read_neighbours
-
-    def noted(params, names):
-        walked.extend((part["id"], len(part["leaving"]) + len(part["entering"])) for part in params["parts"])
-        return read_neighbours(params, names)
-
-    graph._read_neighbours = noted
-    extract(graph, asked, hub_degree, NumberProposer())
-    assert all(graph.degree(id_) < hub_degree * num_relations for id_, num_relations in walked)
-
-
-@given(st.lists(st.integers(0, 20), max_size=8), st.integers(0, 60))
-def test_the_even_limit_is_the_largest(counts: list[int], total: int) -> None:
-    def taken(n: int) -> int:
-        return sum(min(count, n) for count in counts)
-
-    limit = compute_even_limit(np.array(counts, dtype=np.int64), total)
-    assert limit == 0 or taken(limit) <= total
-    assert limit == max(counts, default=0) or taken(limit + 1) > total
-
-
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 9)), max_size=8), bounds, st.integers(0, 30))
-def test_what_is_left_out_and_what_is_read_make_the_whole(
-    groups: list[tuple[int, int]], bound: SubgraphBounds, room: int
-) -> None:
-    nodes = np.array([node for node, _ in groups], dtype=np.int64)
-    counts = np.array([count for _, count in groups], dtype=np.int64)
-    limits, left_out = limit_reads(nodes, counts, bound, room)
-    assert np.array_equal(limits + left_out.sum(axis=1), counts)
-    assert (left_out >= 0).all()
-    assert limits.max(initial=0) <= bound.fan_out
-    assert np.bincount(nodes, weights=limits, minlength=1).max() <= bound.node_triples
-    assert limits.sum() <= room
 
 
 def test_half_is_shared_alike_also_where_a_node_has_more_relations_than_triples_may_be_read_of_it() -> None:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from lodestar.loaders.formats.freebase import read_noise_rules
 
-from tests.references.parsed import delimited_parameters, freebase_parameters, parsed
-from tests.references.parsers import Parsed
+from tests.references.parsed import Parsed, delimited_parameters, freebase_parameters, parsed
 
 
 def assert_parsed(rows: Sequence[tuple[str, Parsed]], name: str, parameters: Mapping[str, object]) -> None:
