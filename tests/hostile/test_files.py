@@ -52,17 +52,6 @@ def test_a_run_replaces_a_foreign_file_only_when_told_to(
     assert (place / name).read_text(encoding="utf-8") != "mine"
 
 
-def test_one_file_is_not_written_twice(lodestar: Lodestar, tmp_path: Path) -> None:
-    file, recipe = str(tmp_path / "file"), tmp_path / "recipe.toml"
-    recipe.write_text('stages = "similarity"\n', encoding="utf-8")
-    for arguments, said in ((("export", file, "--format", "tsv", "--names", file), "cannot both go to"),):
-        ran = lodestar(*map(str, arguments))
-        assert (ran.code, len(ran.err.splitlines())) == (2, 1)
-        assert said in ran.err
-    assert [path.name for path in tmp_path.iterdir()] == ["recipe.toml"]
-    assert recipe.read_text(encoding="utf-8") == 'stages = "similarity"\n'
-
-
 def test_single_files_are_replaced_only_when_told_to(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
     pool = tmp_path / "pool.jsonl"
     assert lodestar("mine", str(questions), "--pool", "--out", str(pool)).code == 0

@@ -46,12 +46,3 @@ def test_nothing_outside_of_a_folder_is_read(lodestar: Lodestar, folder: Path, p
     assert "Secretium" not in ran.out
     assert "6 links" in ran.err
     assert "--follow-links" in ran.err
-
-
-def test_a_folder_that_is_a_link_itself_is_read(
-    lodestar: Lodestar, folder: Path, pipeline: str, tmp_path: Path
-) -> None:
-    (tmp_path / "link").symlink_to(folder)
-    ran = lodestar("load", "text", str(tmp_path / "link"), "--pipeline", pipeline, "--dry-run", "--json")
-    assert ran.code == 0, ran.err
-    assert "6 links" in ran.err

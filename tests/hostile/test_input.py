@@ -171,20 +171,6 @@ def test_endless_inputs(
     refused(lodestar, "ask", QUESTION)
 
 
-@pytest.mark.parametrize("seed", ["-1", "9" * 23, str(2**64), "x"])
-def test_seeds(lodestar: Lodestar, questions: str, tmp_path: Path, seed: str) -> None:
-    out = str(tmp_path / "out")
-    refused(lodestar, "mine", questions, "--out", out, "--seed", seed)
-    refused(lodestar, "train", "star", "--dataset", questions, "--dev", questions, "--out", out, "--seed", seed)
-    refused(lodestar, "ask", QUESTION, "--set", f"seed={seed}")
-
-
-def test_numbers(lodestar: Lodestar, questions: str, tmp_path: Path) -> None:
-    out = str(tmp_path / "out")
-    for prices in (("nan", "1"), ("inf", "1"), ("1", "-1"), ("1", "1e999")):
-        refused(lodestar, "eval", questions, "--out", out, "--prices", *prices)
-
-
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii", "cp1252", "utf-16"])
 def test_output_in_another_encoding(environment: dict[str, str], encoding: str) -> None:
     given = {**os.environ, **environment, "PYTHONIOENCODING": encoding}

@@ -19,31 +19,6 @@ SECRETS = {
 }
 
 
-@pytest.mark.parametrize("scheme", ["bolt", "neo4j", "BOLT", "http"])
-@pytest.mark.parametrize(
-    "place",
-    [
-        "neo4j:hush@127.0.0.1:1",
-        "neo4j:hush",
-        "neo4j:hush%40127.0.0.1:1",
-        "127.0.0.1:1#hush",
-        "127.0.0.1:1/hush",
-        "127.0.0.1:1?password=hush",
-        "127.0.0.1:1?password=hush&x",
-    ],
-)
-def test_no_password_in_an_address_is_printed(
-    lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch, scheme: str, place: str
-) -> None:
-    monkeypatch.setenv("LODESTAR_URI", f"{scheme}://{place}")
-    monkeypatch.setenv("LODESTAR_QUERY_TIMEOUT_S", "1")
-    for arguments in (("ask", QUESTION), ("doctor",), ("ask", QUESTION, "--uri", f"{scheme}://{place}")):
-        ran = lodestar(*arguments)
-        assert ran.code != 0
-        assert "hush" not in ran.out + ran.err
-        assert "Traceback" not in ran.err
-
-
 def test_a_stranger_s_endpoint_gets_nothing_of_openai_s(lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.evidence.evidence import Answer, Evidence, answer_text
 from lodestar.engine.evidence.text import (
     MAX_NAME_CHARS,
     Order,
@@ -18,7 +16,7 @@ from lodestar.engine.evidence.text import (
     order_for_prompt,
     relation_words,
 )
-from lodestar.engine.values import AnswerEntity, Entity, Path, Question, Scored, Triple
+from lodestar.engine.values import Entity, Path, Scored, Triple
 
 from tests.made.evidence import chain_of, ranked
 
@@ -170,25 +168,3 @@ def test_the_bound_in_characters_holds_for_any_names(max_chars: int, max_names: 
         chain_of(*(path(("t", Entity(f"b{i}", name))) for i, name in enumerate(names))),
     )
     assert len(evidence_text(paths, max_names=max_names, max_chars=max_chars)) <= max_chars
-
-
-@pytest.mark.parametrize(
-    ("text", "note", "said"),
-    [
-        ("no answer found", "nothing fits", "no answer found (nothing fits)"),
-        ("no answer found: nothing fits", "nothing fits", "no answer found: nothing fits"),
-        ("no answer found", "", "no answer found"),
-    ],
-)
-def test_no_answer_is_said_with_its_note_once(text: str, note: str, said: str) -> None:
-    assert answer_text(Answer(Evidence(Question("?"), (), "chain", note=note), (), text, "extractive")) == said
-
-
-def test_an_answer_is_said_with_the_first_lines_of_its_evidence() -> None:
-    chains = ranked(*(chain_of(path((f"r{n}", LIMA))) for n in range(9)))
-    evidence = Evidence(Question("?"), (), "chain", chains)
-    found = Answer(evidence, (AnswerEntity("Lima", LIMA.id, None, "graph", (0,)),), "Lima", "extractive")
-    first, blank, *because = answer_text(found).splitlines()
-    assert (first, blank) == ("Lima", "")
-    assert because == [f"- Peru —[r{n}]→ Lima" for n in range(3)]
-    assert answer_text(replace(found, evidence=replace(evidence, items=()))) == "Lima"

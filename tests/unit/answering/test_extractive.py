@@ -6,12 +6,9 @@ from typing import Any
 import pytest
 from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.context import StageCost
-from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.data import topic_data
 from lodestar.engine.evidence.evidence import SIMILARITY, Answer, Calibration, Evidence, Item, Unit
-from lodestar.engine.evidence.extras import FormAnswer, FormResult
 from lodestar.engine.values import AnswerEntity, Entity, Question, Scored, Topic, Triple
 
 from tests.made.evidence import CERTAIN, evidence_of, leads
@@ -45,11 +42,6 @@ def test_paths_are_weighed_by_the_temperature_of_their_scores(unit: Unit, less: 
     lima, cusco = (each.confidence for each in found.entities)
     assert cusco == pytest.approx(1 / (1 + math.exp(-1)))
     assert lima == pytest.approx(1)
-
-
-def test_where_two_topics_meet_only_the_meeting_is_answered() -> None:
-    found = answer(evidence_of(path("city", LIMA, CUSCO, score=1.0, targets=(CUSCO,)), calibration=CERTAIN))
-    assert [e.name for e in found.entities] == ["Cusco"]
 
 
 def test_confidence_is_calibrated_by_the_best_score() -> None:
@@ -101,44 +93,6 @@ def test_no_chain_walks_a_triple_twice() -> None:
     assert {str(each.value.relation_path) for each in found.items} == {"r", "q", "r → s"}
 
 
-def form(**fields: Any) -> Answer:
-    """The answer to a question whose form was found so."""
-    given = {"forms": ("how many",), "rule": "count", "parts": (("rivers", "river"),)} | fields
-    return answer(evidence_of(path("river", LIMA, score=0.0), extras=(FormResult(**given),)))
-
-
-FOUND = tuple(FormAnswer(Entity(f"e{n}", f"End {n}"), key=1 / 3) for n in range(12))
-
-
-def test_a_form_that_counts_is_answered_by_a_number() -> None:
-    found = form(counted=True, total=12_000, found=FOUND)
-    assert (found.number, found.entities, found.yes) == (12_000, (), None)
-    assert (found.text, found.why) == ("12,000", ("count; rivers river",))
-
-
-@pytest.mark.parametrize(
-    ("probability", "begins", "unsure"),
-    [
-        (0.19, "no answer found: no path fits the question", False),
-        (0.2, "unsure: perhaps End 0", True),
-        (0.5, "End 0", False),
-    ],
-)
-def test_the_bounds_hold_for_forms(probability: float, begins: str, unsure: bool) -> None:
-    found = form(found=FOUND[:1], total=1, probability=probability)
-    assert found.text.startswith(begins)
-    assert (found.confidence, found.unsure) == (probability, unsure)
-
-
-def test_why_there_is_no_answer_is_said_where_there_is_none() -> None:
-    bare: Evidence[Item] = Evidence(Question("?"), (), "chain", reason="nothing linked")
-    found = Answer(bare, (AnswerEntity("Lima", "l", 0.9, "model", ()),), "Lima", "llm")
-    failed = Answer(bare, (), "no answer", "llm", failure=LLMError("the model did not reply"))
-    assert [each.reason for each in (Answer(bare, (), "no answer", "llm"), found, failed)] == [
-        "nothing linked", None, "failed",
-    ]  # fmt: skip
-
-
 def test_an_answer_is_plain_data_that_rests_on_items_by_their_ranks() -> None:
     paths = (path("city", LIMA, score=1 / 3), path("capital", LIMA, score=-math.inf))
     costs = (StageCost("hop 1", 0.123456, 2), StageCost("answer", 1.0, 1))
@@ -166,13 +120,3 @@ def test_an_answer_is_plain_data_that_rests_on_items_by_their_ranks() -> None:
         [1, 0.333333, 0.58257, 0, "city"],
         [2, None, 0.0, 1, "capital"],
     ]
-
-
-def test_a_topic_is_plain_data_with_how_it_was_found() -> None:
-    topic = Topic(PERU, 7, score=0.98765432, mention="peru", matched_name="Peru", probability=1 / 3, span=(3, 7))
-    assert topic_data(topic) == {
-        "id": "p", "name": "Peru", "score": 0.987654, "probability": 0.333333, "mention": "peru", "span": [3, 7],
-        "matched_name": "Peru", "kind": "", "degree": 7,
-    }  # fmt: skip
-    given = topic_data(Topic(Entity('"1"', "1", is_literal=True), probability=None))
-    assert (given["id"], given["probability"], given["span"]) == ('"1"', None, None)

@@ -117,13 +117,6 @@ class TestBoth:
 
 
 class TestAnyTwo:
-    def test_answers_of_two_recipes_are_one_by_name(self) -> None:
-        one = answer(("Chile", "m.chile", 0.9), ("Peru", "m.peru", 0.1), usage=TokenUsage(1, 1))
-        two = answer(("CHILE", "m.chile", 0.95), ("Ecuador", "m.ecuador", 0.97))
-        found = merge_answers(one, two, Thresholds(0.5, 0.95))
-        assert shown(found) == [("Chile", "m.chile", "both"), ("Ecuador", "m.ecuador", "graph")]
-        assert found.usage == TokenUsage(1, 1)
-
     def test_entities_that_share_a_name_stay_two(self) -> None:
         one = answer(("Lima", "m.lima", 0.9), ("Lima", "m.ohio", 0.8))
         assert shown(merge_answers(one, answer(("lima", None, 1.0)), Thresholds())) == [

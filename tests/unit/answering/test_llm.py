@@ -2,16 +2,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from lodestar.engine.answering.llm import (
     LanguageModel,
     fill_placeholders,
     list_choices,
-    load_prompt,
 )
-from lodestar.engine.errors import LLMError, UsageError
+from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer, Evidence, Item
 from lodestar.engine.llm.endpoint import ChatEndpoint
@@ -123,41 +121,6 @@ def test_half_the_evidence_is_sent_to_a_model_whose_context_is_too_small_and_the
     assert min(asked) >= 50
     answer, asked = reply_to(whole, capitals(3), most_tokens=1_000)
     assert (len(asked), answer.evidence.cuts) == (1, ())
-
-
-def test_a_reply_is_completed_but_where_that_is_unwanted_or_options_are_given() -> None:
-    ends = [Entity(f"m.{letter}", letter) for letter in "ABC"]
-    evidence = evidence_of(*ranked(leads("river", *ends, topic=Entity("m.peru", "Peru"))))
-    reply = Completion('{"answers": ["A", "B"]}')
-    options = replace(evidence, question=replace(evidence.question, options=("A", "B")))
-
-    def names(answerer: LanguageModel, asked: Evidence[Chain]) -> tuple[str, list[str]]:
-        answer = answerer.answer_of(reply, asked)
-        return answer.text, [entity.name for entity in answer.entities]
-
-    assert names(LanguageModel(), evidence) == ("A, B, C", ["A", "B", "C"])
-    assert names(LanguageModel(complete=False), evidence) == ("A, B", ["A", "B"])
-    assert names(LanguageModel(), options) == ("A, B", ["A", "B"])
-
-
-@pytest.mark.parametrize(
-    ("content", "missing"),
-    [
-        ("{question}", "{evidence}"),
-        ("{evidence}", "{question}"),
-        ("", "{question}, {evidence}"),
-        ("$question", "{question}"),
-    ],
-)
-def test_a_prompt_file_without_a_placeholder_is_named_with_what_it_lacks(
-    tmp_path: Path, content: str, missing: str
-) -> None:
-    file = tmp_path / "prompt.txt"
-    file.write_text(content, encoding="utf-8")
-    with pytest.raises(UsageError) as caught:
-        load_prompt(file)
-    assert str(caught.value).startswith(f"{file}: ")
-    assert f"missing: {missing}" in str(caught.value)
 
 
 @pytest.mark.parametrize(

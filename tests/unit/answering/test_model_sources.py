@@ -84,9 +84,3 @@ def test_a_model_that_fails_leaves_the_rest() -> None:
     (found,) = add([EVIDENCE], Asked(LLMError("no reply"), says((("Lima", 0.9),))))
     assert found.left_out == ("llm: no reply",)
     assert [name for name, _ in found.sources] == ["triple", "closed-book"]
-
-
-def test_a_source_s_chains_begin_at_the_first_topic_or_where_there_is_none_at_what_they_name() -> None:
-    for topics, start in (((Topic(PERU), Topic(SOL)), PERU), ((), LIMA)):
-        (found,) = add([replace(EVIDENCE, topics=topics)], Asked(says((("Lima", 0.9),)), says(())))
-        assert [item.value.topic for item in found.sources[1][1].items] == [start]

@@ -34,19 +34,6 @@ def test_pieces_of_sentencepiece_are_joined() -> None:
     assert joined(SENTENCEPIECE) == ["Which", "currency", "?", "Perú", "[END]"]
 
 
-def test_a_word_has_the_sum_of_its_tokens() -> None:
-    (word,) = join_tokens([("curr", 0.5), ("##en", 0.25), ("##cy", 0.125)], "##")
-    assert (word.text, word.weight) == ("currency", 0.875)
-
-
-def test_a_special_token_is_never_part_of_a_word() -> None:
-    assert joined(["[END]", "Ġa", "b", "[END]", "c"]) == ["[END]", "ab", "[END]", "c"]
-
-
-def test_a_first_token_that_goes_on_is_shown_as_it_is() -> None:
-    assert joined(["##s", "the"]) == ["##s", "the"]
-
-
 @settings(max_examples=50)
 @given(tokens=TOKENS, spelling=st.sampled_from(["##", "Ġ", "▁"]))
 def test_no_weight_is_lost(tokens: list[tuple[str, float]], spelling: Spelling) -> None:

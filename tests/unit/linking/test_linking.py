@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.linking.entity_index import NearEntity
 from lodestar.engine.linking.full_text import FullTextLinker, write_full_text_queries
 from lodestar.engine.linking.names import (
     MENTION_FEATURES,
@@ -110,23 +109,6 @@ def test_shorter_forms(text: str, id_: str, mention: str) -> None:
     (best, *_) = FullTextLinker(type_words={"film", "language", "country"}).rank(text, PEOPLE)
     assert (best.entity.id, best.mention) == (id_, mention)
     assert best.probability == best.score
-
-
-class Near:
-    """Finds two entities near the last word of every question, one of which has gone from the graph."""
-
-    def __init__(self) -> None:
-        self.asked: list[Sequence[str]] = []
-
-    def find_nearest(self, words: Sequence[str], _is_content: Sequence[bool]) -> list[NearEntity]:
-        self.asked.append(words)
-        last = len(words) - 1
-        return [NearEntity(id_, last, last + 1, 0.8) for id_ in ("peru", "land", "gone")]
-
-
-def test_every_topic_of_a_question_has_its_span_and_a_type_word_comes_last() -> None:
-    found = FullTextLinker(type_words={"film"}).rank("Which film has Adolf Hitler and John F. Kennedy in it?", PEOPLE)
-    assert [each.mention for each in found] == ["John F. Kennedy", "Adolf Hitler", "film"]
 
 
 def test_a_query_has_bounded_clauses_and_there_are_boundedly_many() -> None:

@@ -10,7 +10,6 @@ from lodestar import Answer, Engine, Question
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import NO_ANSWER, Evidence
-from lodestar.engine.recipes import read_recipe
 from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.values import AnswerEntity
 
@@ -54,14 +53,6 @@ def test_options_of_one_call_change_the_recipe_for_it_alone(tmp_path: Path) -> N
             engine.ask(QUESTION, topk=3)
         with pytest.raises(UsageError, match="max_hop"):
             engine.ask(QUESTION, max_hop="far")
-
-
-def test_forms_are_switched_off_and_on_for_one_call() -> None:
-    recipe = read_recipe("similarity")
-    assert "forms" in recipe.parts
-    plain = read_recipe(recipe, options={"forms": False})
-    assert "forms" not in plain.parts
-    assert str(read_recipe(plain, options={"forms": True}).stages) == "similarity + forms"
 
 
 def test_a_graph_or_a_database_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import InputError, LodestarError, UsageError
-from lodestar.engine.forms.form_retriever import Forms
-from lodestar.engine.parts import Joined, Named, own_places, parse_line
+from lodestar.engine.parts import own_places, parse_line
 from lodestar.engine.recipes import Recipe, list_parts, list_recipes, read_recipe, recipe_names
 from lodestar.engine.reorganising.chaining import Merge
 from lodestar.engine.retrieval.similarity import Similarity
@@ -22,14 +21,6 @@ def test_what_is_resolved_can_be_read_again(name: str) -> None:
     assert (recipe.name, recipe.top_k, recipe.seed) == (name, 3, 7)
     assert recipe.description
     assert Recipe.of(json.loads(json.dumps(recipe.as_json()))) == recipe
-
-
-def test_defaults_are_those_of_the_parts() -> None:
-    assert read_recipe("similarity").parts == {"similarity": Similarity(), "forms": Forms(where_sure=True)}
-    assert read_recipe("similarity", options={"forms": False}).parts == {"similarity": Similarity()}
-    cosine = read_recipe("cosine").parts["similarity"]
-    assert isinstance(cosine, Similarity)
-    assert (cosine.cosine, cosine.meeting_bonus) == (True, 0.0)
 
 
 def test_a_file_of_ones_own(tmp_path: Path) -> None:
@@ -62,12 +53,6 @@ def test_python_joins_parts_as_a_line_does() -> None:
     assert read_recipe(Similarity(max_hop=3)).parts == {"similarity": Similarity(max_hop=3)}
 
 
-def test_one_part_twice_keeps_the_options_of_both() -> None:
-    recipe = read_recipe(Similarity() | Similarity(max_hop=3) | Similarity())
-    assert str(recipe.stages) == "similarity | similarity-2 | similarity"
-    assert recipe.parts == {"similarity": Similarity(), "similarity-2": Similarity(max_hop=3)}
-
-
 @pytest.mark.parametrize(
     ("line", "written"),
     [
@@ -81,11 +66,6 @@ def test_one_part_twice_keeps_the_options_of_both() -> None:
 def test_a_line_is_written_as_it_is_read(line: str, written: str) -> None:
     assert str(parse_line(line, str)) == written
     assert parse_line(written, str) == parse_line(line, str)
-
-
-def test_a_line_is_read_as_a_tree_in_which_plus_binds_more_tightly() -> None:
-    a, b, c = (Named(name, name) for name in "abc")
-    assert parse_line("a + b | c", str) == Joined("|", Joined("+", a, b), c)
 
 
 @pytest.mark.parametrize(

@@ -21,15 +21,6 @@ def test_a_path_that_breaks_is_refused() -> None:
         Path((), ())
 
 
-def test_a_mediator_is_shown_as_an_ellipsis_and_never_by_its_id() -> None:
-    assert Entity("m.0abc").label == "…"
-    assert Entity("m.1", "El_Paso").label == "El Paso"
-
-
-def test_an_entity_is_its_id() -> None:
-    assert Entity("x", "one name") == Entity("x", "another")
-
-
 def test_hops_are_counted_between_named_entities() -> None:
     assert (
         RelationPath((RelationStep("a", to_mediator=True), RelationStep("b"), RelationStep("c", inverse=True))).num_hops

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
 import torch
-from lodestar.models.language.causal_lm import CausalLM, CausalLMError, Messages, StoppedError
+from lodestar.models.language.causal_lm import CausalLM, CausalLMError, Messages
 from lodestar.models.language.lora import load_language_model
 from safetensors.torch import load_file
-from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.made.tiny_causal_lm import KINDS, write_tiny_causal_lm
@@ -69,16 +67,6 @@ class TestReplies:
             chat.replies([asked("x" * 500)], 20)
 
 
-class TestStopping:
-    def test_a_reply_that_is_stopped_leaves_nothing_behind(self, tmp_path: Path) -> None:
-        lm = CausalLM(str(write_tiny_causal_lm(tmp_path)))
-        goes_on = Mock()
-        goes_on.side_effect = [True] * 9 + [False]
-        with pytest.raises(StoppedError, match="was stopped before its reply ended"):
-            lm.replies([asked("lima")], 50, goes_on=goes_on)
-        assert len(lm.replies([asked("lima")], 2)[0].tokens) == 2
-
-
 class TestLoading:
     @pytest.mark.parametrize("load", [lambda name: CausalLM(name).replies([asked("x")], 1), load_language_model])
     @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
@@ -120,39 +108,3 @@ class TestAttention:
         offsets = chat.attention(asked(content), 1).offsets.tolist()
         pieces = [content[first:after] for first, after in offsets if first >= 2 and after <= len(content.rstrip())]
         assert "".join(pieces) == content.strip()
-
-    def test_no_square_of_the_length_is_ever_made(self, chat: CausalLM) -> None:
-        chat.attention(asked("lima"), 2)
-        largest = Largest()
-        with largest:
-            length = chat.attention(asked("xy" * 240), 2).weights.shape[1]
-        assert length > 400
-        assert 0 < largest.num_elements < length * length
-
-
-class Largest(TorchDispatchMode):
-    """Notes the size of the largest tensor that any operation gives."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.num_elements = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        for tensor in tensors_in(result):
-            self.num_elements = max(self.num_elements, tensor.numel())
-        return result
-
-
-def tensors_in(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, tuple | list):
-        for each in value:
-            yield from tensors_in(each)
-
-
-def test_a_folder_without_a_model_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(CausalLMError, match=r"the tokenizer of .* cannot be loaded") as caught:
-        CausalLM(str(tmp_path)).replies([asked("lima")], 3)
-    assert "\n" not in str(caught.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
-from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.reorganising.filtering import (
     FI,
     AttentionRelevance,
@@ -54,15 +52,6 @@ class Falling:
 
     def of(self, evidence: Evidence[Any]) -> Any:
         return -np.arange(len(evidence.items), dtype=np.float64)
-
-
-class Rising:
-    """The later an item comes, the more relevant it is."""
-
-    name = "rising"
-
-    def of(self, evidence: Evidence[Any]) -> Any:
-        return np.arange(len(evidence.items), dtype=np.float64)
 
 
 def says(content: str) -> Callable[[Prompt], Completed]:
@@ -146,13 +135,6 @@ class TestGroups:
         (found,) = stage(make_context(opened={stage: Falling()}), [evidence(*map(str, range(num_items)))])
         assert shown(found) == [(str(place), 0) for place in range(num_kept)]
 
-    def test_groups_go_with_their_items(self) -> None:
-        given = replace(evidence("x", "a", "b", "c"), groups=(0, 1, 0, 2), left_out=("a bound",))
-        stage = FI(coarse=2, integrate=False)
-        (found,) = stage(make_context(opened={stage: Rising()}), [given])
-        note = "fi: no language model is configured: filtered rising alone"
-        assert (shown(found), found.left_out) == ([("c", 2), ("b", 0)], ("a bound", note))
-
 
 class Attends:
     """Attends to the letter x, in the layer that is asked for."""
@@ -187,21 +169,6 @@ class TestRelevance:
         best = sorted(range(4), key=lambda item: -values[item])[:2]
         assert {end for end, _ in shown(found)} == {given.items[item].value.ends[0].id for item in best}
         assert [cost.stage for cost in found.trace] == ["filter by attention"]
-
-    def test_of_a_prompt_that_is_too_long_the_first_items_are_read(self, tmp_path: Path) -> None:
-        model = CausalLM(str(write_tiny_causal_lm(tmp_path, max_length=400)))
-        values = AttentionRelevance(model).of(evidence(*(f"relation {n}" * 3 for n in range(16))))
-        assert (values[:2] > 0).all()
-        assert (values[8:] == 0).all()
-
-
-class TestPart:
-    def test_it_takes_either_kind_as_it_comes(self) -> None:
-        assert read_recipe("similarity + fi").as_json()["resolved"] == ["similarity", "fi"]
-        recipe = read_recipe("similarity + path-pooling + fi", ["fi.coarse=40"])
-        assert recipe.as_json()["resolved"] == ["similarity", "chain → triple", "path-pooling", "fi"]
-        assert recipe.parts["fi"] == FI(coarse=40)
-        assert Recipe.of(recipe.as_json()) == recipe
 
 
 class TestSimilarity:

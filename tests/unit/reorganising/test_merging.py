@@ -35,15 +35,6 @@ def test_one_topic_never_meets_itself_nor_another_reading_of_the_same_mention() 
     assert met(lead("a", "x", 1.0), lead("b", "x", 0.5), a="Peru", b="Peru") == ["", ""]
 
 
-def test_a_longer_path_meets_but_is_no_lead() -> None:
-    assert met(lead("a", "x", 1.0, num_hops=2), lead("b", "x", 0.5)) == ["x", ""]
-
-
-def test_only_the_best_few_are_leads() -> None:
-    many = [lead("b", "w", 0.9 - i / 100) for i in range(5)]
-    assert met(lead("a", "x", 1.0), *many, lead("b", "x", 0.1))[0] == ""
-
-
 def test_what_meets_gains_the_bonus_in_log_odds_and_keeps_its_group() -> None:
     chains = (lead("c", "q", 1.0), lead("a", "xy", 0.9), lead("b", "y", 0.8))
     evidence = replace(evidence_of(*chains, calibration=Calibration("logit", 2.0, 0.0)), groups=(0, 1, 2))

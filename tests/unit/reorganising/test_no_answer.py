@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import LEAST_PROBABILITY, SIMILARITY, Calibration, Certainty, Evidence
+from lodestar.engine.evidence.evidence import SIMILARITY, Calibration, Certainty, Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.no_answer import NoAnswerExplainer
 from lodestar.engine.values import Entity, Question, Scored, Topic
@@ -99,26 +98,6 @@ def test_of_a_graph_with_many_relations_what_the_topic_lacks_counts_less(number:
     said = stage([evidence])[0].extra_of(Certainty)
     assert said is not None
     assert said.lacking == pytest.approx(lacking)
-
-
-def test_a_certainty_is_of_one_path_with_one_score() -> None:
-    one, two = Scored(leads("capital", LIMA, topic=PERU), 0.9), Scored(leads("city", CUSCO, topic=PERU), 0.8)
-    found = explain(one, two, doubts=True)
-    assert replace(found, items=(two, one)).confidence == SCORE.probability(0.8)
-    assert replace(found, items=(Scored(one.value, 0.7), two)).confidence == SCORE.probability(0.7)
-    assert replace(found, calibration=None).confidence is None
-
-
-def test_without_a_calibration_nobody_knows_that_a_path_fits() -> None:
-    found = explain(Scored(leads("capital", LIMA, topic=PERU), 0.9), text="mayor?", calibration=None)
-    assert (found.reason, found.note) == ("no relation fits", "no relation fits the question")
-
-
-def test_what_is_as_likely_as_an_answer_must_be_is_one() -> None:
-    found = explain(
-        Scored(leads("capital", LIMA, topic=PERU), LEAST_PROBABILITY), calibration=Calibration("probability")
-    )
-    assert (found.reason, found.note) == (None, "")
 
 
 @pytest.mark.parametrize(("intercept", "reason"), [(-0.1, "no relation fits"), (0.1, "no triple")])

@@ -44,11 +44,6 @@ def test_the_best_path_through_a_triple_counts() -> None:
     assert pooled([(0, 1, 0.4), (1, 2, 0.9), (1, 3, 0.1)], [0]) == pytest.approx([0.65 + 0.1, 0.65 + 0.05, 0.25 + 0.05])
 
 
-def test_a_path_may_lie_between_two_topics() -> None:
-    """Topics 0 and 2: from 0 and to 2 it is the same path; alone, 1 → 2 is a path to 2 as well, 0.9 + 0.3."""
-    assert pooled([(0, 1, 0.3), (1, 2, 0.9)], [0, 2]) == pytest.approx([0.6 + 0.3, 0.9 + 0.3])
-
-
 def test_a_divides_the_bonus() -> None:
     assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0], 4.0) == pytest.approx([0.5 + 0.05, 0.5 + 0.025])
 
@@ -57,23 +52,6 @@ def test_of_equally_short_ways_each_counts() -> None:
     """0 → 3 by 1 (0.2, 0.6: mean 0.4) or by 2 (0.4, 0.6: mean 0.5); the least score is 0.2."""
     triples = [(0, 1, 0.2), (1, 3, 0.6), (0, 2, 0.4), (2, 3, 0.6)]
     assert pooled(triples, [0]) == pytest.approx([0.4 + 0.2, 0.4 + 0.1, 0.5 + 0.2, 0.5 + 0.1])
-
-
-def test_a_longer_way_is_no_shortest_path() -> None:
-    """0 → 2 directly (0.2) and by 1 (0.4, 1.0): 1 → 2 is on no shortest path, a path of its own."""
-    assert pooled([(0, 2, 0.2), (0, 1, 0.4), (1, 2, 1.0)], [0]) == pytest.approx([0.2 + 0.2, 0.4 + 0.2, 1.0 + 0.2])
-
-
-def test_what_no_topic_reaches_is_a_path_of_its_own() -> None:
-    triples = [(0, 1, 0.5), (3, 4, 0.25)]
-    assert pooled(triples, [0]) == pytest.approx([0.75, 0.5])
-    assert pooled(triples, [8]) == pytest.approx([0.75, 0.5]), "no topic among the triples"
-    assert pooled(triples, []) == pytest.approx([0.75, 0.5]), "no topic at all"
-
-
-def test_of_negative_scores_the_bonus_is_negative() -> None:
-    """Logits −1 and −3, mean −2, least −3: the bonus takes more from the first triple than from the second."""
-    assert pooled([(0, 1, -1.0), (1, 2, -3.0)], [0]) == pytest.approx([max(-1 - 3, -2 - 3), -2 - 1.5])
 
 
 def test_reselection_takes_the_best_by_score_then_by_pooled_score() -> None:

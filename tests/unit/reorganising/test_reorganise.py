@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Calibration, Evidence
-from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.reorganising.chaining import Reorganise, group_meeting_chains
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
@@ -87,17 +86,3 @@ def joined(*chains: Scored[Chain], **mentions: str) -> list[tuple[list[int], str
 
 def test_three_topics_share_what_all_lead_to() -> None:
     assert joined(lead("a", "xyz"), lead("b", "yzw"), lead("c", "zx")) == [([0, 1, 2], "z")]
-
-
-def test_candidates_for_one_mention_are_never_joined() -> None:
-    assert joined(lead("a", "x"), lead("b", "x"), a="Peru", b="Peru") == [([0], ""), ([1], "")]
-    three = (lead("a", "x"), lead("b", "x"), lead("c", "x"))
-    assert joined(*three, a="Peru", b="Lima", c="Lima") == [([0, 1], "x"), ([2], "")]
-
-
-class TestPart:
-    def test_a_bridge_is_put_before_it(self) -> None:
-        recipe = read_recipe("similarity + reorganise", ["reorganise.max_length=3"])
-        assert recipe.as_json()["resolved"] == ["similarity", "chain → triple", "reorganise"]
-        assert recipe.parts["reorganise"] == Reorganise(max_length=3)
-        assert Recipe.of(recipe.as_json()) == recipe

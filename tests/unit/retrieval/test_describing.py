@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo
-from lodestar.engine.relations.describing import find_ambiguous_phrases, read_descriptions, words_of
+from lodestar.engine.relations.describing import read_descriptions
 from lodestar.engine.relations.words import words_of_relations
 
 CATALOGUE = Catalogue(
@@ -54,16 +54,3 @@ def test_a_line_that_cannot_be_one_is_named_by_file_and_number(tmp_path: Path, l
     with pytest.raises(InputError, match=r"phrases\.tsv:2: ") as found:
         read_descriptions(file, CATALOGUE)
     assert said in str(found.value)
-
-
-def test_another_language_is_as_good_as_english() -> None:
-    words = words_of(CATALOGUE, [("owned_by", ["wem gehört", "誰の"])])
-    assert [phrase.text for phrase in words["owned_by"].phrases] == ["wem gehört", "誰の"]
-
-
-def test_a_phrase_of_two_relations_collides() -> None:
-    one = RelationInfo(1, "a", "a", 1, phrases=(Phrase("who made"),))
-    two = RelationInfo(2, "b", "b", 1, phrases=(Phrase("Who made", inverse=True),))
-    (found,) = find_ambiguous_phrases([one, two])
-    assert found.phrase == "who made"
-    assert found.relations == ("a", "^b")

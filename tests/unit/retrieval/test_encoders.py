@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import random
 import shutil
 import subprocess
@@ -18,7 +17,6 @@ from lodestar.models.text.encoders import (
     PlainEncoder,
     SentenceEncoder,
     SentenceTransformerEncoder,
-    gelu,
     plain_encoder,
 )
 
@@ -65,12 +63,6 @@ def test_vectors_are_those_of_sentence_transformers(reference: SentenceTransform
         np.testing.assert_allclose(vector, wanted, atol=1e-5, rtol=0)
         np.testing.assert_allclose(sentence, wanted, atol=1e-5, rtol=0)
         np.testing.assert_allclose(tokens, wanted_tokens, atol=1e-5, rtol=0)
-
-
-def test_gelu_is_exact_to_single_precision() -> None:
-    x = np.linspace(-12, 12, 100_001, dtype=np.float32).reshape(-1, 1)
-    exact = x.astype(np.float64) * 0.5 * (1 + np.vectorize(math.erf)(x.astype(np.float64) / np.sqrt(2)))
-    np.testing.assert_allclose(gelu(x.copy()), exact, atol=1e-6, rtol=0)
 
 
 def test_the_bundled_encoder_imports_neither_torch_nor_transformers() -> None:

@@ -68,14 +68,6 @@ def list_proposals(graph: MemoryGraph, frontier: Frontier) -> set[str]:
     return {str(each) for _, each in frontier.steps_on(graph.numbered)}
 
 
-def test_a_step_is_read_once_however_many_searches_take_it() -> None:
-    tree = tree_of(FILMS, "heat")
-    one, two = tree.expand(make_context(FILMS).db, [(root(tree, "heat"), step("actor"))] * 2)
-    assert walk(FILMS, tree, "heat", "actor") is one is two
-    assert FILMS.requests == ["expand_steps"]
-    assert len(one.links) == 4
-
-
 @pytest.mark.parametrize(("max_sources", "ends", "cut"), [(2, ["c0", "c1"], True), (3, ["c0", "c1", "c2"], False)])
 def test_of_too_many_entities_the_first_are_walked_on_from_and_all_that_follows_is_cut(
     max_sources: int, ends: list[str], cut: bool

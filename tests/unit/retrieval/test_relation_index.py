@@ -31,16 +31,6 @@ def test_a_relation_is_as_near_as_its_best_phrase() -> None:
     assert (described.vectors() == plain.vectors()).all()
 
 
-def test_of_equal_relations_the_first_number_comes_first_and_none_has_none() -> None:
-    vectors = TextVectors(LetterEncoder())
-    twice = [RelationInfo(number, f"r{number}", "abc", 1) for number in (3, 1, 2)]
-    (found,) = RelationIndex(twice, vectors).search(LetterEncoder().encode(["abc"]), 2)
-    assert [each.value.number for each in found] == [1, 2]
-    empty = RelationIndex([], vectors)
-    assert empty.search(LetterEncoder().encode(["abc"]), 2) == [[]]
-    assert empty.vectors().shape == (0, LetterEncoder().dimension)
-
-
 def test_another_run_encodes_only_what_is_new(tmp_path: Path) -> None:
     given = []
     for relations in (RELATIONS, RELATIONS, DESCRIBED):

@@ -1,16 +1,13 @@
-"""What every `RelationProposer` keeps to; the meta-test finds one that is not held to it."""
+"""Relations proposed by similarity: the score of a path of one hop, and the order of equal ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-import pytest
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.retrieval.similarity import SimilarityScorer
 from lodestar.engine.retrieval.subgraph.walking import (
-    RelationProposer,
     RelationQuery,
     SimilarityProposer,
     best_relations,
@@ -19,8 +16,6 @@ from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationWords
-
-from tests.fakes.number_proposer import NumberProposer
 
 NAMES = {1: "capital", 2: "currency_used", 3: "adjoin_s"}
 WORDS = {
@@ -39,27 +34,6 @@ QUERIES = [
 @cache
 def vectors() -> TextVectors:
     return TextVectors(SentenceEncoder("all-MiniLM-L6-v2"))
-
-
-PROPOSERS: dict[str, Callable[[], RelationProposer]] = {
-    "NumberProposer": NumberProposer,
-    "SimilarityProposer": lambda: SimilarityProposer(WORDS, vectors()),
-}
-
-
-@pytest.mark.parametrize("name", PROPOSERS)
-def test_each_candidate_has_a_score_whatever_it_is_asked_with(name: str) -> None:
-    proposer = PROPOSERS[name]()
-    scores = proposer.score(QUERIES)
-    assert [len(s) for s in scores] == [len(query.relations) for query in QUERIES]
-    for query, together in zip(QUERIES, scores, strict=True):
-        assert together.dtype == np.float32
-        assert np.isfinite(together).all()
-        (alone,) = proposer.score([query])
-        np.testing.assert_allclose(alone, together, atol=1e-5)
-        backwards = RelationQuery(query.question, query.topics, query.relations[::-1])
-        np.testing.assert_allclose(proposer.score([backwards])[0][::-1], together, atol=1e-5)
-    assert proposer.score([]) == []
 
 
 def test_similarity_is_what_the_path_scorer_gives_a_path_of_one_hop() -> None:

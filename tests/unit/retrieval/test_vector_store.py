@@ -11,10 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
-from lodestar.models.text.vectors import Entry, TextVectors, VectorStore
+from lodestar.models.text.vectors import TextVectors, VectorStore
 
 
 class CountingEncoder(SentenceEncoder):
@@ -72,32 +70,6 @@ def test_questions_are_not_kept_and_no_text_can_be_read(store: VectorStore) -> N
     store.close()
     assert all(b"Peru" not in path.read_bytes() for path in store.path.parent.iterdir())
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
-
-
-@given(
-    entries=st.dictionaries(
-        st.text(max_size=20),
-        st.tuples(st.lists(st.floats(-1, 1, width=32), min_size=3, max_size=3), st.integers(0, 3)),
-        max_size=20,
-    )
-)
-def test_what_is_put_comes_back(
-    tmp_path_factory: pytest.TempPathFactory, entries: dict[str, tuple[list[float], int]]
-) -> None:
-    store = VectorStore(tmp_path_factory.mktemp("vectors") / "all.sqlite")
-    made: dict[str, Entry] = {
-        text: (np.array(vector, dtype=np.float32), np.ones((count, 3), dtype=np.float32) * count if count else None)
-        for text, (vector, count) in entries.items()
-    }
-    store.put(made)
-    found = store.get([*made, "something else, that is longer than those"], 3)
-    assert found.keys() == made.keys()
-    for text, (vector, tokens) in made.items():
-        np.testing.assert_array_equal(found[text][0], vector)
-        assert (found[text][1] is None) == (tokens is None)
-        if tokens is not None:
-            np.testing.assert_array_equal(found[text][1], tokens)
-    store.close()
 
 
 def test_what_is_no_store_is_left_and_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

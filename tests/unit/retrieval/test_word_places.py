@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lodestar.models.similarity import PathSimilarity, PathsOfTopic
-from lodestar.models.text.encoders import SentenceEncoder
-from lodestar.models.text.vectors import TextVectors
-from lodestar.models.text.verbalise import DirectedRelation, RelationWords
 from lodestar.models.word_places import (
     WordPlaces,
     find_mention,
     read_asked_words,
     score_word_order,
 )
-
-MADE_BY, LEADS_TO = ((DirectedRelation(RelationWords("", (name,))),) for name in ("made by company", "located in town"))
 
 
 @pytest.mark.parametrize(
@@ -46,11 +40,6 @@ MADE_BY, LEADS_TO = ((DirectedRelation(RelationWords("", (name,))),) for name in
 def test_nouns_of_a_question(question: str, topic: str, asked: tuple[str, ...], between: tuple[str, ...]) -> None:
     found = read_asked_words(question, topic)
     assert (found.asked, found.between) == (asked, between)
-
-
-def test_a_way_back_is_asked_for_by_a_word() -> None:
-    assert read_asked_words("Which other films have the director of Vega?", "Vega").goes_back
-    assert not read_asked_words("Which films have the director of Vega?", "Vega").goes_back
 
 
 @pytest.mark.parametrize(
@@ -88,18 +77,3 @@ def test_the_score_of_places_term_by_term() -> None:
     paths = np.array([[0, -1], [0, 1], [0, 2]])
     found = places.score(paths, order=1, between=10, noun=100, back=1000)
     assert found == pytest.approx([10, 5 + 20, 5 + 30 + 1000])
-
-
-@pytest.mark.parametrize(
-    ("question", "hops"),
-    [
-        ("In which town is the company that makes Vega?", (MADE_BY, LEADS_TO)),
-        ("Which company makes Vega?", (MADE_BY,)),
-    ],
-)
-def test_a_noun_between_is_on_the_way(question: str, hops: tuple[tuple[DirectedRelation, ...], ...]) -> None:
-    similarity = PathSimilarity(TextVectors(SentenceEncoder("all-MiniLM-L6-v2")))
-    paths = [(MADE_BY,), (MADE_BY, LEADS_TO)]
-    asked = PathsOfTopic(question.replace("Vega", ""), paths, [0.0, 0.0], read_asked_words(question, "Vega"))
-    ((stop, _),) = similarity.scores([[asked]])
-    assert paths[int(stop.argmax())] == hops
