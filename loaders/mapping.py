@@ -5,10 +5,6 @@ changed by options, or read from a TOML file::
 
     types = true                    # a node's labels become triples: (node, type, label)
 
-    [where]                         # of a Neo4j only
-    nodes = "n.born > 1950"         # a condition in Cypher that nodes meet, else they are left out
-    relationships = "r.rating > 50" # also of s and t, the two ends
-
     [labels.Person]
     name = ["name"]                 # several are joined by a blank
     key = "id"                      # what has no name is "Person 17" by it; without: an unnamed record
@@ -29,14 +25,18 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import get_close_matches
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BeforeValidator, ConfigDict, StrictBool, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
 from ..engine.errors import InputError, LodestarError, UsageError
 from ..engine.whole_file import read_text
+from ..models.kinds import first_error
 from ..models.message_text import quote_line
 from ..models.wording.english import singular
 
@@ -59,27 +59,6 @@ class PropertySample(NamedTuple):
     num_distinct: int
     num_items: int
     num_chars: float
-
-
-class ElementFilter(NamedTuple):
-    """What is read: nodes and relationships that meet a condition in Cypher, on `n`, and on `r` from `s` to `t`.
-
-    Empty is all. Of a relationship both ends must be read as well.
-    """
-
-    nodes: str = ""
-    relationships: str = ""
-
-    def over(self, other: ElementFilter) -> ElementFilter:
-        """Return these conditions, and those of another where there are none here."""
-        return ElementFilter(self.nodes or other.nodes, self.relationships or other.relationships)
-
-    def fill(self, *names: str) -> dict[str, str]:
-        """Return what a query has in the place of these names: a condition that all meet for an empty one."""
-        return {name: getattr(self, name.lower()) or "true" for name in names}
-
-
-EVERYWHERE = ElementFilter()
 
 
 @dataclass(slots=True)
@@ -120,13 +99,21 @@ class Survey:
     """How many nodes and relationships have each property."""
 
 
-@dataclass(frozen=True, slots=True)
+def _as_list(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+Keys = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
+"""Properties; in a file one may stand alone."""
+
+
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class LabelMapping:
     """What becomes of the properties of the nodes with a label; those in no field are left out."""
 
-    name: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
-    literals: tuple[str, ...] = ()
+    name: Keys = ()
+    aliases: Keys = ()
+    literals: Keys = ()
     key: str = ""
     """What a node without a name is called by, after its label."""
 
@@ -140,22 +127,19 @@ class LabelMapping:
         return {"name": list(self.name), **key, "aliases": list(self.aliases), "literals": list(self.literals)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class GraphMapping:
     """What becomes of nodes, by label, and of relationships, by type with the properties that are read.
 
     The first label that a node has and whose property it has names it. Labels and types that are not here are left out.
     """
 
-    labels: Mapping[str, LabelMapping]
-    relationships: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    types: bool = True
-    where: ElementFilter = EVERYWHERE
+    labels: dict[str, LabelMapping]
+    relationships: dict[str, Keys] = field(default_factory=dict)
+    types: StrictBool = True
 
     def as_json(self) -> dict[str, Any]:
-        where = {name: condition for name, condition in self.where._asdict().items() if condition}
         return {
-            **({"where": where} if where else {}),
             "types": self.types,
             "labels": {label: each.as_json() for label, each in self.labels.items()},
             "relationships": {type_: list(keys) for type_, keys in self.relationships.items()},
@@ -164,8 +148,6 @@ class GraphMapping:
     def as_toml(self) -> str:
         """Return the mapping as a TOML file, which `read_mapping` reads."""
         lines = [f"types = {json.dumps(self.types)}"]
-        if where := self.as_json().get("where"):
-            lines += ["", "[where]", *(f"{name} = {_quote(condition)}" for name, condition in where.items())]
         for label, each in self.labels.items():
             lines += ["", f"[labels.{_quote(label)}]"]
             lines += [
@@ -194,7 +176,6 @@ class Choices:
     names: Sequence[str] = ()
     leave_out: Sequence[str] = ()
     types: bool | None = None
-    where: ElementFilter = EVERYWHERE
 
 
 NAMES = ("name", "title", "label", "preflabel", "fullname", "displayname", "caption", "headline", "heading")
@@ -344,8 +325,7 @@ def choose(mapping: GraphMapping, survey: Survey, choices: Choices) -> GraphMapp
         relationships |= {
             type_: tuple(k for k in keys if k != key) for type_, keys in relationships.items() if of in (None, type_)
         }
-    where = choices.where.over(mapping.where)
-    return GraphMapping(labels, relationships, mapping.types if choices.types is None else choices.types, where)
+    return GraphMapping(labels, relationships, mapping.types if choices.types is None else choices.types)
 
 
 def check_mapping(mapping: GraphMapping, survey: Survey, place: str = "") -> None:
@@ -384,57 +364,10 @@ def read_mapping(path: Path) -> GraphMapping:
         content = tomllib.loads(read_text(path, "the mapping", MAX_FILE_BYTES))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: expected TOML: {error}") from error
-    for name in content:
-        if name not in ("types", "where", "labels", "relationships"):
-            raise InputError(f"{path}: expected types, where, labels or relationships, found {quote_line(name)}")
-    types = content.get("types", True)
-    if not isinstance(types, bool):
-        raise InputError(f"{path}: types: expected true or false, found {quote_line(str(types))}")
-    labels = {label: _read_label(path, label, each) for label, each in _table(path, content, "labels").items()}
-    relationships = {
-        type_: _keys(path, f"relationships.{type_}", keys)
-        for type_, keys in _table(path, content, "relationships").items()
-    }
-    return GraphMapping(labels, relationships, types, _read_where(path, _table(path, content, "where")))
-
-
-def _read_where(path: Path, found: Mapping[str, Any]) -> ElementFilter:
-    for name, condition in found.items():
-        if name not in ElementFilter._fields or not isinstance(condition, str):
-            wrong = quote_line(str(condition if name in ElementFilter._fields else name))
-            raise InputError(f"{path}: where: expected nodes or relationships with a condition, found {wrong}")
-    return ElementFilter(**found)
-
-
-def _read_label(path: Path, label: str, found: object) -> LabelMapping:
-    place = f"labels.{label}"
-    unknown = [each for each in found if each not in _FIELDS] if isinstance(found, dict) else [found]
-    if unknown or not isinstance(found, dict):
-        wrong = quote_line(str(unknown[0]))
-        raise InputError(f"{path}: {place}: expected name, key, aliases or literals, found {wrong}")
-    lists = {name: _keys(path, f"{place}.{name}", keys) for name, keys in found.items() if name != "key"}
-    key = found.get("key", "")
-    if not isinstance(key, str):
-        raise InputError(f"{path}: {place}.key: expected a property, found {quote_line(str(key))}")
-    return LabelMapping(**lists, key=key)
-
-
-_FIELDS = ("name", "key", "aliases", "literals")
-
-
-def _table(path: Path, content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = content.get(name, {})
-    if not isinstance(found, dict):
-        raise InputError(f"{path}: {name}: expected a table, found {quote_line(str(found))}")
-    return found
-
-
-def _keys(path: Path, place: str, found: object) -> tuple[str, ...]:
-    if isinstance(found, str):
-        return (found,)
-    if not isinstance(found, list) or not all(isinstance(key, str) for key in found):
-        raise InputError(f"{path}: {place}: expected a list of properties, found {quote_line(str(found))}")
-    return tuple(found)
+    try:
+        return TypeAdapter(GraphMapping).validate_python({"labels": {}, **content})
+    except ValidationError as error:
+        raise InputError(f"{path}: {first_error(error)}") from error
 
 
 def _name_by(mapping: LabelMapping, parts: tuple[str, ...]) -> LabelMapping:
@@ -496,9 +429,6 @@ def describe_mapping(survey: Survey, mapping: GraphMapping) -> Iterator[str]:
         f"{survey.num_nodes:,} nodes with {len(survey.labels):,} labels, {survey.num_relationships:,} relationships of "
         f"{len(survey.relationships):,} types"
     )
-    for name, condition in zip(("nodes", "relationships"), mapping.where, strict=True):
-        if condition:
-            yield f"only {name} where {condition}"
     yield f"labels, {'kept as types' if mapping.types else 'not kept'}"
     nodes = {label: facts.num for label, facts in survey.labels.items()}
     labels = {label: partial(_describe_label, survey, label, each) for label, each in mapping.labels.items()}

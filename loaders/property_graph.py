@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 from neo4j.spatial import Point
 from neo4j.time import Date, DateTime, Duration, Time
 
+from ..engine.progress import Progress, ignore_progress
 from ..engine.writing.records import RelationFacts
 from .mapping import (
     MAX_NUMBERS,
@@ -32,7 +33,10 @@ from .mapping import (
     read_mapping,
     resolve_mapping,
 )
+from .reading.files import make_temporary_file, translate_full_disk
 from .source import (
+    BATCH_ROWS,
+    ROWS,
     Part,
     Source,
     SourceRowBatches,
@@ -51,26 +55,21 @@ LINKED_TO = "linked_to"
 
 
 class Node(NamedTuple):
-    """A node; `is_within` says whether it is among those to read."""
+    """A node."""
 
     id: str
     labels: Sequence[str]
     properties: Sequence[tuple[str, Any]] = ()
-    is_within: bool = True
 
 
 class Relationship(NamedTuple):
-    """A relationship; `is_within` says whether it and both ends are among what is to read.
-
-    `id` is that of the record that it is where it has properties.
-    """
+    """A relationship; `id` is that of the record that it is where it has properties."""
 
     id: str
     type: str
     start: str
     end: str
     properties: Sequence[tuple[str, Any]] = ()
-    is_within: bool = True
 
 
 Element = Node | Relationship
@@ -83,18 +82,24 @@ class PropertyGraph:
     kind: str
     unnamed_ids: str | None = None
     """As a `Source` has it: None where all names are said."""
+    unread: Sequence[str] = ()
+    """Properties that need not be read."""
 
     def survey(self) -> Survey:
         """Return what it holds."""
         raise NotImplementedError
 
     def elements(self) -> Iterator[Element]:
-        """Yield its nodes and relationships, in any order."""
+        """Yield its nodes, then its relationships."""
         raise NotImplementedError
 
-    def digest(self) -> str:
-        """Return the SHA-256 of its content, in hexadecimal."""
-        raise NotImplementedError
+    def digest(self) -> str | None:
+        """Return the SHA-256 of its content, in hexadecimal; None where only reading all of it tells."""
+        return None
+
+    def options(self) -> Mapping[str, object]:
+        """Return where it is, as plain data for JSON."""
+        return {}
 
     def notes(self) -> Mapping[str, int]:
         """Return what was left out or assumed when it was read, with counts."""
@@ -183,7 +188,10 @@ def map_graph(graph: PropertyGraph, choices: Choices, mapping_file: Path | None 
 
 
 class PropertyGraphSource(Source):
-    """A property graph as a mapping says."""
+    """A property graph as a mapping says.
+
+    What is in no file is read once, into a temporary file.
+    """
 
     def __init__(self, graph: PropertyGraph, survey: Survey, mapping: GraphMapping) -> None:
         self.kind = graph.kind
@@ -192,7 +200,10 @@ class PropertyGraphSource(Source):
         self._graph = graph
         self.survey = survey
         self.mapping = mapping
+        graph.unread = mapping.without(survey)
         self._left_out: Counter[str] = Counter()
+        self._position = 0
+        self._spool: _Spool | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -203,10 +214,18 @@ class PropertyGraphSource(Source):
     def position_bytes(self) -> int:
         return self._position
 
-    _position = 0
+    def fetch(self, progress: Progress = ignore_progress) -> None:
+        """Read the graph now if it is in no file."""
+        if self._spool is None and self._graph.digest() is None:
+            self._spool = _Spool(self._rows(progress))
 
     def digest(self) -> str:
-        return digest_of(self.kind, self.mapping.as_json(), [self._graph.digest()])
+        self.fetch()
+        content = self._spool.digest if self._spool else self._graph.digest()
+        return digest_of(self.kind, self.mapping.as_json(), [content or ""])
+
+    def options(self) -> Mapping[str, object]:
+        return self._graph.options()
 
     @property
     def left_out(self) -> Mapping[str, int]:
@@ -214,39 +233,43 @@ class PropertyGraphSource(Source):
         return {what: num for what, num in (self._left_out + Counter(self._graph.notes())).items() if num}
 
     def parts(self) -> Iterator[Part]:
-        yield SourceRowBatches(self.name, row_batches(self._rows()))
+        batches = self._spool.batches() if self._spool else row_batches(self._rows())
+        yield SourceRowBatches(self.name, batches)
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
-        return relation_facts(self.survey, self.mapping)
+        """Return the commonest label at the ends of relations."""
+        types = self.survey.relationships
+        return {type_: RelationFacts(range=types[type_].ends or None) for type_ in self.mapping.relationships}
 
-    def _rows(self) -> Iterator[StatementRow]:
-        rows = Rows(self.mapping)
-        self._position = 0
-        self._left_out = Counter()
+    def _rows(self, progress: Progress = ignore_progress) -> Iterator[StatementRow]:
+        rows = Rows(self.mapping, only_some=set(self.mapping.labels) != set(self.survey.labels))
+        self._left_out = rows.left_out
         yield from rows.of_labels()
         for number, each in enumerate(self._graph.elements(), 1):
             self._position = number
-            if isinstance(each, Node):
-                yield from rows.of_node(number, each, self._left_out)
-            else:
-                yield from rows.of_relationship(number, each, self._left_out)
+            if number % BATCH_ROWS == 0:
+                progress("fetching", number, self.size_bytes)
+            yield from rows.of_node(number, each) if isinstance(each, Node) else rows.of_relationship(number, each)
+        progress("fetching", self.size_bytes, self.size_bytes)
 
 
-def relation_facts(survey: Survey, mapping: GraphMapping) -> dict[str, RelationFacts]:
-    """Return what a survey says of relations: the commonest label at their ends."""
-    return {
-        type_: RelationFacts(range=facts.ends or None)
-        for type_, facts in survey.relationships.items()
-        if type_ in mapping.relationships
-    }
+class _Spool:
+    """Rows in a temporary file, and the SHA-256 of what they say."""
 
+    def __init__(self, rows: Iterable[StatementRow]) -> None:
+        digest = hashlib.sha256()
+        self._file = make_temporary_file()
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        with translate_full_disk("the graph"), pa.ipc.new_file(self._file, ROWS, options=options) as writer:
+            for batch in row_batches(rows):
+                for buffer in (buffer for column in batch.columns[1:] for buffer in column.buffers()):
+                    digest.update(buffer if buffer is not None else b"-")
+                writer.write_batch(batch)
+        self.digest = digest.hexdigest()
 
-def hash_elements(elements: Iterable[Element]) -> str:
-    """Return the SHA-256 of elements that are in no file."""
-    digest = hashlib.sha256()
-    for each in elements:
-        digest.update(json.dumps(each, default=str, ensure_ascii=False).encode("utf-8", "replace"))
-    return digest.hexdigest()
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        with pa.ipc.open_file(self._file) as reader:
+            yield from map(reader.get_batch, range(reader.num_record_batches))
 
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -319,10 +342,16 @@ _NUMBERED = re.compile(r"[A-Za-z]{0,2}[-_:]?\d+|[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|
 
 
 class Rows:
-    """Turns nodes and relationships into rows as a mapping says; what is left out is counted."""
+    """Turns nodes and relationships into rows as a mapping says; `left_out` counts what is left out.
 
-    def __init__(self, mapping: GraphMapping) -> None:
+    only_some: whether there are labels that are left out, so that relationships of their nodes are, too.
+    """
+
+    def __init__(self, mapping: GraphMapping, *, only_some: bool = False) -> None:
         self._mapping = mapping
+        self.left_out: Counter[str] = Counter()
+        self._kept: set[str] | None = set() if only_some else None
+        """The ids of the nodes that are read, where not all are."""
         self._order = {label: place for place, label in enumerate(mapping.labels)}
         self._mapped: dict[tuple[str, ...], list[tuple[str, LabelMapping]]] = {}
         """The labels that count of those that nodes have together."""
@@ -332,12 +361,14 @@ class Rows:
         if self._mapping.types:
             yield from (name_row(0, label, label) for label in self._mapping.labels if label)
 
-    def of_node(self, line: int, node: Node, left_out: Counter[str]) -> Iterator[StatementRow]:
+    def of_node(self, line: int, node: Node) -> Iterator[StatementRow]:
         """Yield the types of a node, its name and aliases, and its other properties as literals."""
         mapped = self._map_labels(tuple(node.labels or (NO_LABEL,)))
-        if not mapped or not node.is_within:
-            left_out["nodes"] += 1
+        if not mapped:
+            self.left_out["nodes"] += 1
             return
+        if self._kept is not None:
+            self._kept.add(node.id)
         if self._mapping.types:
             yield from (triple_row(line, node.id, TYPE, label) for label, _ in mapped if label)
         texts = {key: [found.text.strip() for found in literals_of(value)] for key, value in node.properties}
@@ -357,22 +388,22 @@ class Rows:
         kept = {key for _, each in mapped for key in each.kept}.difference(named_by, aliases, keys)
         for key, value in node.properties:
             if key in kept:
-                yield from _literal_rows(line, node.id, key, value, left_out)
+                yield from self._literals(line, node.id, key, value)
             elif key not in aliases and key not in named_by and key not in keys:
-                left_out["properties"] += 1
+                self.left_out["properties"] += 1
 
-    def of_relationship(self, line: int, found: Relationship, left_out: Counter[str]) -> Iterator[StatementRow]:
+    def of_relationship(self, line: int, found: Relationship) -> Iterator[StatementRow]:
         """Yield the triple of a relationship, or those of the unnamed record that holds its properties."""
         keys = self._mapping.relationships.get(found.type)
-        if keys is None or not found.is_within:
-            left_out["relationships"] += 1
+        if keys is None or (self._kept is not None and not self._kept.issuperset((found.start, found.end))):
+            self.left_out["relationships"] += 1
             return
         said: list[StatementRow] = []
         for key, value in found.properties:
             if key in keys:
-                said += _literal_rows(line, found.id, key, value, left_out)
+                said += self._literals(line, found.id, key, value)
             else:
-                left_out["properties"] += 1
+                self.left_out["properties"] += 1
         if said:
             yield triple_row(line, found.start, found.type, found.id)
             yield triple_row(line, found.id, found.type, found.end)
@@ -386,9 +417,8 @@ class Rows:
             self._mapped[labels] = [(label, self._mapping.labels[label]) for label in ranked]
         return self._mapped[labels]
 
-
-def _literal_rows(line: int, head: str, key: str, value: object, left_out: Counter[str]) -> Iterator[StatementRow]:
-    found = list(literals_of(value))
-    if not found:
-        left_out["values that are no literals"] += 1
-    yield from (StatementRow(line, "triple", head, key, each.text, True, each.datatype) for each in found)
+    def _literals(self, line: int, head: str, key: str, value: object) -> Iterator[StatementRow]:
+        found = list(literals_of(value))
+        if not found:
+            self.left_out["values that are no literals"] += 1
+        yield from (StatementRow(line, "triple", head, key, each.text, True, each.datatype) for each in found)

@@ -28,7 +28,6 @@ from .property_graph import (
     Node,
     PropertyGraph,
     Relationship,
-    hash_elements,
     map_graph,
     survey_elements,
 )
@@ -185,9 +184,6 @@ class NetworkxGraph(PropertyGraph):
             relation = str(said.pop(named)) if named else key[0] if key and isinstance(key[0], str) else ""
             self._num_unnamed += not relation
             yield Relationship(f"edge/{number}", relation or LINKED_TO, str(start), str(end), [*said.items()])
-
-    def digest(self) -> str:
-        return hash_elements(self.elements())
 
     def notes(self) -> Mapping[str, int]:
         return Counter({"edges without a relation, which are called linked_to": self._num_unnamed})

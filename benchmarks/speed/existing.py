@@ -23,9 +23,10 @@ from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.formats.existing_neo4j import Neo4jSource, survey
+from lodestar.loaders.formats.existing_neo4j import Neo4jGraph
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
-from lodestar.loaders.mapping import guess_mapping
+from lodestar.loaders.mapping import Choices
+from lodestar.loaders.property_graph import PropertyGraphSource, map_graph
 from lodestar.loaders.source import SourceRowBatches
 
 from .loading import measured, row
@@ -56,18 +57,16 @@ def write_people(instance: EmbeddedServer, num_nodes: int) -> None:
             )
 
 
-def open_source(home: Path, cache: Path, staging: Path) -> tuple[Gateway, Neo4jSource]:
+def open_source(home: Path, cache: Path) -> tuple[Gateway, PropertyGraphSource]:
     """Return the source of the graph, and the gateway that it reads through."""
     gateway = Gateway(EmbeddedServer("source", home, cache).connection(3_600.0))
-    found = survey(gateway)
-    return gateway, Neo4jSource(gateway, found, guess_mapping(found), staging)
+    return gateway, map_graph(Neo4jGraph(gateway), Choices())
 
 
 def load_neo4j(home: Path, cache: Path, staging: Path) -> int:
-    """Read and load the graph; what was read stays. Return the number of triples."""
-    gateway, source = open_source(home, cache, staging)
+    """Read and load the graph. Return the number of triples."""
+    gateway, source = open_source(home, cache)
     with gateway:
-        source.fetch()
         options = LoadOptions(staging=staging, mode="replace", writer="bulk")
         return load_embedded(source, EmbeddedServer("target", home, cache), options).num_triples
 
@@ -79,7 +78,7 @@ def load_tsv(home: Path, cache: Path, staging: Path) -> int:
     return load_embedded(source, EmbeddedServer("target", home, cache), options).num_triples
 
 
-def write_tsv(source: Neo4jSource, folder: Path) -> None:
+def write_tsv(source: PropertyGraphSource, folder: Path) -> None:
     """Write the statements that were read as TSV."""
     with ExitStack() as opened:
         files: dict[str, Any] = {
@@ -122,7 +121,7 @@ def main() -> None:
         row("source", "seconds", "peak MB", "triples")
         neo4j_s, peak_mb, num_triples = measured(load_neo4j, home, cache, staging)
         row("neo4j", neo4j_s, peak_mb, num_triples)
-        gateway, source = open_source(home, cache, staging)
+        gateway, source = open_source(home, cache)
         with gateway:
             write_tsv(source, staging)
         tsv_s, peak_mb, num_triples = measured(load_tsv, home, cache, staging)

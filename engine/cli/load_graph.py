@@ -16,10 +16,9 @@ from .options import FORCE
 from .terminal import echo, printable
 
 if TYPE_CHECKING:
-    from ...loaders.formats.existing_neo4j import Neo4jSurvey
     from ...loaders.loads.loading import LoadOptions
     from ...loaders.loads.report import LoadReport
-    from ...loaders.mapping import Choices, ElementFilter, GraphMapping, Survey
+    from ...loaders.mapping import Choices, GraphMapping, Survey
     from ...loaders.property_graph import PropertyGraph
     from ..neo4j.gateway import Gateway
     from ..settings import Connection, Settings
@@ -84,8 +83,8 @@ class _Asked(NamedTuple):
         return self.dry_run
 
 
-def _pop_asked(flags: dict[str, Any], where: ElementFilter | None = None) -> _Asked:
-    from ...loaders.mapping import EVERYWHERE, Choices
+def _pop_asked(flags: dict[str, Any]) -> _Asked:
+    from ...loaders.mapping import Choices
     from ..whole_file import check_output_file
 
     as_json, dry_run, force = flags.pop("as_json"), flags.pop("dry_run"), flags.pop("force")
@@ -98,7 +97,7 @@ def _pop_asked(flags: dict[str, Any], where: ElementFilter | None = None) -> _As
         check_output_file("--save-mapping", saved_file, reads=reads, force=force)
     labels, relationships = (split_names(flags.pop(name)) for name in ("labels", "relationships"))
     names, leave_out, types = (flags.pop(name) for name in ("names", "leave_out", "types"))
-    choices = Choices(labels, relationships, names, leave_out, types, where or EVERYWHERE)
+    choices = Choices(labels, relationships, names, leave_out, types)
     return _Asked(choices, mapping_file, saved_file, settings, options, as_json, dry_run)
 
 
@@ -106,19 +105,11 @@ def _pop_asked(flags: dict[str, Any], where: ElementFilter | None = None) -> _As
 @click.option("--from", "from_uri", required=True, metavar="URI", help="Address of the Neo4j that is read.")
 @click.option("--from-user", default="neo4j", show_default=True, help=f"Its user; the password comes from {PASSWORD}.")
 @click.option("--from-database", default="neo4j", show_default=True, help="Name of the database that is read.")
-@click.option("--where", metavar="CYPHER", help="Read only nodes n that meet a condition: 'n.born > 1950'.")
-@click.option(
-    "--where-relationship",
-    metavar="CYPHER",
-    help="Read only relationships r, from s to t, that meet a condition: 'r.rating > 50'.",
-)
 @_mapping_options
 def neo4j(
     from_uri: str,
     from_user: str,
     from_database: str,
-    where: str | None,
-    where_relationship: str | None,
     **flags: Any,
 ) -> None:
     """Load a property graph from a Neo4j that is already there; nothing is written to it.
@@ -130,36 +121,35 @@ def neo4j(
     Example:
       lodestar load neo4j --from neo4j+s://graph.example.org --dry-run
       lodestar load neo4j --from bolt://localhost:7687 --labels Person,Movie --name-property Movie=title
-      lodestar load neo4j --from bolt://localhost:7687 --where 'n.born IS NULL OR n.born > 1950'
       lodestar load neo4j --from bolt://localhost:7687 --mapping mapping.toml --replace
     """
-    from ...loaders.mapping import ElementFilter
+    from ...loaders.formats.existing_neo4j import Neo4jGraph, read_database_id
     from ..neo4j.gateway import Gateway
 
-    asked = _pop_asked(flags, ElementFilter(where or "", where_relationship or ""))
+    asked = _pop_asked(flags)
     with Gateway(_connection_from(asked.settings, from_uri, from_user, from_database)) as gateway:
         with _name_options_of_source(gateway.connection):
             gateway.version()
-            found, mapping = _map(gateway, asked)
-        if not asked.show_or_save(found, mapping):
+            read_database_id(gateway)
+        if not asked.dry_run:
             _refuse_itself(gateway, asked.settings)
-            _load(gateway, found, mapping, asked)
+        _load_graph(lambda: Neo4jGraph(gateway), asked)
 
 
-def _load_graph(open_graph: Callable[[], PropertyGraph], flags: dict[str, Any]) -> None:
-    """Load a property graph that is in files."""
+def _load_graph(open_graph: Callable[[], PropertyGraph], asked: _Asked) -> None:
+    """Load a property graph."""
     from ...loaders.loads.loading import load_source
     from ...loaders.property_graph import map_graph
     from ...loaders.reading.files import use_spool_folder
     from ..progress import progress_bar
 
-    asked = _pop_asked(flags)
     with use_spool_folder(asked.options.staging):
         source = map_graph(open_graph(), asked.choices, asked.mapping_file)
-    if asked.show_or_save(source.survey, source.mapping):
-        return
-    with progress_bar(source.name) as (progress, say):
-        report = load_source(source, asked.settings, asked.options, progress, say)
+        if asked.show_or_save(source.survey, source.mapping):
+            return
+        with progress_bar(source.name) as (progress, say):
+            source.fetch(progress)
+            report = load_source(source, asked.settings, asked.options, progress, say)
     _say(report, source.left_out, asked)
 
 
@@ -175,7 +165,7 @@ def graphml(kg: str, **flags: Any) -> None:
     """
     from ...loaders.formats.graphml import XmlGraph
 
-    _load_graph(lambda: XmlGraph(kg), flags)
+    _load_graph(lambda: XmlGraph(kg), _pop_asked(flags))
 
 
 @click.command()
@@ -190,7 +180,7 @@ def gexf(kg: str, **flags: Any) -> None:
     """
     from ...loaders.formats.graphml import XmlGraph
 
-    _load_graph(lambda: XmlGraph(kg, "gexf"), flags)
+    _load_graph(lambda: XmlGraph(kg, "gexf"), _pop_asked(flags))
 
 
 @click.command()
@@ -209,7 +199,7 @@ def tables(kg: str, **flags: Any) -> None:
     """
     from ...loaders.formats.table_graph import open_tables
 
-    _load_graph(lambda: open_tables(kg), flags)
+    _load_graph(lambda: open_tables(kg), _pop_asked(flags))
 
 
 @click.command()
@@ -222,11 +212,12 @@ def dump(kg: str, **flags: Any) -> None:
     Example:
       lodestar load dump movies.dump --dry-run
     """
+    from ...loaders.formats.existing_neo4j import Neo4jGraph
     from ...loaders.formats.server_beside import open_dump
 
     asked = _pop_asked(flags)
     with open_dump(Path(kg), asked.settings) as gateway:
-        _load_from(gateway, asked, Path(kg).name)
+        _load_graph(lambda: Neo4jGraph(gateway, Path(kg).name), asked)
 
 
 @click.command()
@@ -242,30 +233,12 @@ def cypher(kg: str, run_script: bool, **flags: Any) -> None:
     Example:
       lodestar load cypher movies.cypher --run-script
     """
+    from ...loaders.formats.existing_neo4j import Neo4jGraph
     from ...loaders.formats.server_beside import open_script
 
     asked = _pop_asked(flags)
     with open_script(Path(kg), asked.settings, run_script=run_script) as gateway:
-        _load_from(gateway, asked, Path(kg).name)
-
-
-def _load_from(gateway: Gateway, asked: _Asked, name: str) -> None:
-    found, mapping = _map(gateway, asked)
-    if not asked.show_or_save(found, mapping):
-        _load(gateway, found, mapping, asked, name)
-
-
-def _map(gateway: Gateway, asked: _Asked) -> tuple[Neo4jSurvey, GraphMapping]:
-    from ...loaders.formats.existing_neo4j import check_where, survey
-    from ...loaders.mapping import read_mapping, resolve_mapping
-
-    where = asked.choices.where
-    read = read_mapping(asked.mapping_file) if asked.mapping_file else None
-    check_where(gateway, where)
-    if read:
-        check_where(gateway, read.where, str(asked.mapping_file))
-    found = survey(gateway, where.over(read.where) if read else where)
-    return found, resolve_mapping(found, asked.choices, read, asked.mapping_file)
+        _load_graph(lambda: Neo4jGraph(gateway, Path(kg).name), asked)
 
 
 def _show(found: Survey, mapping: GraphMapping, *, as_json: bool) -> None:
@@ -285,33 +258,6 @@ def _say(report: LoadReport, left_out: Mapping[str, int], asked: _Asked) -> None
         echo("left out: " + ", ".join(f"{num:,} {name}" for name, num in left_out.items()), err=True)
     if asked.as_json:
         echo(json.dumps(report.as_json() | {"left_out": dict(left_out)}))
-
-
-def _load(gateway: Gateway, found: Neo4jSurvey, mapping: GraphMapping, asked: _Asked, name: str = "") -> None:
-    from ...loaders.formats.existing_neo4j import Neo4jSource
-    from ...loaders.loads.loading import load_source, make_staging
-    from ..errors import UsageError
-    from ..progress import progress_bar
-    from ..whole_file import lock_file
-
-    options = asked.options
-    source = Neo4jSource(gateway, found, mapping, options.staging, name)
-    make_staging(options.staging)
-    with (
-        lock_file(source.folder.with_suffix(".lock"), f"another load of {source.name} is under way"),
-        progress_bar(source.name) as (progress, say),
-    ):
-        if source.goes_on:
-            say(f"going on with what was read of {source.name} before")
-        source.fetch(progress)
-        try:
-            report = load_source(source, asked.settings, options, progress, say)
-        except UsageError:
-            source.delete()  # the user decides something, and the database may change until then
-            raise
-        left_out = source.left_out
-        source.delete()
-    _say(report, left_out, asked)
 
 
 def _connection_from(settings: Settings, uri: str, user: str, database: str) -> Connection:
@@ -355,7 +301,7 @@ def _refuse_itself(gateway: Gateway, settings: Settings) -> None:
 
     try:
         with Gateway(make_connection(settings)) as other:
-            is_itself = other.run(read_database_id()) == gateway.run(read_database_id())
+            is_itself = read_database_id(other) == read_database_id(gateway)
     except DatabaseUnavailableError:
         return  # an embedded server that does not run yet is another one
     if is_itself:

@@ -256,14 +256,6 @@ class Gateway:
             rows = _rows(session.run(Query(request.template.render(request.names)), dict(request.params)))
         return request.decode(rows)
 
-    def plan(self, request: Request[Any]) -> None:
-        """Have the database plan a read request, which is not run; raise `DatabaseError` for what it refuses."""
-        with translate_errors(self.connection), self._session(default_access_mode=neo4j.READ_ACCESS) as session:
-            text: Any = f"EXPLAIN {request.template.render(request.names)}"
-            summary = session.run(Query(text), dict(request.params)).consume()
-        if summary.query_type != "r":
-            raise DatabaseError(f"Neo4j: expected a query that reads, found one of type {summary.query_type!r}")
-
     def stream(self, request: Request[T], fetch_size: int = FETCH_SIZE) -> Generator[T, None, None]:
         """Yield the rows of a read request, each decoded by itself, in one transaction without a timeout.
 

@@ -1,7 +1,7 @@
 """Queries of `cypher/`, and the requests that are made of them.
 
 The comment at the head of a file says in a line ``mode: read | write | schema`` how it runs. In its text ``{{NAME}}``
-stands for a quoted identifier, ``{{=NAME}}`` for an expression of the user's, and a line ``{{> part}}`` for the text of
+stands for a quoted identifier, and a line ``{{> part}}`` for the text of
 ``cypher/parts/part.cypher``.
 """
 
@@ -19,7 +19,7 @@ from ... import cypher
 
 CYPHER_VERSION = 5
 """Cypher version of all templates, whatever the server's default is."""
-PLACEHOLDER = re.compile(r"\{\{(=?)(\w+)\}\}")
+PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -34,17 +34,9 @@ class Template:
     text: str
 
     def render(self, names: Mapping[str, str]) -> LiteralString:
-        """Return the query with its Cypher version and its placeholders filled.
-
-        Identifiers are quoted, and an expression is what the owner of the database says of it, so that the result is as
-        safe as a literal.
-        """
-
-        def fill(place: re.Match[str]) -> str:
-            given = names[place[2]]
-            return f"\n{given}\n" if place[1] else quote_identifier(given)
-
-        rendered: Any = f"CYPHER {CYPHER_VERSION} {PLACEHOLDER.sub(fill, self.text)}"
+        """Return the query with its Cypher version and its placeholders filled by quoted identifiers."""
+        filled = PLACEHOLDER.sub(lambda place: quote_identifier(names[place[1]]), self.text)
+        rendered: Any = f"CYPHER {CYPHER_VERSION} {filled}"
         return rendered  # type: ignore[no-any-return]
 
 

@@ -26,8 +26,9 @@ from ...engine.neo4j.home import free_port
 from ...engine.settings import LOAD_TIMEOUT_S, Settings, resolve
 from ...engine.whole_file import read_text
 from ...models.message_text import quote_line
-from ..mapping import Choices, resolve_mapping
-from .existing_neo4j import Neo4jSource, survey
+from ..mapping import Choices
+from ..property_graph import PropertyGraphSource, map_graph
+from .existing_neo4j import Neo4jGraph
 
 MAX_SCRIPT_BYTES = 500_000_000
 HEAP_MB, PAGE_CACHE_MB = 1_024, 256
@@ -159,23 +160,19 @@ def _start(server: EmbeddedServer) -> None:
     server.start(bolt_port=bolt_port, http_port=http_port, heap_mb=HEAP_MB, pagecache_mb=PAGE_CACHE_MB, progress=False)
 
 
-def dump_source(path: str) -> Neo4jSource:
+def dump_source(path: str) -> PropertyGraphSource:
     """Return the source of a dump with the mapping that is guessed, read to its end."""
-    settings = resolve()
-    with open_dump(Path(path), settings) as gateway:
-        return _read(gateway, path, settings)
+    with open_dump(Path(path), resolve()) as gateway:
+        return _read(gateway, path)
 
 
-def script_source(path: str, run_script: bool = False) -> Neo4jSource:
+def script_source(path: str, run_script: bool = False) -> PropertyGraphSource:
     """Return the source of a Cypher script with the mapping that is guessed, read to its end."""
-    settings = resolve()
-    with open_script(Path(path), settings, run_script=run_script) as gateway:
-        return _read(gateway, path, settings)
+    with open_script(Path(path), resolve(), run_script=run_script) as gateway:
+        return _read(gateway, path)
 
 
-def _read(gateway: Gateway, path: str, settings: Settings) -> Neo4jSource:
-    found = survey(gateway)
-    mapping = resolve_mapping(found, Choices())
-    source = Neo4jSource(gateway, found, mapping, settings.home_dir / "staging", Path(path).name)
+def _read(gateway: Gateway, path: str) -> PropertyGraphSource:
+    source = map_graph(Neo4jGraph(gateway, Path(path).name), Choices())
     source.fetch()
     return source

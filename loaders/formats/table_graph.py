@@ -28,7 +28,6 @@ from ..property_graph import (
     PropertyGraph,
     PropertyGraphSource,
     Relationship,
-    hash_elements,
     map_graph,
 )
 from ..reading.files import derive_source_name, list_files
@@ -142,12 +141,14 @@ class TableGraph(PropertyGraph):
         self._notes = Counter(self._database.notes)
         self._notes["tables without rows"] = sum(not table.num_rows for table in self._tables.values())
         for table in self._tables.values():
-            yield from self._joining_rows(table) if table.joins else self._rows(table)
+            yield from () if table.joins else self._rows(table)
             for reference in table.references:
                 yield from self._missing_ends(table, reference)
+        for table in self._tables.values():
+            yield from self._joining_rows(table) if table.joins else self._referring_rows(table)
 
-    def digest(self) -> str:
-        return self._database.digest or hash_elements(self.elements())
+    def digest(self) -> str | None:
+        return self._database.digest
 
     def notes(self) -> Mapping[str, int]:
         return self._notes
@@ -366,18 +367,24 @@ class TableGraph(PropertyGraph):
         for number, row in self._database.rows(table, columns):
             yield number, dict(zip(columns, row, strict=True))
 
-    def _rows(self, table: Table) -> Iterator[Element]:
-        ends = [_End(self, reference) for reference in table.references]
+    def _rows(self, table: Table) -> Iterator[Node]:
         labels = [table.label] if table.label else []
         for number, row in self._fetch(table, list(table.columns)):
-            key = [row[name] for name in table.key] or [f"row {number}"]
-            if None in key:
+            if (id_ := self._id_of_row(table, number, row)) is None:
                 self._notes["rows without a key"] += 1
-                continue
-            id_ = self._id(table, key)
-            yield Node(id_, labels, self._values(table, row))
+            else:
+                yield Node(id_, labels, self._values(table, row))
+
+    def _id_of_row(self, table: Table, number: int, row: Mapping[str, Any]) -> str | None:
+        key = [row[name] for name in table.key] or [f"row {number}"]
+        return None if None in key else self._id(table, key)
+
+    def _referring_rows(self, table: Table) -> Iterator[Relationship]:
+        ends = [_End(self, reference) for reference in table.references]
+        for number, row in self._fetch(table, list(table.columns)) if ends else ():
+            id_ = self._id_of_row(table, number, row)
             for end in ends:
-                if (other := end.find(row)) is not None:
+                if id_ is not None and (other := end.find(row)) is not None:
                     yield Relationship("", end.relation, id_, other)
 
     def _joining_rows(self, table: Table) -> Iterator[Element]:

@@ -113,7 +113,7 @@ class Database:
         self.tables: dict[str, Table] = {}
         self.notes: Counter[str] = Counter()
         """What was assumed when they were read, with counts."""
-        self.digest = ""
+        self.digest: str | None = None
         """The SHA-256 of the files that they were read from, if any."""
 
     def add(self, name: str, relation: duckdb.DuckDBPyRelation, shown: str) -> Table:

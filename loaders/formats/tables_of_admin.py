@@ -61,7 +61,7 @@ class AdminGraph(PropertyGraph):
             raise InputError(f"{self.name}: expected files of nodes with a column :ID, found none")
         return found
 
-    def digest(self) -> str:
+    def digest(self) -> str | None:
         return self._database.digest
 
     def notes(self) -> Mapping[str, int]:

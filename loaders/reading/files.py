@@ -50,37 +50,46 @@ FREE_BYTES = 1 << 30
 MIB = 1 << 20
 
 
-def spool_stream(stream: IO[bytes], shown: str, max_bytes: int | None = None) -> IO[bytes]:
-    """Return a temporary file with the whole stream; it is deleted with the object.
-
-    Raises `StorageError` if there is no room for it, `InputError` if it exceeds `max_bytes`.
-    """
+def make_temporary_file() -> IO[bytes]:
+    """Return a file in the folder of `use_spool_folder`, which is deleted with the object."""
     folder = _folder.get() or Path(tempfile.gettempdir())
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = cast(IO[bytes], tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - lives as long as the source
+        return cast(IO[bytes], tempfile.TemporaryFile(dir=folder))  # lives as long as the source
     except OSError as error:
         raise StorageError(f"{folder}: cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def translate_full_disk(shown: str) -> Iterator[None]:
+    """Raise `StorageError` where there is no room for what comes from somewhere."""
     try:
-        num_bytes = 0
+        yield
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        folder = _folder.get() or Path(tempfile.gettempdir())
+        raise StorageError(
+            f"{folder}: no room left on the disk for what comes from {shown}: make room or name another --home"
+        ) from error
+
+
+def spool_stream(stream: IO[bytes], shown: str, max_bytes: int | None = None) -> IO[bytes]:
+    """Return a temporary file with the whole stream.
+
+    Raises `StorageError` if there is no room for it, `InputError` if it exceeds `max_bytes`.
+    """
+    file = make_temporary_file()
+    num_bytes = 0
+    with translate_full_disk(shown):
         while piece := stream.read(MIB):
             num_bytes += len(piece)
             if max_bytes is not None and num_bytes > max_bytes:
                 raise InputError(f"{shown}: expected at most {max_bytes:,} bytes, found more: check what writes to it")
-            if num_bytes % (64 * MIB) < MIB and shutil.disk_usage(folder).free < FREE_BYTES:
+            if num_bytes % (64 * MIB) < MIB and shutil.disk_usage(file.fileno()).free < FREE_BYTES:
                 raise OSError(errno.ENOSPC, "")
             file.write(piece)
         file.flush()
-    except InputError:
-        file.close()
-        raise
-    except OSError as error:
-        file.close()
-        if error.errno not in _NO_ROOM:
-            raise
-        raise StorageError(
-            f"{folder}: no room left on the disk for what comes from {shown}: make room or name another LODESTAR_HOME"
-        ) from error
     return file
 
 
