@@ -16,7 +16,8 @@ from ..models.text.vectors import TextVectors, VectorStore
 from ..models.text.verbalise import RelationWords
 from .errors import CheckpointError, EncoderError, UsageError, require_extra, translate_import_errors
 from .neo4j.catalogue import Catalogue, Edition
-from .relations.words import RelationIndex, type_words, words_of_relations
+from .relations.describing import type_words
+from .relations.words import RelationIndex, words_of_relations
 from .settings import Connection, Settings
 
 if TYPE_CHECKING:

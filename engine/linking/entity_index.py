@@ -26,7 +26,7 @@ from ..neo4j.catalogue import Catalogue, Edition, read_catalogue, read_graph_rev
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, template
 from ..progress import Progress, ignore_progress
-from ..relations.words import type_words
+from ..relations.describing import type_words
 from ..settings import Connection, Settings
 from ..values import Entity
 from ..whole_file import lock_file, translate_storage_errors

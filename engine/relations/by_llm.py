@@ -28,7 +28,7 @@ from ..neo4j.templates import Request, Row, template
 from ..progress import Progress, ignore_progress
 from ..settings import Settings
 from .describing import RelationDescription, check_text
-from .words import AMONG
+from .kinds import AMONG
 
 FloatArray = npt.NDArray[np.float32]
 

@@ -18,7 +18,7 @@ from ...models.message_text import quote_line
 from ..errors import EntityNotFoundError, GraphError, InputError, UsageError
 from ..neo4j.catalogue import LoadManifest, read_catalogue, read_graph_state, read_loads
 from ..neo4j.gateway import Gateway, OpenTransaction
-from ..relations.words import refresh_end_kinds
+from ..relations.kinds import refresh_end_kinds
 from ..values import Entity
 from .records import (
     BASE_LOAD,

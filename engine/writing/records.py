@@ -18,8 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from ...models.wording.english import find_initials
 from ..errors import DatabaseError, GraphError, UsageError
-from ..linking.names import find_initials
 from ..neo4j.catalogue import (
     GRAPH_VERSION,
     LABEL_SEPARATOR,

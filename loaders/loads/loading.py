@@ -26,7 +26,7 @@ from ...engine.neo4j.catalogue import (
 from ...engine.neo4j.gateway import Gateway, OpenTransaction
 from ...engine.progress import Progress, Say, ignore_progress
 from ...engine.relations.describing import StatedWords, describe_from_source, store_descriptions
-from ...engine.relations.words import refresh_end_kinds
+from ...engine.relations.kinds import refresh_end_kinds
 from ...engine.settings import LOAD_TIMEOUT_S, Settings
 from ...engine.whole_file import lock_file
 from ...engine.writing.records import BASE_LOAD, Manifest, check_graph_was_loaded, check_schema, ensure_lock_constraint

@@ -27,7 +27,7 @@ from ...engine.neo4j.templates import Request, Row, split_into_requests, templat
 from ...engine.neo4j.whole_graph import HeadTriplesWithLoads, stream_triples_with_loads
 from ...engine.progress import Progress, ignore_progress
 from ...engine.relations.describing import describe_from_source, read_source_descriptions, remove_descriptions
-from ...engine.relations.words import refresh_end_kinds
+from ...engine.relations.kinds import refresh_end_kinds
 from ...engine.writing.changing import MAX_TRIPLES, ChangeReport, add_triples, check_loads_complete, remove_triples
 from ...engine.writing.records import (
     Name,

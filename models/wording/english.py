@@ -270,3 +270,28 @@ def _foreign() -> Mapping[str, str]:
 def bare_phrase(template: str) -> str:
     """Return a template without the places of topic and type."""
     return " ".join(template.replace("{x}'s", " ").replace("{x}", " ").replace("{t}", "").split())
+
+
+MAX_INITIALS = 6
+
+_BREAK = re.compile(r"[\x00-&(-/:-@\[-`{-\x7f]+")
+_BEFORE_BRACKET = re.compile(r"[^(,]*")
+
+
+def find_initials(name: str) -> tuple[str, ...]:
+    """Return the initials of a search name: of all its words, and of those before its first article or preposition.
+
+    Text after a bracket or a comma does not count. Names have initials if they have two to six words that begin with an
+    ASCII letter or digit, the first with a letter.
+    """
+    before = _BEFORE_BRACKET.match(name)
+    words = [word for word in _BREAK.split(before.group() if before else "") if word]
+    first_small = next((at for at, word in enumerate(words) if word in SMALL_WORDS), len(words))
+    both = (_join_initials([word for word in words if word not in SMALL_WORDS]), _join_initials(words[:first_small]))
+    return tuple(dict.fromkeys(filter(None, both)))
+
+
+def _join_initials(words: list[str]) -> str:
+    firsts = "".join(word[0] for word in words)
+    fits = 2 <= len(words) <= MAX_INITIALS and firsts.isascii() and firsts.isalnum() and firsts[0].isalpha()
+    return firsts.upper() if fits else ""

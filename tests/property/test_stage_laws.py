@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.linking.names import find_initials
 from lodestar.engine.writing.records import (
     Name,
     add_load_names,
@@ -21,6 +20,7 @@ from lodestar.engine.writing.records import (
 )
 from lodestar.loaders.source import NO_ID, Source, StatementRow, Subset, name_row, triple_row
 from lodestar.loaders.stage.stage import Stage, StageCounts
+from lodestar.models.wording.english import find_initials
 
 from tests.conftest import examples
 from tests.made.graphs import RowSource, TripleSource

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.linking.names import derive_forms, find_initials, find_places
+from lodestar.engine.linking.names import derive_forms, find_places
 from lodestar.engine.writing.records import build_search_terms
+from lodestar.models.wording.english import find_initials
 
 
 @pytest.mark.parametrize(

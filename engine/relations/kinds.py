@@ -1,0 +1,116 @@
+"""Find what kinds of things stand at the two ends of relations, from the graph alone.
+
+One pass over a bounded sample of entities and literals, then a bounded number of the relations that the sample rarely
+contains, one by one. Samples are the first by id, so that the same graph has the same kinds; of a relation with more
+than `AMONG` triples they are the first written.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ...models.wording.english import translate_label
+from ...models.wording.kinds import NO_KIND, EndKind, EndSample, end_kinds
+from ..neo4j.catalogue import LABEL_SEPARATOR, RelationInfo, read_catalogue
+from ..neo4j.gateway import Gateway
+from ..neo4j.templates import Request, Row, template
+from .describing import type_words
+
+NUM_ENTITIES = 6_000
+NUM_LITERALS = 8_000
+RELATIONS_PER_LITERAL = 20
+AMONG = 10_000
+"""Triples of a relation, or of a literal, among which those with the first ids are looked for."""
+MAX_RELATIONS = 200
+"""Relations of an entity that are looked at."""
+ENOUGH = 6
+"""Things at an end that tell its kind; an end with less of them in the sample is looked at by itself."""
+PER_END = 64
+ONE_BY_ONE = 40
+"""Relations that are looked at by themselves, those with most triples first."""
+
+
+@dataclass(slots=True)
+class _End:
+    names: list[str] = field(default_factory=list)
+    num_values: int = 0
+    others: Counter[int] = field(default_factory=Counter)
+
+    def add(self, name: str, signature: Sequence[int], *, is_value: bool = False) -> None:
+        if len(self.names) < PER_END:
+            self.names.append(name)
+            self.num_values += is_value
+            self.others.update(signature)
+
+
+def find_end_kinds(gateway: Gateway) -> dict[str, tuple[EndKind, EndKind]]:
+    """Return the kinds at head and tail of each relation, by name."""
+    relations = gateway.run(read_catalogue()).relations
+    numbers = {relation.name: relation.number for relation in relations}
+    ends: defaultdict[int, _End] = defaultdict(_End)
+    for name, signature in gateway.run(_rows("sample_entities", limit=NUM_ENTITIES, max_relations=MAX_RELATIONS)):
+        for number in signature:
+            ends[number].add(name, signature)
+    for value, relation in gateway.run(
+        _rows("sample_literals", limit=NUM_LITERALS, per_literal=RELATIONS_PER_LITERAL, among=AMONG)
+    ):
+        if relation in numbers:
+            ends[-numbers[relation]].add(value, (-numbers[relation],), is_value=True)
+    rare = [r for r in relations if min(len(ends[r.number].names), len(ends[-r.number].names)) < min(ENOUGH, r.count)]
+    for relation in sorted(rare, key=lambda r: (-r.count, r.number))[:ONE_BY_ONE]:
+        _look_at(gateway, relation, ends)
+    own = {r.number: r.label.rpartition(LABEL_SEPARATOR)[2].replace("_", " ") for r in relations}
+    labels = {number: translate_label(label) or label for number, label in own.items()}
+    types = {r.number: type_words(r.domain) for r in relations} | {-r.number: type_words(r.range) for r in relations}
+    samples = {  # of the relations that were there: another writer may have added some since
+        end: EndSample(
+            tuple(each.names),
+            each.num_values,
+            {other: times for other, times in each.others.items() if abs(other) in labels},
+        )
+        for end, each in ends.items()
+        if each.names and abs(end) in labels
+    }
+    found = end_kinds(samples, labels, types)
+    return {r.name: (found.get(r.number, NO_KIND), found.get(-r.number, NO_KIND)) for r in relations}
+
+
+def _look_at(gateway: Gateway, relation: RelationInfo, ends: defaultdict[int, _End]) -> None:
+    head, tail = ends[relation.number], ends[-relation.number] = _End(), _End()
+    type_ = relation.stored_as or relation.name
+    rows = gateway.run(
+        _rows(
+            "sample_relation",
+            {"RELATION": type_},
+            limit=PER_END,
+            relation=relation.name,
+            max_relations=MAX_RELATIONS,
+            among=AMONG,
+        )
+    )
+    for head_name, head_signature, tail_name, tail_signature, is_value in rows:
+        head.add(head_name, head_signature)
+        tail.add(tail_name, tail_signature or (-relation.number,), is_value=is_value)
+
+
+def refresh_end_kinds(gateway: Gateway) -> None:
+    """Find the kinds at the ends of all relations and write them into the catalogue."""
+    kinds = [
+        {
+            "name": name,
+            **{f"head_{key}": value for key, value in _make_row(head).items()},
+            **{f"tail_{key}": value for key, value in _make_row(tail).items()},
+        }
+        for name, (head, tail) in find_end_kinds(gateway).items()
+    ]
+    gateway.run(Request(template("set_relation_kinds"), {"kinds": kinds}, lambda _: None))
+
+
+def _make_row(end: EndKind) -> dict[str, object]:
+    return {"kind": end.kind, "share": end.share, "words": list(end.words)}
+
+
+def _rows(name: str, names: dict[str, str] | None = None, **params: object) -> Request[Sequence[Row]]:
+    return Request(template(name), params, lambda rows: rows, names or {})
