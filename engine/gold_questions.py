@@ -170,7 +170,8 @@ NO_TOPIC = "no topic in the graph"
 NO_ANSWER = "no answer in the graph"
 NO_OTHER = "no answer but its topics"
 NO_PATH = "no path to an answer"
-REASONS = (NO_TOPIC, NO_ANSWER, NO_OTHER, NO_PATH)
+TOO_LONG = "a query that ran past its timeout"
+REASONS = (NO_TOPIC, NO_ANSWER, NO_OTHER, NO_PATH, TOO_LONG)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +94,7 @@ def command(
     from ...loaders.questions.question_sets import choose_file, read_questions
     from ..progress import progress_bar
     from ..supervision.mining import MiningOptions, mine_to_file
-    from ..supervision.pools import PAPER, PoolBounds, compute_pool_sizes, mine_pool
+    from ..supervision.pools import PoolBounds, mine_pool
     from ..whole_file import check_output_file
 
     options = MiningOptions(max_hop=max_hop, num_negatives=negatives, return_to_topic=return_to_topic, seed=seed)
@@ -106,24 +105,14 @@ def command(
     started_s = time.perf_counter()
     with progress_bar(questions.name, "mining") as (progress, _):
         how: dict[str, Any] = {"batch_size": batch_size, "workers": workers, "progress": progress}
-        sizes: dict[str, float] = {}
         if pool:
-            made = mine_pool(questions, engine, out, PoolBounds(), **how)
-            counts, sizes = made.header.counts, compute_pool_sizes(made.questions)
+            counts = mine_pool(questions, engine, out, PoolBounds(), **how).header.counts
         else:
             counts = mine_to_file(questions, engine, out, options, **how).counts
     seconds = time.perf_counter() - started_s
     if as_json:
-        candidates = {"candidates": {name: round(value, 2) for name, value in sizes.items()}} if pool else {}
-        echo(json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(counts), **candidates}))
-    else:
-        _print(counts)
-        for name, value in sizes.items():
-            echo(f"{f'candidates, {name} merging':<36}{value:>10,.2f}   (the paper's, GrailQA: {PAPER[name]:,g})")
-    echo(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)
-
-
-def _print(counts: Mapping[str, int]) -> None:
-    for name, number in counts.items():
+        echo(json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(counts)}))
+    for name, number in () if as_json else counts.items():
         if number:
             echo(f"{name:<36}{number:>10,}")
+    echo(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..errors import QueryTimeoutError, UsageError
+from ..errors import UsageError
 from ..evidence.bridges import to_chains
 from ..evidence.chain import Chain
 from ..evidence.evidence import Answer, Evidence, Item
-from ..gold_questions import NO_ANSWER, NO_TOPIC, GoldQuestion, SkippedQuestion
+from ..gold_questions import NO_ANSWER, NO_TOPIC, TOO_LONG, GoldQuestion, SkippedQuestion
 from ..neo4j.catalogue import read_catalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import stream_mediator_relations
 from ..retrieval.beam import FrontierBounds
 from ..supervision.answer_paths import TopicAnswerPath, steps_of
-from ..supervision.mining import Miner, MiningOptions, QuestionPaths
+from ..supervision.mining import Miner, MiningOptions, QuestionPaths, mine_in_halves
 from .metrics import Prediction, match_predictions
 
 TOGETHER = 16
@@ -60,7 +60,7 @@ class Diagnosis:
     def find_paths(self, questions: Sequence[GoldQuestion]) -> Iterator[QuestionPaths | SkippedQuestion]:
         """Yield for each question the paths from its topics to its gold answers, or why there are none."""
         for start in range(0, len(questions), TOGETHER):
-            yield from self._miner.mine(questions[start : start + TOGETHER])
+            yield from mine_in_halves(self._miner.mine, questions[start : start + TOGETHER])
 
     def miss(self, question: GoldQuestion, answer: Answer) -> Miss | None:
         """Return the kind of miss of a question whose first answer is wrong or missing; None if it takes too long."""
@@ -73,11 +73,10 @@ class Diagnosis:
             ends = [Prediction(end.label, end.id) for end in chain.value.ends]
             if any(match_predictions(ends, question.answers)):
                 return Miss("lost by the answerer") if rank == 1 else Miss("not the first", rank)
-        try:
-            (found,) = self.find_paths([replace(question, topic_ids=started, paths=())])
-        except QueryTimeoutError:
-            return None
+        (found,) = self.find_paths([replace(question, topic_ids=started, paths=())])
         if isinstance(found, SkippedQuestion):
+            if found.reason == TOO_LONG:
+                return None
             kinds = {NO_TOPIC: "not linked", NO_ANSWER: "not in the graph"}
             return Miss(kinds.get(found.reason, "out of reach"))
         return Miss("pruned", _find_lost_hop(found, evidence) if evidence.walked else None)

@@ -25,12 +25,12 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
@@ -55,6 +55,7 @@ from ..errors import EncoderError, GraphError, InputError, QueryTimeoutError
 from ..gold_questions import (
     NO_PATH,
     REASONS,
+    TOO_LONG,
     GoldQuestion,
     GroundedQuestion,
     QuestionSet,
@@ -150,19 +151,7 @@ class Miner:
         self.options = options
 
     def mine(self, questions: Sequence[GoldQuestion]) -> Mined:
-        """Return the paths of each question, or why it is left out; all questions share each round trip.
-
-        If a query times out, each half is mined alone. Raises `QueryTimeoutError` for a single question.
-        """
-        try:
-            return self._mine(questions)
-        except QueryTimeoutError:
-            if len(questions) == 1:
-                raise
-        half = len(questions) // 2
-        return self.mine(questions[:half]) + self.mine(questions[half:])
-
-    def _mine(self, questions: Sequence[GoldQuestion]) -> Mined:
+        """Return the paths of each question, or why it is left out; all questions share each round trip."""
         options = self.options
         places, signatures = ground_questions(questions, self.gateway, return_to_topic=options.return_to_topic)
         tree = FrontierTree(signatures, options.bounds, options.max_hop, self.stored_as)
@@ -460,7 +449,7 @@ def mine_to_file(
         index = RelationIndex(relations, engine.resources.vectors)
         labeller = TrainingExampleBuilder(words, index, TextVectors(engine.encoder), options)
         size = batch_size or default_batch_size(options.max_hop)
-        found = _mine_batches(asked, engine.connection, options, size, workers, progress)
+        found = mine_batches(asked, partial(_open_miner, engine.connection, options), size, workers, progress)
         walked = [each for each in found if isinstance(each, QuestionPaths)]
         if not walked:
             raise GraphError(say_nothing_found(questions, found))
@@ -487,36 +476,51 @@ def default_batch_size(max_hop: int) -> int:
     return 32 >> 2 * max(0, max_hop - 2)
 
 
-def _mine_batches(
+FoundT = TypeVar("FoundT")
+Mine = Callable[[Sequence[GoldQuestion]], list[FoundT | SkippedQuestion]]
+"""Returns what is mined for each question of a batch, or why it is left out."""
+
+
+def mine_batches(
     questions: Sequence[GoldQuestion],
-    connection: Connection,
-    options: MiningOptions,
+    open_miner: Callable[[], AbstractContextManager[Mine[FoundT]]],
     batch_size: int,
     workers: Workers,
     progress: Progress,
-) -> Mined:
+) -> list[FoundT | SkippedQuestion]:
     """Mine in batches, with questions of the same topic side by side; return results in the order of the questions."""
     order = sorted(range(len(questions)), key=lambda i: (questions[i].topic_ids or questions[i].topic_names, i))
     batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
-    found: dict[int, QuestionPaths | SkippedQuestion] = {}
+    found: dict[int, FoundT | SkippedQuestion] = {}
     progress("walking", 0, len(questions))
-    with PerProcess(partial(_open_miner, connection, options)) as miner:
-        results = workers.map(partial(_mine, miner), [[questions[i] for i in batch] for batch in batches])
+    with PerProcess(open_miner) as miner:
+        results = workers.map(partial(_mine_opened, miner), [[questions[i] for i in batch] for batch in batches])
         for batch, result in zip(batches, results, strict=True):
             found |= zip(batch, result, strict=True)
             progress("walking", len(found), len(questions))
     return [found[i] for i in range(len(questions))]
 
 
+def _mine_opened(opened: PerProcess[Mine[FoundT]], questions: Sequence[GoldQuestion]) -> list[FoundT | SkippedQuestion]:
+    return mine_in_halves(opened.value, questions)
+
+
+def mine_in_halves(mine: Mine[FoundT], questions: Sequence[GoldQuestion]) -> list[FoundT | SkippedQuestion]:
+    """Return what is mined; of a batch whose query times out each half alone, and a single question is left out."""
+    try:
+        return mine(questions)
+    except QueryTimeoutError:
+        if len(questions) == 1:
+            return [SkippedQuestion(questions[0].id, TOO_LONG)]
+    half = len(questions) // 2
+    return mine_in_halves(mine, questions[:half]) + mine_in_halves(mine, questions[half:])
+
+
 @contextmanager
-def _open_miner(connection: Connection, options: MiningOptions) -> Iterator[Miner]:
+def _open_miner(connection: Connection, options: MiningOptions) -> Iterator[Mine[QuestionPaths]]:
     with Gateway(connection) as gateway:
         mediating = frozenset(gateway.stream(stream_mediator_relations()))
-        yield Miner(gateway, gateway.run(read_catalogue()), mediating, options)
-
-
-def _mine(opened: PerProcess[Miner], questions: Sequence[GoldQuestion]) -> Mined:
-    return opened.value.mine(questions)
+        yield Miner(gateway, gateway.run(read_catalogue()), mediating, options).mine
 
 
 def _label_questions(

@@ -11,11 +11,11 @@ with the most paths, then the first by id. Chains from different topics are diff
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from pydantic.dataclasses import dataclass
@@ -31,7 +31,7 @@ from ...models.mined import (
     write_pool,
 )
 from ...models.ranges import Positive
-from ..errors import GraphError, InputError, QueryTimeoutError, UsageError
+from ..errors import GraphError, InputError, UsageError
 from ..gold_questions import (
     NO_PATH,
     REASONS,
@@ -46,10 +46,12 @@ from ..gold_questions import (
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import RelationPathGroup, find_shortest_paths, read_neighbourhoods
-from ..parallel import HERE, PerProcess, Workers
+from ..parallel import HERE, Workers
 from ..progress import Progress, ignore_progress
 from ..relations.words import words_of_relations
+from ..settings import Connection
 from ..whole_file import check_output_file, translate_storage_errors
+from .mining import Mine, mine_batches
 
 if TYPE_CHECKING:
     from ...models.training import TrainingFolder
@@ -151,10 +153,6 @@ def _near(of_topics: Sequence[Sequence[RelationPathGroup]]) -> tuple[int, int]:
 
 
 BATCH = 32
-TOO_LONG = "a query that ran past its timeout"
-
-PAPER: Mapping[str, float] = {"mean before": 275.16, "max before": 98_602, "mean after": 13.54, "max after": 137}
-"""ReG, table 1: candidates of a GrailQA question before and after merging answers and relation chains."""
 
 Found = PooledQuestion | SkippedQuestion
 
@@ -178,14 +176,8 @@ def mine_pool(
     gateway.run(read_graph_state()).check()
     catalogue = gateway.run(read_catalogue())
     asked = look_up_answers(questions.questions, gateway).questions
-    size = batch_size or BATCH
-    found: list[Found] = []
-    progress("walking", 0, len(asked))
-    batches = [asked[start : start + size] for start in range(0, len(asked), size)]
-    with PerProcess(partial(Gateway, engine.connection)) as opened:
-        for pools in workers.map(partial(_pools, opened, options=options), batches):
-            found += pools
-            progress("walking", len(found), len(asked))
+    open_collector = partial(_open_collector, engine.connection, options)
+    found = mine_batches(asked, open_collector, batch_size or BATCH, workers, progress)
     kept = tuple(each for each in found if isinstance(each, PooledQuestion))
     if not kept:
         raise GraphError(say_nothing_found(questions, found))
@@ -198,6 +190,12 @@ def mine_pool(
     return pool
 
 
+@contextmanager
+def _open_collector(connection: Connection, options: PoolBounds) -> Iterator[Mine[PooledQuestion]]:
+    with Gateway(connection) as gateway:
+        yield partial(collect_pools, gateway=gateway, options=options)
+
+
 def counts_of(found: Sequence[Found]) -> dict[str, int]:
     """Return the counts of questions, left out questions by reason, chains by kind, and cuts."""
     kept = [each for each in found if isinstance(each, PooledQuestion)]
@@ -206,23 +204,9 @@ def counts_of(found: Sequence[Found]) -> dict[str, int]:
     cuts = Counter(cut for each in kept for cut in each.cut)
     return {
         "questions": len(kept),
-        **{f"left out: {reason}": left_out[reason] for reason in (*REASONS, TOO_LONG)},
+        **{f"left out: {reason}": left_out[reason] for reason in REASONS},
         **{f"{kind} chains": kinds[kind] for kind in ("path", "query", "answer")},
         **{f"cut {what}": cuts[what] for what in CUTS},
-    }
-
-
-def compute_pool_sizes(questions: Sequence[PooledQuestion]) -> dict[str, float]:
-    """Return mean and maximum of a question's candidates, before and after merging (ReG, table 1), for at least one
-    question. After a cut the true number before merging is larger.
-    """
-    before = [question.num_raw for question in questions]
-    after = [len(question.chains) for question in questions]
-    return {
-        "mean before": fmean(before),
-        "max before": max(before),
-        "mean after": fmean(after),
-        "max after": max(after),
     }
 
 
@@ -271,18 +255,3 @@ def read_refined_pools(supervision: Sequence[str], sets: Collection[str]) -> dic
             "mine it from a set of --dataset or --dev"
         )
     return pools
-
-
-def _pools(opened: PerProcess[Gateway], questions: Sequence[GoldQuestion], *, options: PoolBounds) -> list[Found]:
-    return _batch(questions, opened.value, options)
-
-
-def _batch(questions: Sequence[GoldQuestion], gateway: Gateway, options: PoolBounds) -> list[Found]:
-    """Return the pools of a batch; if a query times out, those of each half; a single question is left out."""
-    try:
-        return collect_pools(questions, gateway, options)
-    except QueryTimeoutError:
-        if len(questions) == 1:
-            return [SkippedQuestion(questions[0].id, TOO_LONG)]
-    half = len(questions) // 2
-    return _batch(questions[:half], gateway, options) + _batch(questions[half:], gateway, options)

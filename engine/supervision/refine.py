@@ -1,37 +1,24 @@
-"""Choose the supervision of each question from its candidate pool, by a scorer or a language model.
-
-The scorer is our own, in place of ReG's language model and weaker: it reads relation paths from topics, so it only
-chooses among shortest paths and ignores neighbourhoods. It removes paths that reach an answer by chance, the paper's
-case (I), and adds nothing, its case (II).
-"""
+"""Choose the supervision of each question from its candidate pool by a language model (ReG, section 4.1)."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 
-from ...models.message_text import one_line
 from ...models.mined import INVERSE, PoolChain, PooledQuestion, PoolFile
 from ..answering.llm import fill_placeholders, find_json_objects
-from ..api import Engine
-from ..errors import InputError, LLMError
-from ..evidence.evidence import SIMILARITY, Calibration
+from ..errors import LLMError
 from ..evidence.text import one_line as one_name_line
 from ..llm.gateway import ChatGateway
 from ..llm.prompts import Completion, Message, Prompt
-from ..neo4j.catalogue import read_catalogue
-from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
-from ..retrieval.scoring import PathQuery, PathScorer
 from ..settings import Settings
-from ..values import Entity, RelationPath, RelationStep, Topic
 
 _KEYS = {"chains", "chain", "numbers", "selected", "chosen", "answer", "answers"}
 _NUMBER = re.compile(r"(?<![\w.-])\d{1,6}(?![\w.]|-\w)")
@@ -55,39 +42,6 @@ def parse_chosen_numbers(content: str, num_chains: int) -> tuple[int, ...]:
         found = f"found {', '.join(map(str, numbers[:5]))}" if numbers else "found none"
         raise LLMError(f"expected numbers from 1 to {num_chains} in the reply, {found}")
     return tuple(chosen)
-
-
-def choose_by_score(scorer: PathScorer, margin: float, questions: Sequence[PooledQuestion]) -> list[PooledQuestion]:
-    """Keep the shortest paths of each question whose score is within `margin` of the best one's.
-
-    margin: in units of the score; see `Calibration.from_log_odds`.
-    """
-    scores = scorer.score([_query(question) for question in questions])
-    refined = []
-    for question, score in zip(questions, scores, strict=True):
-        best = score.stop.max(initial=float("-inf"))
-        kept = [number for number, each in zip(question.weak, score.stop, strict=True) if each >= best - margin]
-        refined.append(replace(question, chosen=tuple(kept), how="refined"))
-    return refined
-
-
-def _query(question: PooledQuestion) -> PathQuery:
-    chains = [question.chains[number] for number in question.weak]
-    return PathQuery(
-        question.text,
-        tuple(Topic(Entity(chain.start, chain.names[0] or None)) for chain in chains),
-        tuple(map(_path, chains)),
-        (0.0,) * len(chains),
-    )
-
-
-def _path(chain: PoolChain) -> RelationPath:
-    return RelationPath(
-        tuple(
-            RelationStep(step.removeprefix(INVERSE), inverse=step.startswith(INVERSE), to_mediator=not name)
-            for step, name in zip(chain.steps, chain.names[1:], strict=True)
-        )
-    )
 
 
 UNNAMED = "…"
@@ -199,7 +153,7 @@ def _retry_messages(said: Completion, error: LLMError, num_chains: int) -> tuple
     return Message("assistant", said.content or (said.refusal or "")), Message("user", told)
 
 
-def refine_by_llm(pool: PoolFile, settings: Settings, cache: Path, *, progress: Progress = ignore_progress) -> PoolFile:
+def refine_pool(pool: PoolFile, settings: Settings, cache: Path, *, progress: Progress = ignore_progress) -> PoolFile:
     """Return the pool as refined by the language model of the settings.
 
     Replies are stored in the settings' cache, else in `cache`, so that they are paid for once. Raises `LLMError` if no
@@ -214,69 +168,3 @@ def refine_by_llm(pool: PoolFile, settings: Settings, cache: Path, *, progress: 
             progress("asking", len(found), len(pool.questions))
     spent = {"calls": chat.usage.calls, "from the cache": chat.usage.cached, "tokens": chat.usage.tokens}
     return pool.apply_refinement(found, chat.endpoint.model, {**refiner.counts, **spent})
-
-
-Scoring = tuple[PathScorer, Collection[str], float]
-"""A scorer, the relations that it knows, and the margin of `choose_by_score`."""
-
-
-@contextmanager
-def open_path_scorer(settings: Settings, name: str, log_odds: float) -> Iterator[Scoring]:
-    """Yield the scorer `similarity` or that of a checkpoint's folder, the relations it knows, and the score that
-    equals this many log-odds.
-
-    Raises `CheckpointError` if the checkpoint cannot be read or is of another graph.
-    """
-    from ..retrieval.similarity import SimilarityScorer
-    from ..retrieval.star import Star
-
-    with Engine(settings) as engine:
-        graph = engine.resources.of_graph(engine.gateway().run(read_catalogue()))
-        if name == "similarity":
-            shared = graph.shared
-            scorer: PathScorer = SimilarityScorer(graph.words, shared.encoder, shortlist=1_000, vectors=shared.vectors)
-            calibration = SIMILARITY
-        else:
-            scorer = trained = Star(checkpoint=name).scorer(graph)
-            calibration = Calibration("logit", *trained.model.checkpoint.description.calibration)
-        yield scorer, graph.words.keys(), calibration.from_log_odds(log_odds)
-
-
-def refine_by_scorer(
-    pool: PoolFile,
-    opened: PerProcess[Scoring],
-    name: str,
-    *,
-    workers: Workers = HERE,
-    progress: Progress = ignore_progress,
-) -> PoolFile:
-    """Return the pool with the shortest paths that score best for the question; see `choose_by_score`.
-
-    Raises `InputError` for a pool of a graph with other relations than the scorer knows.
-    """
-    relations = opened.value[1]
-    steps = (step for question in pool.questions for chain in question.chains for step in chain.steps)
-    unknown = next((step for step in steps if step.removeprefix(INVERSE) not in relations), None)
-    if unknown is not None:
-        raise InputError(
-            f"the pool is of another graph: this one has no relation {one_line(unknown, 80)}: mine the pool again"
-        )
-    batches = [pool.questions[start : start + BATCH] for start in range(0, len(pool.questions), BATCH)]
-    found: list[PooledQuestion] = []
-    progress("scoring", 0, len(pool.questions))
-    for refined in workers.map(partial(_refine_by_scorer, opened), batches):
-        found += refined
-        progress("scoring", len(found), len(pool.questions))
-    return pool.apply_refinement(found, name, {"refined": len(found)})
-
-
-def _refine_by_scorer(opened: PerProcess[Scoring], questions: Sequence[PooledQuestion]) -> list[PooledQuestion]:
-    return choose_by_score(opened.value[0], opened.value[2], questions)
-
-
-def compute_supervision_sizes(pool: PoolFile) -> dict[str, float]:
-    """Return the means per question of shortest paths and of supervision chains."""
-    return {
-        "shortest paths": fmean(len(question.weak) for question in pool.questions),
-        "chosen": fmean(len(question.supervision) for question in pool.questions),
-    }

@@ -58,7 +58,6 @@ def test_single_files_are_replaced_only_when_told_to(lodestar: Lodestar, questio
     for arguments in (
         ("mine", str(questions), "--out"),
         ("mine", str(questions), "--pool", "--out"),
-        ("refine", str(pool), "--by", "similarity", "--out"),
         ("export", "--format", "tsv"),
         ("export", str(tmp_path / "{}kg.tsv"), "--names"),
     ):

@@ -103,17 +103,6 @@ def test_mined_files_are_equal_to_the_byte_though_a_worker_is_killed(
     assert plain.read_bytes() == threads.read_bytes() == on_ray.read_bytes()
 
 
-def test_a_pool_is_refined_alike(lodestar: Lodestar, questions: Path, tmp_path: Path, ray_address: str) -> None:
-    pool, plain, threads, on_ray = (tmp_path / name for name in ("pool", "plain", "threads", "ray"))
-    assert lodestar("mine", str(questions), "--pool", "--out", str(pool)).code == 0
-    refine = ("refine", str(pool), "--by", "similarity")
-    assert lodestar(*refine, "--out", str(plain)).code == 0
-    assert lodestar(*refine, "--out", str(threads), "--workers", "2").code == 0
-    ran = lodestar(*refine, "--out", str(on_ray), "--ray", ray_address)
-    assert ran.code == 0, ran.err
-    assert plain.read_bytes() == threads.read_bytes() == on_ray.read_bytes()
-
-
 def test_what_a_worker_refuses_ends_it_in_the_same_line(
     lodestar: Lodestar, questions: Path, tmp_path: Path, ray_address: str
 ) -> None:

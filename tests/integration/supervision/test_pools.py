@@ -12,7 +12,7 @@ from lodestar import Engine
 from lodestar.engine.errors import GraphError
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet, SkippedQuestion
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, compute_pool_sizes, mine_pool
+from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, mine_pool
 from lodestar.models.mined import PoolChain, PooledQuestion, read_pool
 
 from tests.made.plain_graph import write_graph
@@ -106,7 +106,7 @@ def test_bounds_are_kept_and_counted(engine: Engine) -> None:
     assert cut.chains[0].kind == "path"
 
 
-def test_a_file_has_the_pools_and_their_figures(engine: Engine, tmp_path: Path) -> None:
+def test_a_file_has_the_pools(engine: Engine, tmp_path: Path) -> None:
     asked = (
         question("m.peru", "m.lima", id_="a"),
         question("m.chile", "m.quechua", id_="b"),
@@ -119,8 +119,5 @@ def test_a_file_has_the_pools_and_their_figures(engine: Engine, tmp_path: Path) 
     assert pool.header.counts["left out: no topic in the graph"] == 1
     read = read_pool(out)
     assert (read.header, read.questions) == (pool.header, pool.questions)
-    figures = compute_pool_sizes(pool.questions)
-    assert figures["mean after"] <= figures["mean before"] <= figures["max before"]
-    assert figures["max after"] == max(len(each.chains) for each in pool.questions)
     with pytest.raises(GraphError, match="found 1 with no topic in the graph"):
         mine_pool(QuestionSet("set", "test", "1" * 64, asked[2:3]), engine, out, PoolBounds())

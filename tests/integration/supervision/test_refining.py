@@ -1,24 +1,19 @@
-"""Refinement against a scripted language model on a real socket, by a scorer, and joined."""
+"""Refinement against a scripted language model on a real socket."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from lodestar.engine.errors import LLMError
-from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.refine import (
     BATCH,
     RETRIED,
     UNREADABLE,
     LLMRefiner,
-    choose_by_score,
-    compute_supervision_sizes,
-    refine_by_llm,
+    refine_pool,
 )
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, refuses, says
@@ -55,8 +50,8 @@ def test_a_model_chooses_and_is_asked_once(tmp_path: Path) -> None:
     cache = tmp_path / "replies.sqlite"
     told: list[object] = []
     with ScriptedLLM([first] * len(pool.questions)) as llm:
-        refined = refine_by_llm(pool, asking(llm), cache, progress=lambda *done: told.append(done))
-        again = refine_by_llm(pool, asking(llm), cache)
+        refined = refine_pool(pool, asking(llm), cache, progress=lambda *done: told.append(done))
+        again = refine_pool(pool, asking(llm), cache)
     assert told == [("asking", done, BATCH + 6) for done in (0, BATCH, BATCH + 6)]
     assert len(llm.requests) == len(pool.questions)
     assert [each.chosen for each in refined.questions[:5]] == [(0,), (1,), (2,), (3,), (0,)]
@@ -65,12 +60,11 @@ def test_a_model_chooses_and_is_asked_once(tmp_path: Path) -> None:
     assert refined.header.refiner == "scripted"
     assert (refined.header.counts["refined"], refined.header.counts["calls"]) == (len(pool.questions),) * 2
     assert (again.header.counts["from the cache"], again.header.counts["calls"]) == (len(pool.questions), 0)
-    assert compute_supervision_sizes(refined) == {"shortest paths": 2, "chosen": 1}
 
 
 def test_a_bad_reply_is_told_what_was_wrong_and_in_the_end_the_shortest_paths_stay(tmp_path: Path) -> None:
     with ScriptedLLM([says("None."), says({"chains": [9]}), says({"chains": [1]})]) as llm:
-        refined = refine_by_llm(candidate_pool(1), asking(llm), tmp_path / "a.sqlite")
+        refined = refine_pool(candidate_pool(1), asking(llm), tmp_path / "a.sqlite")
     assert (refined.questions[0].chosen, refined.questions[0].how) == ((0,), "refined")
     assert refined.header.counts[RETRIED] == 2
     said = [message["content"] for message in llm.requests[2].body["messages"]]
@@ -78,8 +72,8 @@ def test_a_bad_reply_is_told_what_was_wrong_and_in_the_end_the_shortest_paths_st
     assert said[1] == "None."
     assert "found 9" in said[4]
     with ScriptedLLM([says("None."), refuses("I would rather not."), says("[]"), says({"chains": [2]})]) as llm:
-        refined = refine_by_llm(candidate_pool(1), asking(llm), tmp_path / "b.sqlite")
-        again = refine_by_llm(candidate_pool(1), asking(llm), tmp_path / "b.sqlite")
+        refined = refine_pool(candidate_pool(1), asking(llm), tmp_path / "b.sqlite")
+        again = refine_pool(candidate_pool(1), asking(llm), tmp_path / "b.sqlite")
     assert (refined.questions[0].chosen, refined.questions[0].how) == ((0, 1), "unrefined")
     assert refined.header.counts[UNREADABLE] == 1
     assert refined.questions[0].supervision == CHAINS[:2]
@@ -94,27 +88,7 @@ def test_out_of_budget_it_goes_on_where_it_was(tmp_path: Path) -> None:
     cache = tmp_path / "replies.sqlite"
     with ScriptedLLM([first] * len(pool.questions)) as llm:
         with pytest.raises(LLMError, match=f"budget of {BATCH} calls is spent"):
-            refine_by_llm(pool, asking(llm, llm_max_calls=BATCH), cache)
-        refined = refine_by_llm(pool, asking(llm), cache)
+            refine_pool(pool, asking(llm, llm_max_calls=BATCH), cache)
+        refined = refine_pool(pool, asking(llm), cache)
     assert refined.header.counts["from the cache"] == refined.header.counts["calls"] == BATCH
     assert refined.header.counts["refined"] == len(pool.questions)
-
-
-class ByLength:
-    """A `PathScorer`: a path is worth minus its steps."""
-
-    encoding_s = 0.0
-
-    def __init__(self) -> None:
-        self.scored: list[PathQuery] = []
-
-    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
-        self.scored += queries
-        found = [np.array([-len(path.steps) for path in query.paths], dtype=np.float32) for query in queries]
-        return [PathScores(each, each) for each in found]
-
-
-def test_a_scorer_keeps_the_shortest_paths_that_it_ranks_near_the_best() -> None:
-    questions = candidate_pool(2).questions
-    assert [each.chosen for each in choose_by_score(ByLength(), 0.5, questions)] == [(0,), (0,)]
-    assert [each.chosen for each in choose_by_score(ByLength(), 1.0, questions)] == [(0, 1), (0, 1)]
