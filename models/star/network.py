@@ -388,48 +388,6 @@ def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = 
     return Checkpoint(description, dual, CachedTokenizer(dual_backbone.tokenizer), cross, cross_texts)
 
 
-class BatchSplitter:
-    """Computes on batches; halves a batch of more than `most` rows, or one that runs out of memory, until it fits.
-
-    A size that failed is not tried again. Rows must be independent; results may differ in the last digits with the
-    batch.
-    """
-
-    def __init__(self, most: float = math.inf) -> None:
-        self.most = most
-
-    def __call__(self, batch: Any, compute: Callable[[Any], Tensor]) -> Tensor:
-        """Return the results of `compute` row by row; raise its error if a single row does not fit.
-
-        batch: a list, a tensor, or anything else with rows and slices.
-        """
-        results: list[Tensor] = []
-        waiting = [batch]
-        while waiting:
-            part = waiting.pop()
-            if len(part) > self.most:
-                half = (len(part) + 1) // 2
-                waiting += [part[half:], part[:half]]
-                continue
-            try:
-                results.append(compute(part))
-                continue
-            except RuntimeError as error:
-                if len(part) < 2 or not is_out_of_memory(error):
-                    raise
-            waiting.append(part)  # the error, and the tensors it held, are released here
-            self.most = (len(part) + 1) // 2
-            if torch.cuda.is_available():
-                torch.cuda.empty_cache()
-        return torch.cat(results)
-
-
-def is_out_of_memory(error: RuntimeError) -> bool:
-    """Whether a device or the processor ran out of memory; only CUDA has its own error for it."""
-    message = str(error)
-    return isinstance(error, torch.OutOfMemoryError) or "out of memory" in message or "can't allocate memory" in message
-
-
 HopSequence = tuple[Hop, ...]
 MAX_KEPT_PATHS = 100_000
 MAX_KEPT_TEXTS = 50_000
@@ -449,8 +407,7 @@ class PairAttention:
 class StarModel:
     """Scores paths with a checkpoint. Deterministic up to the order in which texts are batched (the last digits).
 
-    Batches that do not fit into memory are split (`BatchSplitter`). `encoding_s` counts the seconds spent in encoders.
-    Threads take turns.
+    `encoding_s` counts the seconds spent in encoders. Threads take turns.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
@@ -458,7 +415,6 @@ class StarModel:
         self.encoding_s = 0.0
         self._device = device_of(checkpoint.dual)
         self._turn = threading.RLock()
-        self._of_texts, self._of_pairs, self._of_paths = BatchSplitter(), BatchSplitter(), BatchSplitter(PATHS_AT_ONCE)
         self._texts: LRUCache[str, Tensor] = LRUCache(MAX_KEPT_TEXTS)
         self._paths: LRUCache[HopSequence, Tensor] = LRUCache(MAX_KEPT_PATHS)
 
@@ -477,7 +433,7 @@ class StarModel:
             some = missing[at : at + TEXTS_AT_ONCE]
             parts, rows = split_batches(self.checkpoint.dual_texts, some, parts=-(-len(some) // 64))
             with torch.inference_mode():
-                encoded = torch.cat([self._of_texts(part, self.checkpoint.dual.encode) for part in parts])
+                encoded = torch.cat([self.checkpoint.dual.encode(part) for part in parts])
             for text, row in zip(some, rows.tolist(), strict=True):
                 self._texts[text] = encoded[row].clone()
         self.encoding_s += time.perf_counter() - started
@@ -495,7 +451,7 @@ class StarModel:
                 missing.setdefault(len(part), []).append(part)
         for _, some in sorted(missing.items()):
             with torch.inference_mode():
-                composed = self._of_paths(some, lambda part: self._extend(part, states))
+                composed = _in_parts(some, lambda part: self._extend(part, states))
             for path, state in zip(some, composed, strict=True):
                 states[path] = state
                 self._paths[path] = state.clone()
@@ -528,7 +484,7 @@ class StarModel:
                 extend = scale * (network.encode_prefixes(states) @ vector) + cost
                 return torch.stack([stop, extend], dim=1).float()
 
-            both = self._of_paths(paths, scored).cpu().numpy()
+            both = _in_parts(paths, scored).cpu().numpy()
         return both[:, 0], both[:, 1]
 
     def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
@@ -539,14 +495,12 @@ class StarModel:
         network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
         if network is None or texts is None or not pairs:
             return np.zeros(len(pairs), dtype=np.float32)
-        read_pairs = network.read
         read = [(question, path_words(mention, path)) for question, mention, path in pairs]
         row = {pair: at for at, pair in enumerate(dict.fromkeys(read))}
         with self._turn, torch.inference_mode():
             started = time.perf_counter()
             batch = cross_batch(texts, list(row))
-            logits = torch.cat([self._of_pairs(part, lambda some: read_pairs(some)[0]) for part in batch.parts])
-            scores: Floats = logits.cpu()[batch.rows].numpy()[[row[pair] for pair in read]]
+            scores: Floats = network(batch).cpu().numpy()[[row[pair] for pair in read]]
             self.encoding_s += time.perf_counter() - started
         return scores
 
@@ -566,6 +520,12 @@ class StarModel:
             _pair_weights(strings, batch.is_question[0], of_question[0]),
             _pair_weights(strings, batch.is_path[0], of_path[0]),
         )
+
+
+def _in_parts(paths: Sequence[HopSequence], compute: Callable[[Sequence[HopSequence]], Tensor]) -> Tensor:
+    """Return what is computed for each path, so many at a time that a processor has the memory."""
+    starts = range(0, len(paths), PATHS_AT_ONCE)
+    return torch.cat([compute(paths[start : start + PATHS_AT_ONCE]) for start in starts])
 
 
 def _pair_weights(strings: Sequence[str], chosen: Tensor, weights: Tensor) -> tuple[tuple[str, float], ...]:

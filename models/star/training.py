@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
 
@@ -293,20 +294,26 @@ def listwise_loss(scores: Tensor, shares: Tensor) -> Tensor:
 PathT = TypeVar("PathT", bound=Hashable)
 
 
-def path_weights(paths: Sequence[PathT], w_min: float, w_max: float) -> Mapping[PathT, float]:
-    """Return the weight of each distinct path of a class (all positives, or all negatives, of the training set).
+def path_weights(
+    positives: Sequence[PathT], negatives: Sequence[PathT], w_min: float, w_max: float
+) -> dict[bool, dict[PathT, float]]:
+    """Return the weight of each distinct path among the positives (True) and the negatives of the training set.
 
-        w_raw(p) = |class| / count(p),  scaled linearly so that the class's smallest is w_min and its largest w_max
+        w_raw(p) = |class| / count(p),  scaled linearly so that the smallest of both classes is w_min, the largest w_max
 
-    `paths` has one entry per occurrence. If all paths are equally frequent, each weighs w_max. Scaling linearly within
-    the class is our reading: the paper says "scaled to a fixed range".
+    Both arguments have one entry per occurrence. If all raw weights are equal, each is w_max. Scaling over both classes
+    is our reading of "scaled to a fixed range": within each class |class| would have no influence.
     """
-    counts = Counter(paths)
-    raw = {path: len(paths) / count for path, count in counts.items()}
-    if len(set(raw.values())) < 2:
-        return dict.fromkeys(raw, w_max)
-    least, most = min(raw.values()), max(raw.values())
-    return {path: w_min + (w_max - w_min) * (value - least) / (most - least) for path, value in raw.items()}
+    raw = {
+        kind: {path: len(paths) / count for path, count in Counter(paths).items()}
+        for kind, paths in ((True, positives), (False, negatives))
+    }
+    values = [value for weights in raw.values() for value in weights.values()]
+    least, most = min(values, default=0.0), max(values, default=0.0)
+    rate = (w_max - w_min) / (most - least) if most > least else 0.0
+    return {
+        kind: {path: w_max - rate * (most - value) for path, value in weights.items()} for kind, weights in raw.items()
+    }
 
 
 def compute_target_shares(example: QuestionExample, positives: Targets, any_weight: float) -> Floats:
@@ -532,21 +539,13 @@ class PoolObjective(FileObjective[nn.Module]):
                 pool = pool_of(example, options, chance)
                 if len(pool.positives):
                     self.pools[number, at] = pool
-        self._weights = self._path_weights() if options.path_weights else {}
+        occurrences = (
+            [(number, path) for (number, _), pool in self.pools.items() for path in candidates(pool).paths.tolist()]
+            for candidates in (attrgetter("positives"), attrgetter("negatives"))
+        )
+        self._weights = path_weights(*occurrences, options.w_min, options.w_max) if options.path_weights else {}
         self._hardest: dict[Key, Ints] = {}
         super().__init__(network, texts, (train, dev), self.pools, training, options.batch_size)
-
-    def _path_weights(self) -> dict[tuple[int, int, bool], float]:
-        """Return the weight of each path per class: by file, path and whether it is a positive."""
-        classes: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
-        for (number, _), pool in self.pools.items():
-            classes[True] += [(number, int(path)) for path in pool.positives.paths]
-            classes[False] += [(number, int(path)) for path in pool.negatives.paths]
-        return {
-            (number, path, is_positive): weight
-            for is_positive, occurrences in classes.items()
-            for (number, path), weight in path_weights(occurrences, self.options.w_min, self.options.w_max).items()
-        }
 
     def batches(self, epoch: int) -> list[list[Key]]:
         """Shuffle the questions, and choose the hardest negatives of each pool with the current network."""
@@ -596,7 +595,7 @@ class PoolObjective(FileObjective[nn.Module]):
             weights = torch.ones_like(own)
             if self._weights:
                 rows = zip(each.paths.tolist(), is_positive.tolist(), strict=True)
-                weights = torch.tensor([self._weights[number, path, kind] for path, kind in rows]).to(own)
+                weights = torch.tensor([self._weights[kind][number, path] for path, kind in rows]).to(own)
             scores = self.path_scores(own)
             total = total + path_weighted_contrastive_loss(scores, is_positive, weights, self.options.temperature)
         return total / len(batch)

@@ -128,13 +128,18 @@ def test_the_shortlist_stays_above_all_others(stop: np.ndarray, data: st.DataObj
         assert np.ptp(found[rest] - stop[rest]) < 1e-4  # all move alike
 
 
-@given(paths=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=40), bounds=st.tuples(SHARE, SHARE))
-def test_rarer_paths_weigh_more_within_the_bounds(paths: list[str], bounds: tuple[float, float]) -> None:
+PATHS = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=40)
+
+
+@given(paths=PATHS, others=PATHS, bounds=st.tuples(SHARE, SHARE))
+def test_rarer_paths_weigh_more_within_the_bounds(
+    paths: list[str], others: list[str], bounds: tuple[float, float]
+) -> None:
     least, most = sorted(bounds)
     assume(most - least > 1e-6)  # nearer ones round to the same weight
-    weights = path_weights(paths, least, most)
-    assert set(weights) == set(paths)
-    assert max(weights.values()) == pytest.approx(most)
+    weights, beside = path_weights(paths, others, least, most).values()
+    assert (set(weights), set(beside)) == (set(paths), set(others))
+    assert max(*weights.values(), *beside.values()) == pytest.approx(most)
     for one in weights:
         assert least - 1e-9 <= weights[one] <= most + 1e-9
         for other in weights:

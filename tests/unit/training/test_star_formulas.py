@@ -57,12 +57,13 @@ def test_attend_divides_by_the_root_of_the_key_dimension() -> None:
     assert float(weights[0, 1].detach()) == pytest.approx(1 / (1 + math.exp(-2)))  # 4 / √4
 
 
-def test_path_weights_are_scaled_within_the_class() -> None:
-    found = path_weights(["a"] * 4 + ["b"] * 2 + ["c"], 0.5, 1.5)
-    # 7/4, 7/2, 7: b is a third of the way from a to c
-    assert found == {"a": pytest.approx(0.5), "b": pytest.approx(0.5 + 1 / 3), "c": pytest.approx(1.5)}
-    assert path_weights(["a", "b", "a", "b"], 0.5, 1.5) == {"a": 1.5, "b": 1.5}
-    assert path_weights([], 0.5, 1.5) == {}
+def test_path_weights_are_scaled_over_both_classes() -> None:
+    """Of 6 positives a has 6/3, b 6/2, c 6; of 2 negatives d has 2/2: between 1 and 6 they are at .2, .4, 1 and 0."""
+    found = path_weights(["a"] * 3 + ["b"] * 2 + ["c"], ["d"] * 2, 0.5, 1.5)
+    assert found[True] == {"a": pytest.approx(0.7), "b": pytest.approx(0.9), "c": pytest.approx(1.5)}
+    assert found[False] == {"d": pytest.approx(0.5)}
+    assert path_weights(["a", "b"], ["a", "b"], 0.5, 1.5) == {key: {"a": 1.5, "b": 1.5} for key in (True, False)}
+    assert path_weights([], [], 0.5, 1.5) == {True: {}, False: {}}
 
 
 def test_path_weighted_contrastive() -> None:

@@ -62,7 +62,7 @@ def test_the_dual_loss_is_that_of_whole_paths_and_weighted_that_of_their_beginni
 
 
 def test_the_weights_of_paths_reach_the_contrastive_loss() -> None:
-    """A path's weight falls from 1.8 to .2 with how often it is in its class, counted by hand."""
+    """A path's weight falls from 1.8 to .2 with how often it is in its class, of both classes together, counted by hand."""
     options = PoolTrainingOptions(batch_size=8, temperature=0.5, w_min=0.2, w_max=1.8)
     examples = example_set(0, 2)
     asked = examples.examples[:-1]  # two questions for a capital, one for a currency
@@ -73,13 +73,12 @@ def test_the_weights_of_paths_reach_the_contrastive_loss() -> None:
     texts = CachedTokenizer(tiny_backbone().tokenizer)
     objective = PoolObjective(network, texts, train, train, stop, options, TrainingOptions())
     right = [example.reachable.at(np.flatnonzero(example.positive)[:1]) for example in asked]
-    weight_of = []
+    rarity = []
     for classes in ([each.paths.tolist() for each in right], [each.negatives.paths.tolist() for each in asked]):
         counts = Counter(path for paths in classes for path in paths)
-        rarity = {path: 1 / count for path, count in counts.items()}
-        least, most = min(rarity.values()), max(rarity.values())
-        assert least < most
-        weight_of.append({path: 0.2 + 1.6 * (each - least) / (most - least) for path, each in rarity.items()})
+        rarity.append({path: counts.total() / count for path, count in counts.items()})
+    least, most = (of(value for each in rarity for value in each.values()) for of in (min, max))
+    weight_of = [{path: 0.2 + 1.6 * (raw - least) / (most - least) for path, raw in each.items()} for each in rarity]
     expected = []
     for example, positive in zip(asked, right, strict=True):
         candidates = positive.concatenate(example.negatives)
