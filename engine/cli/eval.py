@@ -61,13 +61,11 @@ def command(
       lodestar eval questions-dev.jsonl.gz
       lodestar eval metaqa/ --split 1-hop-dev --limit 1000
       lodestar eval questions-dev.jsonl.gz --recipe cosine --against runs/questions-dev-similarity
-      lodestar eval questions-dev.jsonl.gz --unanswerable
-      lodestar eval questions-dev.jsonl.gz --ray 10.0.0.1:6379
     """
     from ...loaders.questions.question_sets import choose_file, read_questions
     from ..errors import require_extra
     from ..evaluation.report import compare_runs, make_report, report_page, write_report
-    from ..evaluation.runs import RunOptions, ask_remaining_questions, read_records
+    from ..evaluation.runs import RunOptions, ask_remaining_questions, check_run_folder, read_records
     from ..progress import progress_bar
 
     require_extra("eval", "lodestar eval")
@@ -77,7 +75,7 @@ def command(
     if other == []:
         raise InputError(f"{against}: expected the folder of a run, found no records: `lodestar eval` writes one")
     folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}"
-    _check_folder(folder, path)
+    check_run_folder(folder, path)
     options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh, unanswerable)
     with progress_bar(questions.name, "asking") as (progress, _):
         run = ask_remaining_questions(
@@ -103,13 +101,3 @@ def _ask_command() -> str:
     words = [word for option, value in options.items() if value for word in (option, value)]
     words += [word for change in given["changes"] for word in ("--set", change)]
     return shlex.join(["lodestar", "ask", *words, *(["--allow-parts"] if given["allow_parts"] else [])])
-
-
-def _check_folder(folder: Path, dataset: str) -> None:
-    """Raise `UsageError` if a run would replace its question set."""
-    from ..evaluation.runs import OUTPUTS
-    from ..whole_file import check_output_file
-
-    for file in (folder / name for name in (*OUTPUTS, "run.json")):
-        if file.exists():
-            check_output_file("--out", file, reads=[dataset], force=True)

@@ -34,9 +34,7 @@ def command(
 
     \b
     Examples:
-      lodestar explain "Which currency is used in Peru?"
       lodestar explain "Which currency is used in Peru?" --checkpoint star
-      lodestar explain "Which currency is used in Peru?" --recipe reg-path --checkpoint paths
     """
     from ..api import Engine, find_fault
     from ..values import Question

@@ -10,7 +10,7 @@ import click
 
 from ..errors import UsageError
 from .options import FORCE, gateway_options, json_option
-from .terminal import print_json, printable, say
+from .terminal import print_report, printable
 
 if TYPE_CHECKING:
     from ..neo4j.gateway import Gateway
@@ -18,29 +18,18 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("path", metavar="[FILE]", default="-")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["tsv", "ntriples", "parquet"]),
-    help="Format (default: by the end of FILE's name; tsv for standard output).",
-)
+@click.option("--format", type=click.Choice(["tsv", "ntriples", "parquet"]), help="Default: by FILE's name; tsv.")
 @click.option("--names", "names_path", metavar="FILE", help="Also write names, to this file (TSV, parquet).")
-@click.option(
-    "--phrases", "phrases_path", metavar="FILE", help="Also write the phrases of relations, for `describe --file`."
-)
+@click.option("--phrases", "phrases_path", metavar="FILE", help="Also write relations' phrases, for `describe --file`.")
 @click.option("--base", metavar="IRI", help="N-Triples: prefix for ids that are no IRIs (default: Freebase's).")
-@click.option(
-    "--id-names", is_flag=True, help="N-Triples: also write a name that equals the id, if it is the only one."
-)
-@click.option(
-    "--load", type=click.IntRange(1), help="Only the triples of the load with this number (see `lodestar load --list`)."
-)
+@click.option("--id-names", is_flag=True, help="N-Triples: also write an only name that equals the id.")
+@click.option("--load", type=click.IntRange(1), help="Only the triples of this load (see `lodestar load --list`).")
 @FORCE
 @json_option
 @gateway_options
 def command(
     path: str,
-    format_: str | None,
+    format: str | None,  # noqa: A002 - as the option is called
     names_path: str | None,
     phrases_path: str | None,
     base: str | None,
@@ -57,7 +46,6 @@ def command(
     \b
     Examples:
       lodestar export kg.tsv.gz --names names.tsv.gz --phrases phrases.tsv
-      lodestar export kg.nt.gz
       lodestar export | head
     """
     from ...loaders.export.exporting import ExportRequest, export
@@ -65,7 +53,7 @@ def command(
     from ..progress import progress_bar
     from ..whole_file import check_output_file
 
-    request = ExportRequest(path, format_, names_path, phrases_path, base or FREEBASE, id_names, load)
+    request = ExportRequest(path, format, names_path, phrases_path, base or FREEBASE, id_names, load)
     kind = request.resolve_format()
     if "-" in (path, names_path, phrases_path):
         if as_json:
@@ -77,6 +65,4 @@ def command(
             check_output_file(option, Path(file), force=force)
     with progress_bar("the graph", "exporting") as (progress, _):
         report = export(request, gateway, progress)
-    say(printable(str(report)))
-    if as_json:
-        print_json(report.as_json())
+    print_report(printable(str(report)), report.as_json(), as_json)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import json
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +9,17 @@ import click
 
 from ..errors import UsageError
 from .db import load_line
-from .load_graph import cypher, dump, gexf, graphml, neo4j, tables
-from .load_options import (
-    add_common_options,
-    add_load_options,
-    pop_load_options,
-    split_names,
-)
-from .options import database_options, gateway_options, json_option
-from .terminal import echo, printable
+from .load_graph import GRAPH_FORMATS
+from .load_options import load_options, split_names, subset_options
+from .options import database_options, gateway_options, json_option, open_gateway
+from .terminal import confirm_deletion, echo, print_json, print_report, printable, say
 
 if TYPE_CHECKING:
+    from ...loaders.loads.loading import LoadOptions
     from ..neo4j.gateway import Gateway
     from ..settings import Settings
+
+SECTION = "Start here"
 
 
 class FormatGroup(click.Group):
@@ -57,11 +52,8 @@ class FormatGroup(click.Group):
         from ...loaders.formats.by_name import detect_format
 
         kind = detect_format(args[0])
-        echo(f"{args[0]} looks like {kind}", err=True)
+        say(f"{args[0]} looks like {kind}")
         return kind, self.commands[kind], args
-
-
-SECTION = "Start here"
 
 
 @click.group(cls=FormatGroup, invoke_without_command=True, no_args_is_help=True)
@@ -89,7 +81,7 @@ def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_j
     if ctx.invoked_subcommand is not None:
         return
     if delete is not None:
-        _delete_load(ctx, delete, settings, yes=yes, as_json=as_json)
+        _delete_load(delete, settings, yes=yes, as_json=as_json)
     elif lists:
         _list_loads(settings, as_json=as_json)
     else:
@@ -107,44 +99,30 @@ def _list_loads(settings: Settings, *, as_json: bool) -> None:
         under_way = any(not load.finished for load in loads) and gateway.run(check_load_running())
     rows = [asdict(load) | {"state": describe_state(load, under_way=under_way)} for load in loads]
     if as_json:
-        echo(json.dumps(rows))
+        print_json(rows)
         return
     for row in rows:
         echo(printable(load_line(row)))
 
 
-def _delete_load(ctx: click.Context, which: str, settings: Settings, *, yes: bool, as_json: bool) -> None:
+def _delete_load(which: str, settings: Settings, *, yes: bool, as_json: bool) -> None:
     from ...loaders.loads.maintaining import find_load, unload
     from ...loaders.loads.report import number_of
     from ..neo4j.catalogue import read_loads
-    from ..neo4j.gateway import Gateway
     from ..progress import progress_bar
-    from ..settings import loading_connection
 
-    with Gateway(loading_connection(settings)) as gateway:
-        gateway.version()
-        manifest = find_load(gateway.run(read_loads()), which)
-        shown = f"load {manifest.number} ({manifest.source})"
-        if not yes:
-            if not sys.stdin.isatty():
-                raise UsageError(f"this deletes {shown}: give --yes to skip the question")
-            if not click.confirm(f"Delete {shown}?", err=True):
-                echo("nothing deleted", err=True)
-                ctx.exit(1)
-        with progress_bar(shown, "deleting") as (progress, _):
-            report = unload(gateway, str(manifest.number), progress=progress)
-    echo(
-        f"{report.source}: {number_of(report.num_triples_deleted, 'triple', 'triples')} deleted, "
-        f"{number_of(report.num_triples, 'triple', 'triples')} of "
-        f"{number_of(report.num_entities, 'entity', 'entities')} left",
-        err=True,
+    gateway = open_gateway(settings)
+    manifest = find_load(gateway.run(read_loads()), which)
+    shown = f"load {manifest.number} ({manifest.source})"
+    confirm_deletion(shown, yes=yes)
+    with progress_bar(shown, "deleting") as (progress, _):
+        report = unload(gateway, str(manifest.number), progress=progress)
+    deleted, left, entities = (
+        number_of(report.num_triples_deleted, "triple", "triples"),
+        number_of(report.num_triples, "triple", "triples"),
+        number_of(report.num_entities, "entity", "entities"),
     )
-    if as_json:
-        echo(json.dumps(asdict(report)))
-
-
-def _split(_context: click.Context, _option: click.Parameter, text: str | None) -> list[str] | None:
-    return split_names(text)
+    print_report(f"{report.source}: {deleted} deleted, {left} of {entities} left", asdict(report), as_json)
 
 
 _OPTIONS = {
@@ -154,7 +132,7 @@ _OPTIONS = {
     "columns": click.option(
         "--columns",
         metavar="H,R,T",
-        callback=_split,
+        callback=split_names,
         help="Columns of head, relation and tail: numbers from 1, or names in the header.",
     ),
     "values": click.option(
@@ -162,161 +140,113 @@ _OPTIONS = {
         type=click.Choice(["auto", "all", "none"]),
         default="auto",
         show_default=True,
-        help="Which tails that are no head and not in --names become literals: numbers, dates, yes and no and text of "
-        "several words (auto), all, or none.",
+        help="Which tails that are no head and have no name become literals: those that look like one, all, or none.",
     ),
     "languages": click.option(
         "--languages",
         default="en",
         show_default=True,
-        callback=_split,
+        callback=split_names,
         help="Languages of names, preferred first: en,es; * is all others.",
     ),
     "noise_path": click.option(
         "--noise", "noise_path", metavar="FILE", help="Rules for what to leave out, instead of the default ones."
     ),
     "bases": click.option(
-        "--base",
-        "bases",
-        multiple=True,
-        metavar="IRI",
-        help="Prefix to strip from ids and relations; the first resolves relative IRIs; can be repeated.",
+        "--base", "bases", multiple=True, metavar="IRI", help="Prefix to strip; the first resolves relative IRIs."
     ),
     "name_relations": click.option(
-        "--name-relation",
-        "name_relations",
-        multiple=True,
-        metavar="IRI",
-        help="Relation of names, before rdfs:label and others.",
+        "--name-relation", "name_relations", multiple=True, metavar="IRI", help="Relation of names, before rdfs:label."
     ),
     "shared_blank_nodes": click.option(
         "--shared-blank-nodes", is_flag=True, help="The files are pieces of one dump: _:b0 is the same in all."
     ),
     "pipeline": click.option(
-        "--pipeline",
-        metavar="NAME",
-        default="en_core_web_sm",
-        show_default=True,
-        help="spaCy pipeline that finds concepts, installed or in a folder.",
-    ),
-    "snippet_length": click.option(
-        "--snippet-length",
-        type=click.IntRange(40, 8_000),
-        default=500,
-        show_default=True,
-        help="Longest snippet, in characters.",
+        "--pipeline", default="en_core_web_sm", show_default=True, help="spaCy pipeline that finds concepts."
     ),
     "overlap": click.option(
-        "--overlap",
-        type=click.IntRange(0),
-        default=50,
-        show_default=True,
-        help="Characters that a snippet may share with the one before.",
+        "--overlap", type=click.IntRange(0), default=50, show_default=True, help="Characters shared by snippets."
     ),
-    "follow_links": click.option(
-        "--follow-links", is_flag=True, help="Follow links in the folder that lead out of it."
+    "follow_links": click.option("--follow-links", is_flag=True, help="Follow links that lead out of the folder."),
+    "snippet_length": click.option(
+        "--snippet-length", type=click.IntRange(40, 8_000), default=500, show_default=True, help="Characters at most."
     ),
 }
 """Options of formats, by the arguments of their sources."""
 
 _FORMATS = {
     "tsv": (
-        """Load triples from a TSV file: head, relation, tail.
-
-        Ids and relations are stored as they are. In the names file, more columns and more lines for an id are aliases;
-        names of ids that are in no triple are ignored.""",
-        ["tsv kg.tsv.gz --names names.tsv.gz", "tsv facts.txt --columns 2,3,4"],
+        "Load triples from a TSV file: head, relation, tail; ids and relations are stored as they are.",
+        "tsv kg.tsv.gz --names names.tsv.gz",
         ["names_path", "columns", "values"],
     ),
     "csv": (
-        "Load triples from a CSV file, separated by commas, semicolons, tabs or bars; columns may be in double quotes.",
-        ["csv kg.csv --columns subject,predicate,object"],
+        "Load triples from a CSV file, separated by commas, semicolons, tabs or bars.",
+        "csv kg.csv --columns subject,predicate,object",
         ["names_path", "columns", "values"],
     ),
     "parquet": (
         "Load triples from parquet as `lodestar export` writes it, or with other usual names of columns.",
-        ["parquet kg.parquet --names names.parquet"],
+        "parquet kg.parquet --names names.parquet",
         ["names_path", "values"],
     ),
     "jsonl": (
         "Load JSON lines with a triple each: objects with head, relation and tail, or other usual names.",
-        ["jsonl kg.jsonl"],
+        "jsonl kg.jsonl",
         [],
     ),
     "rdf": (
         "Load RDF of any syntax: N-Triples, N-Quads, Turtle, TriG, RDF/XML and OWL, JSON-LD, N3.",
-        ["rdf kg.ttl", "rdf dump.nt.bz2 --base http://www.wikidata.org/entity/ --languages en,de"],
+        "rdf dump.nt.bz2 --base http://www.wikidata.org/entity/ --languages en,de",
         ["bases", "name_relations", "shared_blank_nodes", "languages"],
     ),
-    "obo": (
-        "Load an ontology in OBO: terms, synonyms as aliases, is_a and other relationships.", ["obo hp.obo"], []
-    ),
+    "obo": ("Load an ontology in OBO: terms, synonyms, is_a and other relationships.", "obo hp.obo", []),
     "wikidata": (
-        """Load Wikidata's JSON dump or a part of it.
-
-        Of claims those of the best rank; one with qualifiers is an unnamed record between its ends.""",
-        ["wikidata latest-all.json.bz2 --around Q42 --hops 2 --relations 'P31,P106,P800'"],
+        "Load Wikidata's JSON dump or a part of it; of claims those of the best rank.",
+        "wikidata latest-all.json.bz2 --around Q42 --hops 2 --relations 'P31,P106,P800'",
         ["languages"],
     ),
     "freebase": (
-        """Load the raw Freebase RDF dump or a part of it.
-
-        Names and aliases in the chosen languages become names; relations that carry no knowledge (keys, notability,
-        permissions …) are left out by rules that `--noise` replaces.""",
-        [
-            "freebase freebase-rdf-latest.gz --relations 'film.*,music.*' --languages en,es",
-            "freebase freebase-rdf-latest.gz --around m.02mjmr --hops 2 --max-degree 10000",
-        ],
+        "Load the raw Freebase RDF dump or a part of it, without relations that carry no knowledge (`--noise`).",
+        "freebase freebase-rdf-latest.gz --relations 'film.*,music.*' --languages en,es",
         ["languages", "noise_path"],
     ),
-    "fb2m": (
-        "Load SimpleQuestions' FB2M or FB5M: ids as addresses, several tails a line.",
-        ["fb2m freebase-FB2M.txt --names names.tsv"],
-        ["names_path"],
-    ),
-    "metaqa": ("Load MetaQA's kb.txt: head|relation|tail, where ids are names.", ["metaqa kb.txt"], []),
-    "pathquestion": (
-        "Load PathQuestion's kb.txt: head, relation and tail separated by tabs, where ids are names.",
-        ["pathquestion kb.txt"],
-        [],
-    ),
-    "rog": (
-        "Load the union of the questions' subgraphs of a RoG or NSM file: JSON lines or parquet.", ["rog RoG.jsonl"], []
-    ),
+    "fb2m": ("Load SimpleQuestions' FB2M or FB5M.", "fb2m freebase-FB2M.txt --names names.tsv", ["names_path"]),
+    "metaqa": ("Load MetaQA's kb.txt: head|relation|tail, where ids are names.", "metaqa kb.txt", []),
+    "pathquestion": ("Load PathQuestion's kb.txt, where ids are names.", "pathquestion kb.txt", []),
+    "rog": ("Load the union of the questions' subgraphs of a RoG or NSM file.", "rog RoG.jsonl", []),
     "text": (
-        """Build a graph from text: a folder (.txt, .md, .html, .jsonl), or one such file.
-
-        Texts are cut into snippets; concepts in the same snippet are linked to each other and to it. Concepts are the
-        named entities of a spaCy pipeline (pip install 'lodestar-kg[text]'), or its noun chunks.""",
-        ["text notes/", "text articles.jsonl.gz --pipeline en_core_web_sm"],
+        "Build a graph from text: a folder (.txt, .md, .html, .jsonl), or one such file (docs/loading.md).",
+        "text notes/",
         ["pipeline", "snippet_length", "overlap", "follow_links"],
     ),
-}  # fmt: skip
-"""The formats: what their help says, its examples, and their own options."""
+}
+"""The formats of lines, records and texts: what their help says, an example, and their own options."""
 
 
 def _make_command(kind: str) -> click.Command:
-    purpose, examples, own = _FORMATS[kind]
-    listed = "\n".join(f"  lodestar load {each}" for each in examples)
-    where = "A file, a folder or a pattern, packed or not; - is standard input."
+    purpose, example, own = _FORMATS[kind]
 
-    def call(path: str, **flags: Any) -> None:
-        _load(kind, flags, {"path": path}, *own)
+    def call(path: str, **given: Any) -> None:
+        _load(kind, path=path, **given)
 
-    made = add_common_options(call) if kind == "text" else add_load_options(call)
+    made = load_options(call) if kind == "text" else subset_options(call)
     for name in reversed(own):
         made = _OPTIONS[name](made)
-    made = click.argument("path", metavar="TEXT" if kind == "text" else "KG")(made)
-    return click.command(kind, help=f"{inspect.cleandoc(purpose)}\n\n{where}\n\n\b\nExample:\n{listed}")(made)
+    made = click.argument("path", metavar="KG")(made)
+    where = "A file, a folder or a pattern, packed or not; - is standard input."
+    return click.command(kind, help=f"{purpose}\n\n{where}\n\n\b\nExample:\n  lodestar load {example}")(made)
 
 
 for _kind in _FORMATS:
     command.add_command(_make_command(_kind))
+for _graph in GRAPH_FORMATS:
+    command.add_command(_graph)
 
 
 @command.command()
-@add_common_options
-def geonames(**flags: Any) -> None:
+@load_options
+def geonames(**given: Any) -> None:
     """Load countries, capitals, cities, currencies, languages and neighbours, in Freebase's vocabulary.
 
     The data is GeoNames', with all cities of 50,000 inhabitants and more; it is shipped, nothing is downloaded.
@@ -325,7 +255,27 @@ def geonames(**flags: Any) -> None:
     Example:
       lodestar load geonames
     """
-    _load("geonames", flags, {})
+    _load("geonames", **given)
+
+
+def _load(
+    kind: str, *, settings: Settings, options: LoadOptions, dry_run: bool, as_json: bool, **arguments: Any
+) -> None:
+    """Load a source of this kind, made with its arguments."""
+    from ...loaders.formats.by_name import source_class
+    from ...loaders.loads.loading import load_source, preview
+    from ...loaders.reading.files import use_spool_folder
+    from ..progress import progress_bar
+
+    with use_spool_folder(options.staging):
+        source = source_class(kind)(**arguments)
+    if dry_run:
+        shown = preview(source, options, online_only=bool(settings.uri))
+        print_json(shown.as_json()) if as_json else echo(str(shown))
+        return
+    with progress_bar(source.name) as (progress, tell):
+        report = load_source(source, settings, options, progress, tell)
+    print_report(f"{report}\n{printable(report.advice)}", report.as_json(), as_json)
 
 
 @command.command("-")
@@ -361,7 +311,6 @@ def lines(
     Example:
       printf 'Lima\\tmayor\\tAna\\n' | lodestar load -
       printf 'Lima\\tmayor\\tAna\\n' | lodestar load - --remove
-      lodestar load - --format rdf --languages en,es < few.nt
     """
     from ...loaders.formats.by_name import source_class
     from ...loaders.loads.maintaining import add_lines, remove_lines
@@ -370,42 +319,9 @@ def lines(
         raise UsageError("--names goes with tsv or csv, and without --remove")
     if missing_ok and not remove:
         raise UsageError("--missing-ok goes with --remove")
-    own: dict[str, Any] = {}
+    own: dict[str, Any] = {"languages": languages} if kind == "rdf" else {}
     if kind in ("tsv", "csv"):
         own = {"has_header": False, "names_path": names_path}
-    elif kind == "rdf":
-        own = {"languages": languages}
     source = source_class(kind)(path="-", **own)
     report = remove_lines(source, gateway, missing_ok=missing_ok) if remove else add_lines(source, gateway)
-    echo(str(report), err=True)
-    if as_json:
-        echo(json.dumps(asdict(report)))
-
-
-def _load(kind: str, flags: dict[str, Any], arguments: dict[str, Any], *own: str) -> None:
-    """Load a source of this kind; `own` are the options of the format, which not every load has."""
-    from ...loaders.formats.by_name import source_class
-    from ...loaders.loads.loading import load_source, preview
-    from ...loaders.reading.files import use_spool_folder
-    from ..progress import progress_bar
-
-    own_arguments = {name: flags.pop(name) for name in own}
-    as_json, dry_run = flags.pop("as_json"), flags.pop("dry_run")
-    settings = flags.pop("settings")
-    options = pop_load_options(flags, settings)
-    with use_spool_folder(options.staging):
-        source = source_class(kind)(**arguments, **own_arguments)
-    if dry_run:
-        shown = preview(source, options, online_only=bool(settings.uri))
-        echo(json.dumps(shown.as_json()) if as_json else str(shown))
-        return
-    with progress_bar(source.name) as (progress, say):
-        report = load_source(source, settings, options, progress, say)
-    echo(str(report), err=True)
-    echo(printable(report.advice), err=True)
-    if as_json:
-        echo(json.dumps(report.as_json()))
-
-
-for _graph in (cypher, dump, gexf, graphml, neo4j, tables):
-    command.add_command(_graph)
+    print_report(str(report), asdict(report), as_json)

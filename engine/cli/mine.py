@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...models.ranges import MAX_HOP
-from .options import (
-    FORCE,
-    RETURN_TO_TOPIC,
-    SEED,
-    engine_options,
-    json_option,
-    worker_options,
-)
-from .terminal import echo
+from .options import FORCE, SEED, engine_options, json_option, worker_options
+from .terminal import echo, print_json, say
 
 if TYPE_CHECKING:
     from ..api import Engine
@@ -28,12 +22,7 @@ SECTION = "Train"
 
 @click.command()
 @click.argument("dataset", metavar="QUESTIONS")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    help="File to write, such as mined.jsonl.gz.",
-)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write.")
 @FORCE
 @click.option("--split", help="The split to mine, such as train, if the set is a folder.")
 @click.option("--format", "format_name", help="The set's format, if it cannot be detected.")
@@ -41,24 +30,10 @@ SECTION = "Train"
 @click.option("--limit", type=click.IntRange(1), help="Mine a random sample of this size.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the sample and of the random negatives.")
 @click.option(
-    "--negatives",
-    type=click.IntRange(0, 100),
-    default=5,
-    show_default=True,
-    help="Negatives for each hop of a positive path: similar and random relations.",
+    "--negatives", type=click.IntRange(0, 100), default=5, show_default=True, help="Negatives for each positive hop."
 )
-@RETURN_TO_TOPIC
-@click.option(
-    "--pool",
-    is_flag=True,
-    help="Write ReG's candidate pools instead: shortest paths and neighbourhoods (docs/papers.md); uses only the "
-    "options --split, --format, --limit and --seed.",
-)
-@click.option(
-    "--batch-size",
-    type=click.IntRange(1, 1024),
-    help="Questions at a time (default: 32; with three hops 8, with four 2).",
-)
+@click.option("--return-to-topic", is_flag=True, help="Allow a topic entity as an answer (default: no).")
+@click.option("--pool", is_flag=True, help="Write ReG's candidate pools instead (docs/papers.md).")
 @worker_options
 @json_option
 @engine_options
@@ -76,7 +51,6 @@ def command(
     negatives: int,
     return_to_topic: bool,
     pool: bool,
-    batch_size: int | None,
     as_json: bool,
 ) -> None:
     """Mine training paths for a retriever: positives, and hard negatives.
@@ -86,11 +60,7 @@ def command(
       lodestar mine questions-train.jsonl.gz --out train.jsonl.gz
       lodestar mine metaqa/ --split 2-hop-train --limit 10000 --out train.jsonl.gz
       lodestar mine questions-train.jsonl.gz --pool --out pool.jsonl.gz
-      lodestar mine questions-train.jsonl.gz --out train.jsonl.gz --ray 10.0.0.1:6379
     """
-    import time
-    from dataclasses import replace
-
     from ...loaders.questions.question_sets import choose_file, read_questions
     from ..progress import progress_bar
     from ..supervision.mining import MiningOptions, mine_to_file
@@ -104,15 +74,14 @@ def command(
     questions = replace(questions, questions=questions.sample(limit, seed))
     started_s = time.perf_counter()
     with progress_bar(questions.name, "mining") as (progress, _):
-        how: dict[str, Any] = {"batch_size": batch_size, "workers": workers, "progress": progress}
+        how: dict[str, Any] = {"workers": workers, "progress": progress}
         if pool:
             counts = mine_pool(questions, engine, out, PoolBounds(), **how).header.counts
         else:
             counts = mine_to_file(questions, engine, out, options, **how).counts
     seconds = time.perf_counter() - started_s
     if as_json:
-        echo(json.dumps({"out": str(out), "seconds": round(seconds, 1), "counts": dict(counts)}))
+        print_json({"out": str(out), "seconds": round(seconds, 1), "counts": dict(counts)})
     for name, number in () if as_json else counts.items():
-        if number:
-            echo(f"{name:<36}{number:>10,}")
-    echo(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s", err=True)
+        echo(f"{name:<36}{number:>10,}")
+    say(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s")

@@ -55,9 +55,6 @@ def options_for(make: Callable[..., dict[str, Any]], *options: Decorator[Any]) -
 
 
 FORCE = click.option("--force", is_flag=True, help="Replace an existing file.")
-RETURN_TO_TOPIC = click.option(
-    "--return-to-topic", is_flag=True, help="Allow a topic entity as an answer (default: no)."
-)
 SEED = click.IntRange(0, 2**32 - 1)
 TOPICS = click.option(
     "--topic", "topics", multiple=True, help="Id or name of an entity the question is about; can be repeated."
@@ -66,7 +63,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 
 _NAME = click.option("--name", help="The embedded server to use (default: default).")
 _URI = click.option("--uri", help="Address of a Neo4j: neo4j://, neo4j+s://, bolt:// … (default: the embedded server).")
-_DATABASE = (
+DATABASE = (
     _URI,
     click.option("--database", help="Name of the database inside the server."),
     _NAME,
@@ -114,11 +111,11 @@ server_option = options_for(_settings, _NAME)
 """--name: `settings` of an embedded server."""
 address_options = options_for(_settings, _URI, _NAME)
 """--uri, --name: `settings`."""
-database_options = options_for(_settings, *_DATABASE)
+database_options = options_for(_settings, *DATABASE)
 """--uri, --database, --name: `settings`."""
-engine_options = options_for(_engine, *_DATABASE)
+engine_options = options_for(_engine, *DATABASE)
 """--uri, --database, --name: `engine`, an open `Engine`."""
-gateway_options = options_for(_gateway, *_DATABASE)
+gateway_options = options_for(_gateway, *DATABASE)
 """--uri, --database, --name: `gateway`, see `open_gateway`."""
 
 _RECIPE = (
@@ -170,7 +167,7 @@ def _recipe(
     return {"settings": settings, "recipe": recipe}
 
 
-recipe_options = options_for(_recipe, *_RECIPE, *_DATABASE)
+recipe_options = options_for(_recipe, *_RECIPE, *DATABASE)
 """--recipe, --set, --allow-parts, --checkpoint, --uri, --database, --name: `recipe` and `settings`."""
 
 

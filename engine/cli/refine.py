@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .options import FORCE, database_options, json_option
-from .terminal import echo
+from .terminal import echo, print_json, say
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -59,9 +58,9 @@ def command(
         refined = refine_pool(read, settings, out.with_name(f"{out.name}.replies.sqlite"), progress=progress)
     with translate_storage_errors(out):
         write_pool(out, refined)
+    counts = dict(refined.header.counts)
     if as_json:
-        echo(json.dumps({"refiner": refined.header.refiner, "counts": dict(refined.header.counts)}))
-    for name, number in () if as_json else refined.header.counts.items():
-        if number:
-            echo(f"{name:<48}{number:>10,}")
-    echo(f"{len(refined.questions):,} questions to {out}, refined by {refined.header.refiner}", err=True)
+        print_json({"refiner": refined.header.refiner, "counts": counts})
+    for name, number in () if as_json else counts.items():
+        echo(f"{name:<48}{number:>10,}")
+    say(f"{len(refined.questions):,} questions to {out}, refined by {refined.header.refiner}")

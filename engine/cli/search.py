@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,9 +21,7 @@ SECTION = "Ask"
 @click.command()
 @click.argument("text", required=False)
 @click.option("--relations", "of_relations", is_flag=True, help="Find relations; without a text list all with words.")
-@click.option(
-    "--top-k", type=click.IntRange(1, 1000), default=10, show_default=True, help="With --relations: how many to show."
-)
+@click.option("--top-k", type=click.IntRange(1, 1000), default=10, show_default=True, help="Relations to show.")
 @json_option
 @engine_options
 def command(engine: Engine, text: str | None, of_relations: bool, top_k: int, as_json: bool) -> None:
@@ -36,28 +34,25 @@ def command(engine: Engine, text: str | None, of_relations: bool, top_k: int, as
     Examples:
       lodestar search "Which countries border Swizerland?"
       lodestar search --relations "where was someone born"
-      lodestar search --relations
     """
     from ..errors import UsageError
     from ..relations.describing import find_ambiguous_phrases
 
+    if not of_relations and text is None:
+        raise UsageError("expected a text, or --relations to list all relations")
     if not of_relations:
-        if text is None:
-            raise UsageError("expected a text, or --relations to list all relations")
-        _show_entities(engine, text, as_json=as_json)
+        _show_entities(engine, text or "", as_json=as_json)
         return
     found = [] if text is None else engine.relations(text, top_k=top_k)
-    relations = list(engine.read_relations()) if text is None else [each.value for each in found]
-    scores = [each.score for each in found]
+    relations = engine.read_relations() if text is None else [each.value for each in found]
     if as_json:
-        score = [{"score": round(each, 4)} for each in scores] or [{}] * len(relations)
-        print_json([relation_row(relation) | more for relation, more in zip(relations, score, strict=True)])
+        scores = [{"score": round(each.score, 4)} for each in found] or [{}] * len(relations)
+        print_json([relation_row(relation) | more for relation, more in zip(relations, scores, strict=True)])
         return
     for place, relation in enumerate(relations):
-        print_relation(relation, f"{scores[place]:6.3f}  " if scores else "")
-    if text is None:
-        ambiguous = find_ambiguous_phrases(relations, lexicon=True)
-        print_ambiguous_phrases(ambiguous, len(ambiguous))
+        print_relation(relation, f"{found[place].score:6.3f}  " if found else "")
+    for line in ambiguous_phrase_lines(find_ambiguous_phrases(relations, lexicon=True)) if text is None else ():
+        say(line)
 
 
 def _show_entities(engine: Engine, text: str, *, as_json: bool) -> None:
@@ -107,9 +102,7 @@ def print_relation(relation: RelationInfo, before: str = "") -> None:
         echo(printable(f"  {'←' if inverse else '→'} {origin}: {'; '.join(some)}"))
 
 
-def print_ambiguous_phrases(found: Sequence[AmbiguousPhrase], most: int) -> None:
-    """Print, to standard error, the phrases that ask for several relations."""
-    for each in found[:most]:
-        say(printable(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other"))
-    if len(found) > most:
-        say(f"  and {len(found) - most:,} more phrases of several relations")
+def ambiguous_phrase_lines(found: Sequence[AmbiguousPhrase]) -> Iterator[str]:
+    """Yield the phrases that ask for several relations."""
+    for each in found:
+        yield printable(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other")

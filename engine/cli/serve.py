@@ -18,20 +18,12 @@ SECTION = "Ask"
 
 
 @click.command()
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen at; another needs LODESTAR_TOKEN."
-)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address; another needs LODESTAR_TOKEN.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8080, show_default=True, help="Port; 0: any free one.")
-@click.option(
-    "--also", "more", metavar="RECIPE", multiple=True, help="Another recipe that requests may name; repeatable."
-)
+@click.option("--also", metavar="RECIPE", multiple=True, help="Another recipe that requests may name; repeatable.")
 @click.option("--allow-host", "hosts", metavar="NAME", multiple=True, help="Another host name to accept; repeatable.")
 @click.option(
-    "--allow-origin",
-    "origins",
-    metavar="ORIGIN",
-    multiple=True,
-    help="A site whose pages may send requests, such as https://a.b.",
+    "--allow-origin", "origins", metavar="ORIGIN", multiple=True, help="A site whose pages may send requests."
 )
 @click.option("--demo", is_flag=True, help="Start a separate Neo4j with a small world first.")
 @recipe_options
@@ -40,7 +32,7 @@ def command(
     recipe: Recipe,
     host: str,
     port: int,
-    more: tuple[str, ...],
+    also: tuple[str, ...],
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
     demo: bool,
@@ -62,21 +54,14 @@ def command(
     from ..recipes import read_recipe
     from ..serving.server import ServerOptions, run_server
 
-    if demo:
-        from .demo import DEMO_NAME
-
-        if settings.name == "default":
-            settings = replace(settings, uri="", name=DEMO_NAME)
-    recipes = {recipe.name: recipe}
-    for each in more:
-        further = read_recipe(each)
-        recipes[further.name] = further
+    recipes = {each.name: each for each in (recipe, *map(read_recipe, also))}
     options = ServerOptions(host=host, port=port, hosts=hosts, origins=origins)
     options.check()
     if demo:
         from ..neo4j.embedded import EmbeddedServer
-        from .demo import load_world
+        from .demo import DEMO_NAME, load_world
 
+        settings = replace(settings, uri="", name=DEMO_NAME if settings.name == "default" else settings.name)
         EmbeddedServer.of(settings).start()
         say(str(load_world(settings)))
     run_server(settings, recipes, options, say=say)

@@ -11,6 +11,8 @@ import unicodedata
 
 import click
 
+from ..errors import UsageError
+
 _STEERING = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 _UNSAFE = re.compile(rf"(?!\x1b\[[0-9;]*m){_STEERING}")  # keep our own colours; click removes them where needed
 
@@ -34,6 +36,24 @@ def echo(text: object = "", *, err: bool = False, color: bool | None = None, nl:
 def print_json(data: object) -> None:
     """Print plain data as one line of JSON."""
     echo(json.dumps(data, ensure_ascii=False))
+
+
+def print_report(text: str, data: object, as_json: bool) -> None:
+    """Print what was done: in words on standard error, and with --json as data."""
+    say(text)
+    if as_json:
+        print_json(data)
+
+
+def confirm_deletion(what: str, *, yes: bool) -> None:
+    """Ask before something is deleted; without a yes nothing is, and the command ends with 1."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(f"this deletes {what}: give --yes to skip the question")
+    if not click.confirm(f"Delete {what}?", err=True):
+        say("nothing deleted")
+        raise click.exceptions.Exit(1)
 
 
 def say(line: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,97 +10,77 @@ import click
 
 from ...models.kinds import LearnsFrom, list_installed_kinds, load_kind
 from ...models.ranges import MAX_HOP
-from .options import SEED, address_options, json_option, options_for
-from .terminal import echo, say
+from .options import SEED, address_options, json_option
+from .terminal import echo, print_json, say
 
 if TYPE_CHECKING:
     from ..settings import Settings
 
 SECTION = "Train"
 
-
-def _source(**options: Any) -> dict[str, Any]:
-    return {"options": options}
-
-
-def _paths(max_hop: int) -> dict[str, Any]:
-    return _source(max_hop=max_hop)
-
-
-def _supervised(supervision: tuple[str, ...]) -> dict[str, Any]:
-    return _source(supervision=supervision)
-
-
-def _readings(recipe: str | None, checkpoint: str | None) -> dict[str, Any]:
-    return _source(recipe=recipe, checkpoint=checkpoint)
-
-
-path_options = options_for(
-    _paths,
-    click.option(
-        "--max-hop",
-        type=click.IntRange(1, MAX_HOP),
-        default=2,
-        show_default=True,
-        help="Longest path, of a question set that is mined.",
+_SUPERVISION = click.option(
+    "--supervision",
+    multiple=True,
+    help="File of `lodestar refine` for one of the question sets (default: all shortest paths are right); repeatable.",
+)
+_OF_SOURCE: Mapping[LearnsFrom, tuple[Callable[[Any], Any], ...]] = {
+    "paths": (
+        click.option(
+            "--max-hop", type=click.IntRange(1, MAX_HOP), default=2, show_default=True, help="Longest path to mine."
+        ),
     ),
-)
-supervision_option = options_for(
-    _supervised,
-    click.option(
-        "--supervision",
-        multiple=True,
-        help="File of `lodestar refine` for one of the question sets (default: all shortest paths are right); "
-        "repeatable.",
+    "subgraphs": (_SUPERVISION,),
+    "pools": (_SUPERVISION,),
+    "readings": (
+        click.option("--recipe", help="Recipe whose evidence is read: a name, a TOML file, or a line of parts."),
+        click.option("--checkpoint", help="Checkpoint of the recipe's first part that takes one."),
     ),
-)
-reading_options = options_for(
-    _readings,
-    click.option("--recipe", help="Recipe whose evidence is read: a name, a TOML file, or a line of parts."),
-    click.option("--checkpoint", help="Checkpoint of the recipe's first part that takes one."),
-)
-OF_SOURCE: Mapping[LearnsFrom, Callable[[Any], Any]] = {
-    "paths": path_options,
-    "subgraphs": supervision_option,
-    "pools": supervision_option,
-    "readings": reading_options,
 }
-"""The options of each data source: arguments of what reads the sets, see `engine.training.read_sets`."""
+"""The options of what a kind learns from: arguments of what reads the sets, see `engine.training.read_sets`."""
+_ARGUMENTS = ("max_hop", "supervision", "recipe", "checkpoint")
+
+_OF_KIND: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
+    "star": (click.option("--any-graph", is_flag=True, help="Train for other graphs too."),),
+    "reg-path": (
+        click.option("--model", required=True, help="Causal language model for the LoRA: Hugging Face name or folder."),
+    ),
+    "gril": (
+        click.option("--reader", help="Reader to train with it, by name or path, for example all-MiniLM-L6-v2."),
+        click.option(
+            "--reads",
+            type=click.Choice(("pointing", "writing")),
+            help="What the reader does: an encoder points at answers (the default); a causal language model writes "
+            "them, or one of the options, with a LoRA.",
+        ),
+    ),
+}
+_CONFIGURATION = {"model": "model", "reader": "joint.reader", "reads": "joint.reads"}
+"""The options of a kind that are keys of its configuration."""
+
+_COMMON = (
+    click.option("--dataset", "train_files", multiple=True, required=True, help="Training questions; repeatable."),
+    click.option("--dev", "dev_files", multiple=True, required=True, help="Questions that select the epoch."),
+    click.option(
+        "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of the checkpoint."
+    ),
+    click.option("--limit", type=click.IntRange(1), help="Most questions of each set: a random sample by the seed."),
+    click.option("--epochs", type=click.IntRange(1), help="Most epochs of each network."),
+    click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed."),
+    click.option("--set", "changes", multiple=True, help="KEY=VALUE of the configuration: training.patience=3."),
+    json_option,
+    address_options,
+)
 
 
-def train_options(function: Any) -> Any:
-    """Add the options of every kind; `_train` takes their values."""
-    for option in (
-        address_options,
-        json_option,
-        click.option(
-            "--set", "changes", multiple=True, help="KEY=VALUE of the configuration, such as training.patience=3."
-        ),
-        click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed."),
-        click.option("--epochs", type=click.IntRange(1), help="Most epochs of each network."),
-        click.option(
-            "--limit", type=click.IntRange(1), help="Most questions of each set: a random sample by the seed."
-        ),
-        click.option(
-            "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of the checkpoint."
-        ),
-        click.option(
-            "--dev",
-            "dev_files",
-            multiple=True,
-            required=True,
-            help="Dev questions, which select the epoch; repeatable.",
-        ),
-        click.option(
-            "--dataset",
-            "train_files",
-            multiple=True,
-            required=True,
-            help="Training questions: a question set, or for star a file of `lodestar mine`; repeatable.",
-        ),
-    ):
-        function = option(function)
-    return function
+def _make_command(kind: str, learns_from: LearnsFrom, text: str, example: str = "") -> click.Command:
+    def train(**given: Any) -> None:
+        _train(kind, **given)
+
+    made: Any = train
+    for option in reversed((*_COMMON, *_OF_SOURCE[learns_from], *_OF_KIND.get(kind, ()))):
+        made = option(made)
+    files = f"lodestar train {kind} --dataset train.jsonl.gz --dev dev.jsonl.gz --out FOLDER"
+    return click.command(kind, help=f"{text}\n\n\b\nExample:\n  {files} {example}")(made)
 
 
 class _Kinds(click.Group):
@@ -120,14 +99,7 @@ class _Kinds(click.Group):
             kind = load_kind(cmd_name)
         except LookupError as error:
             raise click.UsageError(str(error)) from error
-
-        @click.command(cmd_name, help=f"Train: {kind.title}.")
-        @train_options
-        @OF_SOURCE[kind.learns_from]
-        def own(**given: Any) -> None:
-            _train(cmd_name, **given)
-
-        return own
+        return _make_command(cmd_name, kind.learns_from, f"Train: {kind.title}.")
 
 
 @click.group(cls=_Kinds)
@@ -142,104 +114,42 @@ def command() -> None:
     """
 
 
-@command.command()
-@train_options
-@path_options
-@click.option("--any-graph", is_flag=True, help="Train for other graphs too.")
-def star(**given: Any) -> None:
-    """Train STAR's path scorer, and the dual encoder that shortlists for it.
-
-    \b
-    Examples:
-      lodestar train star --dataset train.jsonl.gz --dev dev.jsonl.gz --out star
-      lodestar train star --any-graph --dataset one.jsonl.gz --dataset two.jsonl.gz --dev dev.jsonl.gz --out star
-      lodestar train star --dataset mined.jsonl.gz --dev mined-dev.jsonl.gz --out star --set mix=1
-    """
-    _train("star", **given)
-
-
-@command.command()
-@train_options
-@supervision_option
-def reg_triple(**given: Any) -> None:
-    """Train ReG's triple scorer on the subgraphs of questions.
-
-    \b
-    Examples:
-      lodestar train reg-triple --dataset train.jsonl.gz --dev dev.jsonl.gz --out reg
-      lodestar train reg-triple --dataset train.jsonl.gz --dev dev.jsonl.gz --supervision refined.jsonl.gz --out reg
-    """
-    _train("reg-triple", **given)
-
-
-@command.command()
-@train_options
-@supervision_option
-def reg_entity(**given: Any) -> None:
-    """Train ReG's entity scorer on the subgraphs of questions.
-
-    \b
-    Example:
-      lodestar train reg-entity --dataset train.jsonl.gz --dev dev.jsonl.gz --out reg
-    """
-    _train("reg-entity", **given)
-
-
-@command.command()
-@train_options
-@supervision_option
-@click.option("--model", required=True, help="Causal language model to train a LoRA on: Hugging Face name or folder.")
-def reg_path(model: str, **given: Any) -> None:
-    """Train a language model's LoRA to write relation paths, on the candidate pools of questions.
-
-    \b
-    Example:
-      lodestar train reg-path --dataset train.jsonl.gz --dev dev.jsonl.gz --out reg-path --model FOLDER
-    """
-    _train("reg-path", {"model": model}, **given)
-
-
-@command.command()
-@train_options
-@supervision_option
-@click.option("--reader", help="Reader to train with it, by name or path, for example all-MiniLM-L6-v2.")
-@click.option(
-    "--reads",
-    type=click.Choice(("pointing", "writing")),
-    help="What the reader does: an encoder points at answers (the default); a causal language model writes them, or "
-    "one of the options, with a LoRA.",
-)
-def gril(reader: str | None, reads: str | None, **given: Any) -> None:
-    """Train GRIL's retriever, which grows and prunes a subgraph by attention; with --reader what answers from it, too.
-
-    \b
-    Examples:
-      lodestar train gril --dataset train.jsonl.gz --dev dev.jsonl.gz --out gril
-      lodestar train gril --dataset train.jsonl.gz --dev dev.jsonl.gz --out gril --reader all-MiniLM-L6-v2
-      lodestar train gril --dataset t.jsonl --dev d.jsonl --out g --reader FOLDER --reads writing
-    """
-    _train("gril", {"joint.reader": reader, "joint.reads": reads}, **given)
-
-
-@command.command("reader")
-@train_options
-@reading_options
-def train_reader(**given: Any) -> None:
-    """Train what chooses answers from the evidence of a recipe, without a language model.
-
-    \b
-    Examples:
-      lodestar train reader --recipe similarity --dataset train.jsonl.gz --dev dev.jsonl.gz --out reader
-      lodestar ask --set answerer.kind=reader --set answerer.checkpoint=reader "Where was Lincoln born?"
-    """
-    _train("reader", **given)
+for _kind in (
+    _make_command(
+        "star",
+        "paths",
+        "Train STAR's path scorer, and the dual encoder that shortlists for it. --dataset is a question set or a file "
+        "of `lodestar mine`.",
+        "--set mix=1",
+    ),
+    _make_command("reg-triple", "subgraphs", "Train ReG's triple scorer on the subgraphs of questions."),
+    _make_command("reg-entity", "subgraphs", "Train ReG's entity scorer on the subgraphs of questions."),
+    _make_command(
+        "reg-path",
+        "pools",
+        "Train a language model's LoRA to write relation paths, on the candidate pools of questions.",
+        "--model FOLDER",
+    ),
+    _make_command(
+        "gril",
+        "subgraphs",
+        "Train GRIL's retriever, which grows and prunes a subgraph by attention; with --reader what answers from it, "
+        "too.",
+        "--reader all-MiniLM-L6-v2",
+    ),
+    _make_command(
+        "reader",
+        "readings",
+        "Train what chooses answers from the evidence of a recipe, without a language model.",
+        "--recipe similarity",
+    ),
+):
+    command.add_command(_kind)
 
 
 def _train(
     name: str,
-    values: Mapping[str, Any] | None = None,
     *,
-    options: Mapping[str, Any],
     settings: Settings,
     train_files: Sequence[str],
     dev_files: Sequence[str],
@@ -250,13 +160,16 @@ def _train(
     changes: Sequence[str],
     as_json: bool,
     any_graph: bool = False,
+    **given: Any,
 ) -> None:
-    """Train a kind, and print its figures. values: of the configuration, by key; None changes nothing."""
+    """Train a kind, and print its figures. given: the options of what it learns from, and of the kind."""
     from ...loaders.questions.question_sets import read_questions
     from ..progress import progress_bar
     from ..training import PRECISIONS, TrainingRequest, read_sets, train_in_folder, training_config
 
     kind = load_kind(name)
+    options = {option: value for option, value in given.items() if option in _ARGUMENTS}
+    values = {_CONFIGURATION[option]: value for option, value in given.items() if option in _CONFIGURATION}
     precision = PRECISIONS.get(settings.precision)
     config = training_config(kind, changes, values, epochs=epochs, precision=precision, seed=seed)
     request = TrainingRequest(train_files, dev_files, out, settings, read_questions, seed, limit, options, say)
@@ -273,13 +186,12 @@ def _train(
         description = train_in_folder(kind, config, train, dev, folder)
     if as_json:
         figures = {network: dict(each) for network, each in description.figures.items()}
-        beside = {name: getattr(description, name) for name in ("supervision", "mix") if hasattr(description, name)}
-        echo(json.dumps({"out": str(out), **beside, "figures": figures}))
+        more = {name: getattr(description, name) for name in ("supervision", "mix") if hasattr(description, name)}
+        print_json({"out": str(out), **more, "figures": figures})
     else:
         for network, figures in description.figures.items():
             echo(f"{network:<24}{_figures_text(figures, kind.figures)}")
-    minutes = sum(description.seconds.values()) / 60
-    echo(f"the checkpoint is in {out}, trained in {minutes:.1f} minutes", err=True)
+    say(f"the checkpoint is in {out}, trained in {sum(description.seconds.values()) / 60:.1f} minutes")
 
 
 def _figures_text(figures: Mapping[str, float], names: Sequence[str]) -> str:

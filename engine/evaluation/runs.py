@@ -31,7 +31,7 @@ from ..parallel import HERE, PerProcess, Workers
 from ..recipes import Recipe
 from ..settings import Settings
 from ..values import Entity, Scored
-from ..whole_file import lock_file, parse_json, translate_storage_errors, write_text_file
+from ..whole_file import check_output_file, lock_file, parse_json, translate_storage_errors, write_text_file
 from .diagnosis import Diagnosis, Miss, check_excluded, exclude_relations
 from .metrics import Prediction, RetrievedPath, answer_scores, path_scores, rog_scores
 
@@ -338,6 +338,13 @@ def _hold_folder(folder: Path) -> Iterator[None]:
             if list(folder.iterdir()) == [lock]:  # the run failed before it began
                 lock.unlink()
                 folder.rmdir()
+
+
+def check_run_folder(folder: Path, dataset: str) -> None:
+    """Raise `UsageError` if a run would replace its question set."""
+    for file in (folder / name for name in (*OUTPUTS, "run.json")):
+        if file.exists():
+            check_output_file("--out", file, reads=[dataset], force=True)
 
 
 def _take_folder(options: RunOptions, stated: dict[str, Any]) -> None:

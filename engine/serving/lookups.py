@@ -14,7 +14,7 @@ from ..neo4j.catalogue import read_catalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph import read_entity_signatures, read_hub_neighbours, read_search_names
 from ..neo4j.templates import Request, template
-from ..show.browser import browser_url_of, read_source_loads, source_link, write_picture
+from ..show.browser import browser_url_of, write_picture
 from ..values import Entity, Triple
 from .schemas import MAX_OFFSET, Direction, EntitiesData, NeighboursData, RelationsData, TripleForm, VerifyData
 
@@ -47,11 +47,9 @@ def find_relations(engine: Engine, text: str, limit: int) -> RelationsData:
     }
 
 
-def show_in_browser(engine: Engine, evidence: Evidence[Item]) -> dict[str, str | None]:
-    """Write the evidence for Neo4j Browser, and return the link that shows it, and that to its nodes in the Neo4j that
-    they were loaded from."""
-    link = write_picture(engine.gateway(), browser_url_of(engine), evidence)
-    return {"link": link, "source_link": source_link(evidence, read_source_loads(engine.gateway()))}
+def show_in_browser(engine: Engine, evidence: Evidence[Item]) -> dict[str, str]:
+    """Write the evidence for Neo4j Browser, and return the link that shows it."""
+    return {"link": write_picture(engine.gateway(), browser_url_of(engine), evidence)}
 
 
 def find_entities(gateway: Gateway, ids_or_names: Sequence[str]) -> dict[str, Entity]:

@@ -4,31 +4,25 @@ Browser draws every relationship between the nodes that it shows, and a link can
 no command but ``:param``, ``:use`` and ``:auto``. So the paths are copied to nodes of their own, under labels that
 nothing else reads; each has a relationship to its entity, from which you can explore further.
 
-Browser has one style sheet, which the command ``:style`` replaces: you run it once in each web browser, or the server
-does after each connection (setting ``browser.post_connect_cmd``).
+Browser has one style sheet, which the embedded server replaces after each connection (`show.style`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import re
 import webbrowser
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
-from ..errors import DatabaseError, UsageError
+from ..errors import UsageError
 from ..evidence.bridges import to_chains
 from ..evidence.evidence import Evidence, Item
-from ..neo4j.catalogue import LoadManifest, read_loads
 from ..neo4j.gateway import Gateway
 from ..neo4j.templates import Request, template
-from ..settings import Connection, check_address
+from ..settings import Connection
 from ..values import Entity, Question, Triple
-from .style import style_command
 
 if TYPE_CHECKING:
     from ..api import Engine
@@ -130,18 +124,6 @@ def write_picture(gateway: Gateway, browser_url: str, evidence: Evidence[Item]) 
     return browser_link(browser_url, gateway.connection, picture_query(picture.question_id))
 
 
-def style_link(gateway: Gateway, browser_url: str) -> str | None:
-    """Return the link that styles Browser, or None if the server does so itself."""
-    read = Request(template("read_browser_command"), {}, lambda rows: str(rows[0][0] or "") if rows else "")
-    try:
-        if "node.LodestarQuestion" in gateway.run(read):
-            return None
-    except DatabaseError as error:
-        if type(error) is not DatabaseError:
-            raise  # a hosted server hides its settings
-    return browser_link(browser_url, gateway.connection, style_command())
-
-
 class ClearReport(NamedTuple):
     """Counts of removed items."""
 
@@ -209,40 +191,3 @@ def open_link(link: str) -> bool:
         return False
     in_terminal = isinstance(found, webbrowser.GenericBrowser) and not isinstance(found, webbrowser.BackgroundBrowser)
     return (not in_terminal or bool(os.environ.get("BROWSER"))) and found.open(link)
-
-
-# The Neo4j that `lodestar load neo4j` read: its element ids are the ids of entities, so nothing is written there
-
-_ELEMENT_ID = re.compile(r"\d+:[\w-]+:\d+")
-_SOURCE_OPTIONS = {"from", "from_user", "from_database", "elements"}
-
-
-def read_source_loads(gateway: Gateway) -> list[LoadManifest]:
-    """Return the loads whose ids are element ids of a Neo4j, which their options name."""
-    loads = (load for load in gateway.run(read_loads()) if load.kind == "neo4j")
-    return [load for load in loads if json.loads(load.options or "{}").keys() >= _SOURCE_OPTIONS]
-
-
-def source_link(evidence: Evidence[Item], loads: list[LoadManifest], browser_url: str | None = None) -> str | None:
-    """Return the link to the nodes of the best paths in the database that they were loaded from.
-
-    loads: see `read_source_loads`. browser_url: Browser's address there; None is the usual one. None is returned where
-    no path has such nodes.
-    """
-    for load in loads:
-        options = json.loads(load.options)
-        if ids := list(dict.fromkeys(_element_ids(evidence, options["elements"]))):
-            connection = Connection(options["from"], options["from_user"], database=options["from_database"])
-            check_address(connection.uri)
-            query = " ".join(template("show_elements").render({}).replace("$ids", str(ids)).split())
-            return browser_link(browser_url or default_browser_url(connection.uri), connection, query)
-    return None
-
-
-def _element_ids(evidence: Evidence[Item], prefix: str) -> Iterator[str]:
-    """Yield the ids of nodes, which become part of a query: of element ids only, whatever the graph has."""
-    for path in to_chains(evidence).items[:MAX_PATHS]:
-        for instance in path.value.instances(MAX_INSTANCES):
-            for entity in instance.entities:
-                if not entity.is_literal and entity.id.startswith(prefix) and _ELEMENT_ID.fullmatch(entity.id):
-                    yield entity.id

@@ -1,4 +1,4 @@
-"""Style pictures in Neo4j Browser, by the command ``:style`` or by the server's configuration."""
+"""Style pictures in Neo4j Browser by the server's configuration."""
 
 from __future__ import annotations
 
@@ -27,11 +27,6 @@ def style_rules() -> dict[str, dict[str, str]]:
         selector: {name: quoted or plain for name, quoted, plain in _DECLARATION.findall(body)}
         for selector, body in _RULE.findall(style_sheet())
     }
-
-
-def style_command() -> str:
-    """Return the Browser command that applies the style sheet."""
-    return f":style {style_sheet()}"
 
 
 def post_connect_command() -> str:

@@ -487,11 +487,10 @@ at("token-form").addEventListener("submit", (event) => {
 at("browser").addEventListener("click", async () => {
   try {
     const found = await (await post("/v1/browser", { question: shown.question, topics: shown.given, ...wanted() })).json();
-    const links = [anchor(found.link, "Open the paths in Neo4j Browser, log in, press Enter")];
-    if (found.source_link) links.push(" ", anchor(found.source_link, "or their nodes in the database that was loaded"));
-    at("browser-link").replaceChildren(...links);
+    const link = anchor(found.link, "Open the paths in Neo4j Browser, log in, press Enter");
+    at("browser-link").replaceChildren(link);
     at("browser-link").hidden = false;
-    links[0].focus();
+    link.focus();
   } catch (error) {
     at("browser-link").textContent = error.message;
     at("browser-link").hidden = false;

@@ -129,14 +129,8 @@ def test_the_link_shows_the_retrieval_and_nothing_of_the_hub(
     assert ran.returncode == 0, ran.stderr
     answer = json.loads(ran.stdout)
     assert not connection.password or connection.password not in unquote(ran.stdout + ran.stderr)
-    if answer["style_link"]:
-        log_in(page, answer["style_link"], connection)
-        run_what_is_prefilled(page)
-        page.get_by_test_id("frame").filter(has_text=":style node {").locator("pre").wait_for()
-
     log_in(page, answer["link"], connection)
-    if not answer["style_link"]:
-        page.get_by_test_id("frameCommand").filter(has_text=":style {").wait_for()
+    page.get_by_test_id("frameCommand").filter(has_text=":style {").wait_for()
     run_what_is_prefilled(page)
     page.locator("svg .node").first.wait_for()
     page.get_by_text(re.compile(r"Displaying \d+ nodes, \d+ relationships")).wait_for()
@@ -167,19 +161,6 @@ def test_the_link_shows_the_retrieval_and_nothing_of_the_hub(
     assert texts(path_nodes) == paths
 
     page.screenshot(path=tmp_path / "browser.png")
-
-
-@pytest.mark.browser
-def test_browser_takes_the_style_from_a_link(page: Page, loaded: dict[str, str], connection: Connection) -> None:
-    from lodestar.engine.show.browser import browser_link, style_command
-
-    ran = lodestar(loaded, "browse", "--json", "--no-open", "--topic", "m.lima", QUESTION)
-    browser_url = json.loads(ran.stdout)["link"].partition("?")[0]
-    log_in(page, browser_link(browser_url, connection, style_command()), connection)
-    run_what_is_prefilled(page)
-    sheet = page.get_by_test_id("frame").filter(has_text=":style node {").locator("pre")
-    sheet.wait_for()
-    assert re.search(r"node\.LodestarQuestion \{\s*diameter: 110px", sheet.text_content() or "")
 
 
 def test_the_link_is_data_and_the_rest_goes_to_standard_error(

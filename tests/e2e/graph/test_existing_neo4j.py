@@ -110,7 +110,6 @@ def test_bad_input_is_one_line_each(
         (4, "no Neo4j answers at bolt://127.0.0.1:1: check --from", ("load", "neo4j", "--from", "bolt://127.0.0.1:1")),
         (2, "database address: expected one of", ("load", "neo4j", "--from", "http://127.0.0.1:7474")),
         (2, "expected no user and no password in it", ("load", "neo4j", "--from", "bolt://neo4j:secret@127.0.0.1")),
-        (2, "--source leads to the Neo4j that `lodestar load neo4j` read", ("browse", "--source", "Who?")),
     ]
     for code, message, arguments in expected:
         ran = lodestar(*arguments)

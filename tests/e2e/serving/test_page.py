@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import neo4j
 import pytest
@@ -160,33 +160,6 @@ def test_history_is_kept_and_an_address_is_a_question(page: Page, url: str) -> N
     page.locator("#answer", has_text="Santiago").wait_for()
     page.get_by_role("button", name="Forget all").click()
     assert page.locator("#history button").count() == 0
-
-
-class _FromNeo4j(TripleSource):
-    """Triples whose ids are element ids of another Neo4j."""
-
-    def options(self) -> Mapping[str, object]:
-        where = {"from": "bolt://films.example:7687", "from_user": "ann", "from_database": "films"}
-        return {**where, "elements": "4:8f-a:"}
-
-
-@pytest.mark.browser
-def test_it_links_to_the_database_that_was_loaded(page: Page, gateway: Gateway, tmp_path: Path) -> None:
-    ask(page, QUESTION)
-    page.get_by_role("button", name="Open in Neo4j Browser").click()
-    links = page.locator("#browser-link a")
-    links.first.wait_for()
-    assert links.count() == 1, "the graph has no nodes of another database yet"
-    names = {"4:8f-a:1": "Cloud Atlas", "4:8f-a:2": "Lana Wachowski"}
-    load(_FromNeo4j([("4:8f-a:2", "DIRECTED", "4:8f-a:1")], names, kind="neo4j"), gateway, mode="append")
-    assert ask(page, "Who directed Cloud Atlas?") == "Lana Wachowski"
-    page.get_by_role("button", name="Open in Neo4j Browser").click()
-    source = page.locator("#browser-link a", has_text="in the database that was loaded")
-    source.wait_for()
-    given = parse_qs(urlsplit(source.get_attribute("href") or "").query)
-    assert (given["dbms"], given["db"]) == (["bolt://ann@films.example:7687"], ["films"])
-    assert "4:8f-a:1" in given["arg"][0]
-    page.screenshot(path=tmp_path / "page.png", full_page=True)
 
 
 @pytest.mark.browser
