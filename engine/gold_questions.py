@@ -52,7 +52,7 @@ class GoldQuestion:
 
     `answers` is empty if the question should be abstained from. `num_hops` is None if the set does not give it.
     `triples` are the set's relevant triples (head, relation, tail), by id or name as in the set.
-    `excluded_relations`: see `evaluation.diagnosis`. `options` are the choices of a multiple-choice question; one of
+    `options` are the choices of a multiple-choice question; one of
     them is the answer's name.
     """
 
@@ -64,12 +64,11 @@ class GoldQuestion:
     num_hops: int | None = None
     paths: tuple[GoldPath, ...] = ()
     triples: tuple[tuple[str, str, str], ...] = ()
-    excluded_relations: frozenset[str] = frozenset()
     options: tuple[str, ...] = ()
 
     def as_question(self, topic_entities: tuple[str, ...]) -> Question:
         """Return the question for the engine, starting from these entities; without any, the linker finds them."""
-        return Question(self.text, topic_entities, self.id, self.excluded_relations, self.options)
+        return Question(self.text, topic_entities, self.id, self.options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,14 +60,13 @@ class Entity:
 class Question:
     """A question. `topic_entities` are ids or names from the user; if empty, the linker finds the topics.
 
-    The search behaves as if the graph had no triple of the `excluded_relations`. `options` are the choices of a
-    multiple-choice question. `filter`: what its answers must be, as pairs of a key and a value (`Options`).
+    `options` are the choices of a multiple-choice question. `filter`: what its answers must be, as pairs of a key and a
+    value (`Options`).
     """
 
     text: str
     topic_entities: tuple[str, ...] = ()
     id: str = ""
-    excluded_relations: frozenset[str] = frozenset()
     options: tuple[str, ...] = ()
     filter: tuple[tuple[str, str], ...] = ()
 

@@ -30,7 +30,6 @@ MAX_SHOWN = 10
 @click.option("--limit", type=click.IntRange(1), help="Ask a random sample of this size; it is always the same.")
 @worker_options
 @click.option("--link", is_flag=True, help="Link topic entities instead of using those of the set.")
-@click.option("--unanswerable", is_flag=True, help="Also ask each question with the relations to its answers excluded.")
 @click.option("--no-diagnosis", is_flag=True, help="Do not search the graph for why an answer is wrong.")
 @click.option("--against", metavar="RUN", help="Folder of another run over the same questions to compare with.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of the run (default: runs/SET-RECIPE).")
@@ -45,7 +44,6 @@ def command(
     format_name: str | None,
     limit: int | None,
     link: bool,
-    unanswerable: bool,
     no_diagnosis: bool,
     against: str | None,
     out: Path | None,
@@ -76,7 +74,7 @@ def command(
         raise InputError(f"{against}: expected the folder of a run, found no records: `lodestar eval` writes one")
     folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}"
     check_run_folder(folder, path)
-    options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh, unanswerable)
+    options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh)
     with progress_bar(questions.name, "asking") as (progress, _):
         run = ask_remaining_questions(
             questions, recipe, settings, options, lambda done, total: progress("questions", done, total)

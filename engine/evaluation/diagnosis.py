@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..errors import UsageError
 from ..evidence.bridges import to_chains
-from ..evidence.chain import Chain
 from ..evidence.evidence import Answer, Evidence, Item
 from ..gold_questions import NO_ANSWER, NO_TOPIC, TOO_LONG, GoldQuestion, SkippedQuestion
 from ..neo4j.catalogue import read_catalogue
@@ -22,10 +20,6 @@ TOGETHER = 16
 """Questions that are mined at a time."""
 EVERY = FrontierBounds(proposers=1_000)
 """Paths also through entities that the search itself would not walk on from."""
-ENOUGH_F1 = 0.5
-"""From this F1 of its ends on, a path counts as right."""
-MARK = " without its relations"
-"""Suffix of the id of a question whose relations are excluded."""
 
 KINDS = {
     "failed": "it failed",
@@ -92,39 +86,3 @@ def _find_lost_hop(found: QuestionPaths, evidence: Evidence[Item]) -> int:
         return min(next(walked, 0) + 1, len(path.hops))
 
     return max(map(lost_hop, found.paths), default=1)
-
-
-def exclude_relations(questions: Sequence[GoldQuestion], diagnosis: Diagnosis) -> tuple[GoldQuestion, ...]:
-    """Return the questions with the relations that lead to their gold answers excluded, in order.
-
-    These are the relations of their gold paths, and of the paths whose ends agree with the gold answers. Questions
-    without a gold answer within reach of the set's topics are left out. Raises `UsageError` if none is left.
-    """
-    excluded: list[GoldQuestion] = []
-    topical = [question for question in questions if question.topic_ids]
-    for question, found in zip(topical, diagnosis.find_paths(topical), strict=True):
-        if isinstance(found, SkippedQuestion) or not found.paths:
-            continue
-        least = min(ENOUGH_F1, max(path.f1 for path in found.paths))
-        right = {step.relation for path in found.paths if path.f1 >= least for step in steps_of(path.hops)}
-        right |= {relation for path in question.paths for relation in path.relations}
-        bare = replace(question, id=f"{question.id}{MARK}", answers=(), paths=(), triples=())
-        excluded.append(replace(bare, excluded_relations=frozenset(right)))
-    if not excluded:
-        raise UsageError(
-            f"--unanswerable: expected questions with a gold answer within {diagnosis.max_hop} hops of the set's "
-            f"topics, found none of {len(questions):,}"
-        )
-    return tuple(excluded)
-
-
-def check_excluded(question: GoldQuestion, evidence: Evidence[Item]) -> None:
-    """Raise `UsageError` if evidence has a relation that was excluded for its question."""
-    for item in evidence.items:
-        value = item.value
-        used = {step.step.relation for step in value.steps} if isinstance(value, Chain) else {value.relation}
-        if wrong := used & question.excluded_relations:
-            raise UsageError(
-                f"--unanswerable: {question.id}: the recipe found the excluded {min(wrong)!r}: expected a recipe whose "
-                "search can exclude relations, such as similarity, star or reg-triple"
-            )

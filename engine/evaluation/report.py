@@ -1,7 +1,7 @@
 """Compute the figures of a run, write them as JSON and as a Markdown page, and compare runs.
 
 The denominator is the number of questions asked. Metrics of gold paths and triples are over the annotated questions;
-each metric gives its n. Questions with excluded relations only count for calibration and abstention.
+each metric gives its n.
 """
 
 from __future__ import annotations
@@ -35,16 +35,14 @@ Figure = dict[str, Any]
 
 def make_report(run: Run, command: str = "lodestar ask") -> dict[str, Any]:
     """Return the report. `command` begins what asks a question again."""
-    asked = [pair for pair in zip(run.questions, run.records, strict=True) if not pair[0].excluded_relations]
-    records = [record for _, record in asked]
+    records = run.records
     seed = int(run.provenance["what"]["recipe"]["seed"])
-    wrong = [(question, record) for question, record in asked if not record.right]
+    wrong = [pair for pair in zip(run.questions, records, strict=True) if not pair[1].right]
     return {
         "format": FORMAT,
         **run.provenance,
         "num_questions": len(records),
         "num_right": len(records) - len(wrong),
-        "num_without_relations": len(run.records) - len(records),
         "wrong": [
             {
                 "id": record.id,
@@ -192,8 +190,6 @@ def format_about(report: Mapping[str, Any]) -> str:
     what = report["what"]
     sample = f", a sample of {what['dataset']['num_questions']:,}" if what["dataset"]["limit"] else ""
     failed = f"; {len(report['failures']):,} failed" if report["failures"] else ""
-    again = report["num_without_relations"]
-    failed += f"; {again:,} of them repeated with their relations excluded" if again else ""
     return (
         f"{report['num_questions']:,} questions{sample}, over {what['graph']['num_triples']:,} triples; "
         f"topics {what['topics']}; {len(report['empty']):,} without an answer{failed}"
@@ -275,11 +271,7 @@ class Comparison:
 
 
 def compare_runs(a: Sequence[Record], b: Sequence[Record], seed: int = 0) -> Comparison:
-    """Compare two runs. Raises `UsageError` unless both asked the same questions.
-
-    Questions with excluded relations are left out.
-    """
-    a, b = ([record for record in run if not record.excluded_relations] for run in (a, b))
+    """Compare two runs. Raises `UsageError` unless both asked the same questions."""
     of_b = {record.id: record for record in b}
     if only := len({record.id for record in a} ^ of_b.keys()):
         raise UsageError(f"expected two runs over the same questions, found {only:,} that only one of them asked")

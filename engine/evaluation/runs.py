@@ -32,7 +32,7 @@ from ..recipes import Recipe
 from ..settings import Settings
 from ..values import Entity, Scored
 from ..whole_file import check_output_file, lock_file, parse_json, translate_storage_errors, write_text_file
-from .diagnosis import Diagnosis, Miss, check_excluded, exclude_relations
+from .diagnosis import Diagnosis, Miss
 from .metrics import Prediction, RetrievedPath, answer_scores, path_scores, rog_scores
 
 _log = logging.getLogger(__name__)
@@ -79,8 +79,7 @@ class AnswerRecord:
 class Record:
     """One question of a run with its metrics (`scores`). A `failure` is an error in one line; it counts as wrong.
 
-    `confidence` is that of the whole answer. With `excluded_relations` the question has no right answer. `expected` are
-    the names of the first gold answers.
+    `confidence` is that of the whole answer. `expected` are the names of the first gold answers.
     """
 
     id: str
@@ -95,7 +94,6 @@ class Record:
     seconds: Mapping[str, float] = field(default_factory=dict)
     round_trips: Mapping[str, int] = field(default_factory=dict)
     confidence: float | None = None
-    excluded_relations: tuple[str, ...] = ()
     num_prompt_tokens: int | None = None
     num_completion_tokens: int | None = None
     expected: tuple[str, ...] = ()
@@ -178,8 +176,7 @@ def record_failure(question: GoldQuestion, failure: str) -> Record:
 
 def _record(question: GoldQuestion) -> Record:
     expected = tuple(next(iter(answer.names), answer.id or "") for answer in question.answers[:MAX_ENDS])
-    excluded = tuple(sorted(question.excluded_relations))
-    return Record(question.id, question.text, expected=expected, excluded_relations=excluded)
+    return Record(question.id, question.text, expected=expected)
 
 
 def _scores(
@@ -217,8 +214,7 @@ Progress = Callable[[int, int], None]
 class RunOptions:
     """Options of a run. `folder` stores it; `limit` is the size of a random sample, by the recipe's seed.
 
-    link: let the engine find the topics instead of using those of the set. unanswerable: ask each question again with
-    its relations excluded.
+    link: let the engine find the topics instead of using those of the set.
     """
 
     folder: Path
@@ -227,7 +223,6 @@ class RunOptions:
     link: bool = False
     diagnose: bool = True
     fresh: bool = False
-    unanswerable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +247,7 @@ def ask_remaining_questions(
     Raises `UsageError` if the folder has another run, `LodestarError` if no question can be asked.
     """
     sample = questions.sample(options.limit, recipe.seed)
-    opening = partial(_open, sample, recipe, settings, options.diagnose, options.unanswerable)
+    opening = partial(_open, sample, recipe, settings, options.diagnose)
     with _hold_folder(options.folder), PerProcess(opening) as opened:
         run = opened.value
         if run.warning:
@@ -282,9 +277,7 @@ class _Opened:
 
 
 @contextmanager
-def _open(
-    sample: Sequence[GoldQuestion], recipe: Recipe, settings: Settings, diagnose: bool, unanswerable: bool
-) -> Iterator[_Opened]:
+def _open(sample: Sequence[GoldQuestion], recipe: Recipe, settings: Settings, diagnose: bool) -> Iterator[_Opened]:
     """Open the engine of a recipe, and match the questions with its graph."""
     with Engine(settings, recipe=recipe) as engine:
         gateway = engine.gateway()
@@ -294,8 +287,6 @@ def _open(
         max_hop = max((getattr(part, "max_hop", 0) for part in parts), default=0) or 2
         returns = any(getattr(part, "return_to_topic", False) for part in parts)
         diagnosis = Diagnosis(gateway, max_hop, return_to_topic=returns)
-        if unanswerable:
-            questions += exclude_relations(questions, diagnosis)
         engine.prepare()
         yield _Opened(engine, questions, diagnosis if diagnose else None, known.warning)
 
@@ -303,10 +294,9 @@ def _open(
 def _ask(opened: PerProcess[_Opened], link: bool, question: GoldQuestion) -> Record:
     """Ask a question and return its record; an engine error becomes a failure in it, a bug is raised.
 
-    Without a diagnosis misses have no kind; questions with excluded relations never have one.
+    Without a diagnosis misses have no kind.
     """
-    engine = opened.value.engine
-    diagnosis = None if question.excluded_relations else opened.value.diagnosis
+    engine, diagnosis = opened.value.engine, opened.value.diagnosis
     started_s = time.perf_counter()
     try:
         (answer,) = engine.ask_batch([question.as_question(() if link else question.topic_ids)])
@@ -317,7 +307,6 @@ def _ask(opened: PerProcess[_Opened], link: bool, question: GoldQuestion) -> Rec
         failed = record_failure(question, f"{type(error).__name__}: {error}")
         return replace(failed, seconds=seconds, miss=Miss("failed") if diagnosis else None)
     total_s = time.perf_counter() - started_s
-    check_excluded(question, answer.evidence)
     record = judge_answer(question, answer)
     miss = None
     if diagnosis and not record.right:
@@ -376,9 +365,8 @@ def _provenance(run: _Opened, recipe: Recipe, questions: QuestionSet, options: R
     """
     settings, gateway = run.engine.settings, run.engine.gateway()
     state = gateway.run(read_graph_state())
-    asked = [question for question in run.questions if not question.excluded_relations]
-    num_given = 0 if options.link else sum(bool(question.topic_ids) for question in asked)
-    topics = f"given for {num_given:,} of {len(asked):,}, linked for the others"
+    num_given = 0 if options.link else sum(bool(question.topic_ids) for question in run.questions)
+    topics = f"given for {num_given:,} of {len(run.questions):,}, linked for the others"
     checkpoints = {name: getattr(part, "checkpoint", "") for name, part in recipe.parts.items()}
     return {
         "what": {
@@ -398,8 +386,7 @@ def _provenance(run: _Opened, recipe: Recipe, questions: QuestionSet, options: R
                 "num_entities": state.num_entities,
             },
             "recipe": recipe.as_json(),
-            "topics": {0: "linked", len(asked): "given"}.get(num_given, topics),
-            "unanswerable": options.unanswerable,
+            "topics": {0: "linked", len(run.questions): "given"}.get(num_given, topics),
             "checkpoints": {  # their descriptions have the hashes of the other files
                 name: " ".join(file_sha256(file) for file in sorted(Path(folder).glob("*.json")))
                 for name, folder in checkpoints.items()

@@ -177,12 +177,10 @@ class BeamSearch:
         return tuple(end for end in ends if end.id in search.fitting) if search.linked.question.filter else ends
 
     def _candidates(self, search: _Search) -> list[_Candidate]:
-        excluded = search.linked.question.excluded_relations
         return [
             _Candidate(topic, frontier, step)
             for topic, frontier in search.beams
             for _, step in frontier.steps_on(self.relations)
-            if step.relation not in excluded
         ]
 
     def _choose(self, search: _Search, candidates: Sequence[_Candidate], scores: PathScores, pool: int) -> list[_Pick]:
@@ -200,9 +198,7 @@ class BeamSearch:
         return [(candidates[i], stop[i], i in carried_on) for i in walked]
 
     def _query(self, search: _Search, candidates: Sequence[_Candidate]) -> PathQuery:
-        names = search.linked.question.excluded_relations
-        excluded = frozenset(number for number, name in self.relations.items() if name in names)
-        branching = {f: f.log_branching(excluded) for f in dict.fromkeys(c.frontier for c in candidates)}
+        branching = {f: f.log_branching() for f in dict.fromkeys(c.frontier for c in candidates)}
         return PathQuery(
             search.linked.question.text,
             tuple(c.topic for c in candidates),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -92,13 +91,10 @@ class Frontier:
         """Whether the last step led to unnamed mediators: such a path cannot stop here."""
         return bool(self.steps and self.tails) and all(tail.entity.is_mediator for tail in self.tails.values())
 
-    def log_branching(self, without: AbstractSet[int] = frozenset()) -> float:
-        """Σ ln(1 + n) over the hops so far and the one that starts here; n is the number of relations that lead on.
-
-        `without`: catalogue numbers of relations that do not count.
-        """
-        before = self.parent.log_branching(without) if self.parent is not None else 0.0
-        return before if self.at_mediator else before + math.log1p(sum(abs(n) not in without for n in self.proposals()))
+    def log_branching(self) -> float:
+        """Σ ln(1 + n) over the hops so far and the one that starts here; n is the number of relations that lead on."""
+        before = self.parent.log_branching() if self.parent is not None else 0.0
+        return before if self.at_mediator else before + math.log1p(len(self.proposals()))
 
     def chain(self, ends: tuple[Entity, ...]) -> Chain:
         """Return the relation path with all its triples; `ends` are those of its ends that may be answers."""

@@ -86,9 +86,7 @@ class NoAnswerExplainer:
     def _offer(self, evidence: Evidence[Chain], start: Topic) -> list[RelationStep]:
         """Return both directions of the relations that none of the topics has and that lie on no path found."""
         there = {abs(number) for topic in evidence.topics for number in topic.relations}
-        used = evidence.question.excluded_relations.union(
-            step.step.relation for each in evidence.items for step in each.value.steps
-        )
+        used = {step.step.relation for each in evidence.items for step in each.value.steps}
         names = [name for number, name in self.relations.items() if number not in there and name not in used]
         if len(names) > MAX_RELATIONS:
             near = self.nearest(evidence.question.text, start, MAX_RELATIONS)

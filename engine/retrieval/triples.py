@@ -60,12 +60,10 @@ def subgraphs_of(relations: GraphRelations, vectors: TextVectors, options: Subgr
     )
 
 
-def subgraph_query(
-    text: str, topics: Sequence[str], options: SubgraphOptions, excluded_relations: frozenset[str] = frozenset()
-) -> SubgraphQuery:
-    """Return the query for a question's subgraph, which has no triple of the `excluded_relations`."""
+def subgraph_query(text: str, topics: Sequence[str], options: SubgraphOptions) -> SubgraphQuery:
+    """Return the query for a question's subgraph."""
     bounds = SubgraphBounds(question_triples=options.max_triples)
-    return SubgraphQuery(text, tuple(topics), options.num_hops, bounds, excluded_relations)
+    return SubgraphQuery(text, tuple(topics), options.num_hops, bounds)
 
 
 def entity_text(entity: Entity) -> str | None:
@@ -115,12 +113,7 @@ class SubgraphReader:
         return self._subgraphs.extract(
             db,
             [
-                subgraph_query(
-                    each.question.text,
-                    [topic.entity.id for topic in self.topics(each)],
-                    self._options,
-                    each.question.excluded_relations,
-                )
+                subgraph_query(each.question.text, [topic.entity.id for topic in self.topics(each)], self._options)
                 for each in questions
             ],
         )

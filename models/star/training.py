@@ -1,8 +1,7 @@
 """Train STAR on mined paths: first the dual encoder, then the cross-attentive scorer over its shortlist.
 
-Questions taken as unanswerable calibrate, too. They lose the same relations as in `lodestar eval --unanswerable`: those
-of the positive paths, and those of every path whose ends match the right answers with F1 .5 or more, or as well as the
-best.
+Questions taken as unanswerable calibrate, too. They lose the relations that lead to their answers: those of the
+positive paths, and those of every path whose ends match the right answers with F1 .5 or more, or as well as the best.
 """
 
 from __future__ import annotations

@@ -88,22 +88,6 @@ def test_every_triple_is_in_the_graph_and_every_path_leads_from_topic_to_end(
                 )
 
 
-@given(triples, unnamed, questions, st.sets(st.sampled_from(RELATIONS), max_size=3))
-def test_a_search_without_relations_is_one_of_a_graph_that_has_none_of_them(
-    edges: list[tuple[str, str, str]], bare: set[str], asked: list[tuple[str, str]], without: set[str]
-) -> None:
-    graph = graph_of(edges, bare)
-    beam = BeamSearch(graph.numbered, BranchingScorer(), max_hop=3)
-    batch = [Question(text, (topic,), excluded_relations=frozenset(without)) for text, topic in asked]
-    found = retrieved(graph, beam, [*batch, *(Question(text, (topic,)) for text, topic in asked)], 10)
-    smaller = graph_of([edge for edge in edges if edge[1] not in without], bare)
-    there = BeamSearch(smaller.numbered, BranchingScorer(), max_hop=3)
-    expected = retrieved(smaller, there, [Question(text, (topic,)) for text, topic in asked], 10)
-    assert [each.items for each in found[: len(asked)]] == [each.items for each in expected]
-    whole = retrieved(graph, beam, [Question(text, (topic,)) for text, topic in asked], 10)
-    assert [each.items for each in found[len(asked) :]] == [each.items for each in whole]
-
-
 @settings(max_examples=examples(50))
 @given(triples, questions)
 def test_relabelled_entities_leave_scores_unchanged(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -101,24 +100,6 @@ def test_a_batch_is_what_the_definition_gives(
     assert list(batch.unknown_topics) == [
         tuple(t for t in dict.fromkeys(query.topics) if t not in store.entities) for query in asked
     ]
-
-
-@given(triples, unnamed, related, queries, hub_degrees, st.sets(st.sampled_from(RELATIONS), max_size=3))
-def test_a_subgraph_without_relations_is_one_of_a_graph_that_has_none_of_them(
-    edges: list[tuple[str, str, str]],
-    bare: set[str],
-    shared: set[str],
-    asked: list[SubgraphQuery],
-    hub_degree: int,
-    without: set[str],
-) -> None:
-    graph = graph_of(edges, bare, shared)
-    restricted = [replace(query, excluded_relations=frozenset(without)) for query in asked]
-    found = [plain(subgraph) for subgraph in extract(graph, [*restricted, *asked], hub_degree)]
-    store = store_of(graph)
-    kept = {group: ends for group, ends in store.ends.items() if graph.numbered[abs(group[1])] not in without}
-    smaller = replace(store, ends=kept)
-    assert found == [reference(each, query, None) for each in (smaller, store) for query in asked]
 
 
 def test_half_is_shared_alike_also_where_a_node_has_more_relations_than_triples_may_be_read_of_it() -> None:

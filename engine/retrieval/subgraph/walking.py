@@ -374,16 +374,12 @@ def limit_reads(nodes: Ints, counts: Ints, bounds: SubgraphBounds, room: int) ->
 
 @dataclass(frozen=True, slots=True)
 class SubgraphQuery:
-    """A question whose subgraph is wanted: ids of its topic entities, and how far and how wide it may reach.
-
-    It has no triple of the `excluded_relations`.
-    """
+    """A question whose subgraph is wanted: ids of its topic entities, and how far and how wide it may reach."""
 
     question: str
     topics: tuple[str, ...]
     num_hops: int = 2
     bounds: SubgraphBounds = field(default_factory=SubgraphBounds)
-    excluded_relations: frozenset[str] = frozenset()
 
 
 class SubgraphExtractor:
@@ -439,10 +435,7 @@ class SubgraphExtractor:
 
     def _plans(self, growing: Sequence[_Growing], fronts: Sequence[Ints], hop: int) -> list[ReadPlan]:
         groups = [g.entities.groups(front) for g, front in zip(growing, fronts, strict=True)]
-        candidates = [
-            self._allowed(np.unique(relations), g.query.excluded_relations)
-            for g, (_, relations, _) in zip(growing, groups, strict=True)
-        ]
+        candidates = [np.unique(relations) for _, relations, _ in groups]
         if self.proposer is None:
             chosen = [relations[np.lexsort((-relations, np.abs(relations)))] for relations in candidates]
         else:
@@ -455,11 +448,6 @@ class SubgraphExtractor:
                 for query, scores in zip(asked, self.proposer.score(asked), strict=True)
             ]
         return [g.plan(*group, relations, hop) for g, group, relations in zip(growing, groups, chosen, strict=True)]
-
-    def _allowed(self, relations: Ints, without: frozenset[str]) -> Ints:
-        if not without:
-            return relations
-        return relations[[self.relations.get(abs(number)) not in without for number in relations.tolist()]]
 
 
 class _Growing:

@@ -79,7 +79,7 @@ def test_a_run_that_was_killed_is_finished_as_an_undisturbed_one(
 
 def test_one_run_is_reported_compared_and_asked_again(lodestar: Lodestar, questions: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    ran = lodestar("eval", str(questions), "--unanswerable", "--json", "--out", str(out))
+    ran = lodestar("eval", str(questions), "--json", "--out", str(out))
     assert ran.code == 0, ran.err
     report = json.loads(ran.out)
     assert report["num_questions"] == 12
@@ -95,21 +95,12 @@ def test_one_run_is_reported_compared_and_asked_again(lodestar: Lodestar, questi
     assert kinds["not in the graph"]["num"] == 1
     assert {"topics", "encode", "hop 1", "answer", "total"} <= set(report["cost"]["stages"])
 
-    records = [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()]
-    again = [record for record in records if record["excluded_relations"]]
-    assert 0 < report["num_without_relations"] == len(again) <= 12
-    capitals = [record for record in again if "-0-m." in record["id"]]
-    assert len(capitals) == 2
-    for record in capitals:
-        assert "location.country.capital" in record["excluded_relations"]
-        assert not any("capital" in relation for path in record["paths"] for relation in path["relations"])
-
     wrong = report["wrong"][0]
     asked = lodestar(*shlex.split(wrong["ask"])[1:], "--json")
     assert [each["name"] for each in json.loads(asked.out)["answers"]] == wrong["answered"]
 
     before = (out / "records.jsonl").read_bytes()
-    same = lodestar("eval", str(questions), "--unanswerable", "--out", str(out), "--against", str(out))
+    same = lodestar("eval", str(questions), "--out", str(out), "--against", str(out))
     assert same.code == 0, same.err
     assert (out / "records.jsonl").read_bytes() == before
     assert same.out.splitlines()[2].startswith(f"**{report['num_right']} of 12 right")

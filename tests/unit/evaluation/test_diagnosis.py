@@ -1,4 +1,4 @@
-"""Each kind of miss, and questions made unanswerable, on graphs in memory."""
+"""Each kind of miss, on graphs in memory."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from lodestar.engine.errors import UsageError
-from lodestar.engine.evaluation.diagnosis import Diagnosis, Miss, check_excluded, exclude_relations
+from lodestar.engine.evaluation.diagnosis import Diagnosis, Miss
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer
-from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
 from lodestar.engine.neo4j.templates import Request
 from lodestar.engine.values import Entity, Path, RelationPath, RelationStep, Scored, Topic, Triple
 
 from tests.fakes.memory_graph import MemoryGraph
-from tests.made.evidence import chain_of, evidence_of, leads
+from tests.made.evidence import chain_of, evidence_of
 from tests.made.mined_graphs import catalogue_of, mediating_of
 
 
@@ -83,48 +82,3 @@ def test_each_kind_of_miss(
     evidence = evidence_of(*paths, topics=linked, walked=tuple(("a", each) for each in walked))
     question = GoldQuestion("q", "?", answers, topic_ids=("a",))
     assert diagnosis_of(GRAPH, 2).miss(question, Answer(evidence, (), "", "test")) == expected
-
-
-COUNTRIES = [
-    ("peru", "capital", "lima"),
-    ("peru", "largest_city", "lima"),
-    ("peru", "city", "lima"),
-    ("peru", "city", "cusco"),
-    ("peru", "city", "puno"),
-    ("peru", "city", "ica"),
-    ("peru", "river", "amazon"),
-    ("amazon", "flows_by", "lima"),
-    ("chile", "capital", "santiago"),
-]
-
-
-def asked(*answers: str, topic: str = "peru", paths: tuple[GoldPath, ...] = ()) -> GoldQuestion:
-    return GoldQuestion("q", "?", tuple(map(GoldAnswer, answers)), topic_ids=(topic,), paths=paths)
-
-
-def test_what_leads_to_right_answers_and_to_little_else_is_left_out() -> None:
-    (one,) = exclude_relations([asked("lima")], diagnosis_of(COUNTRIES, 1))
-    assert (one.id, len(one.answers)) == ("q without its relations", 0)
-    assert one.excluded_relations == {"capital", "largest_city"}
-    (two,) = exclude_relations([asked("lima")], diagnosis_of(COUNTRIES, 2))
-    assert two.excluded_relations == {"capital", "largest_city", "river", "flows_by"}
-    assert one.as_question(("peru",)).excluded_relations == one.excluded_relations
-    with pytest.raises(UsageError, match="found none of 1"):
-        exclude_relations([asked("santiago")], diagnosis_of(COUNTRIES, 1))
-
-
-def test_from_an_f1_of_one_half_on_a_path_is_left_out_beside_a_better_one() -> None:
-    """Beside `seat`, whose F1 is 1: `towns` has two ends (2/3), `places` three (1/2), `stops` four (2/5)."""
-    ends = {"seat": "l", "towns": "la", "places": "lab", "stops": "labc"}
-    diagnosis = diagnosis_of([("p", relation, tail) for relation, tails in ends.items() for tail in tails], 1)
-    (found,) = exclude_relations([asked("l", topic="p")], diagnosis)
-    assert found.excluded_relations == {"seat", "towns", "places"}
-
-
-def test_a_search_that_does_not_leave_them_out_is_found_out() -> None:
-    (question,) = exclude_relations([asked("lima")], diagnosis_of(COUNTRIES, 1))
-    evidence = evidence_of(Scored(leads("city", Entity("lima", "Lima"), topic=Entity("peru", "Peru")), 1.0))
-    check_excluded(question, evidence)
-    used = evidence_of(Scored(leads("capital", Entity("lima", "Lima"), topic=Entity("peru", "Peru")), 1.0))
-    with pytest.raises(UsageError, match="found the excluded 'capital'"):
-        check_excluded(question, used)
