@@ -66,12 +66,7 @@ def start(
 @server_option
 @json_option
 def stop(settings: Settings, as_json: bool) -> None:
-    """Stop the server; its graph stays. Does nothing if it is not running.
-
-    \b
-    Example:
-      lodestar db stop
-    """
+    """Stop the server; its graph stays. Does nothing if it is not running."""
     instance = _instance(settings)
     was_running = instance.stop()
     done = "stopped" if was_running else "was not running"
@@ -87,7 +82,6 @@ def status(settings: Settings, as_json: bool, with_others: bool) -> None:
 
     \b
     Example:
-      lodestar db status
       lodestar db status --all
     """
     if with_others and not settings.uri:
@@ -119,10 +113,6 @@ def check(gateway: Gateway, as_json: bool) -> None:
     """Count the graph again and compare it with its catalogue, its signatures and the manifests of its loads.
 
     It reads every triple and compares those of each load by a checksum. Exits with 5 if there is a fault.
-
-    \b
-    Example:
-      lodestar db check
     """
     from ...loaders.loads.maintaining import verify
     from ...loaders.loads.report import number_of
@@ -155,10 +145,6 @@ def refresh(gateway: Gateway, as_json: bool) -> None:
     """Bring names, relation signatures, counts, catalogue and manifests in line with what other programs changed.
 
     Use it after Cypher has changed triples or names. Relationship types between entities become relations.
-
-    \b
-    Example:
-      lodestar db refresh
     """
     from ...loaders.loads.maintaining import refresh as bring_in_line
     from ..progress import progress_bar
@@ -171,12 +157,7 @@ def refresh(gateway: Gateway, as_json: bool) -> None:
 @command.command()
 @gateway_options
 def upgrade(gateway: Gateway) -> None:
-    """Give a graph that an earlier version loaded what this one needs: the typed values of numbers and dates.
-
-    \b
-    Example:
-      lodestar db upgrade
-    """
+    """Give a graph that an earlier version loaded what this one needs: the typed values of numbers and dates."""
     from ...loaders.loads.maintaining import upgrade as upgrade_graph
     from ..progress import progress_bar
 
@@ -193,10 +174,6 @@ def index(settings: Settings, max_entities: int, as_json: bool) -> None:
     """Build the entity index: vectors of names, for words that no name matches ("peruvian" for Peru).
 
     Only what changed since the last time is encoded; after an interruption the same command continues.
-
-    \b
-    Example:
-      lodestar db index
     """
     from ..linking.entity_index import index_entities, index_folder
     from ..progress import progress_bar

@@ -174,58 +174,33 @@ _OPTIONS = {
 }
 """Options of formats, by the arguments of their sources."""
 
+_TABLE = ["names_path", "columns", "values"]
 _FORMATS = {
-    "tsv": (
-        "Load triples from a TSV file: head, relation, tail; ids and relations are stored as they are.",
-        "tsv kg.tsv.gz --names names.tsv.gz",
-        ["names_path", "columns", "values"],
-    ),
-    "csv": (
-        "Load triples from a CSV file, separated by commas, semicolons, tabs or bars.",
-        "csv kg.csv --columns subject,predicate,object",
-        ["names_path", "columns", "values"],
-    ),
-    "parquet": (
-        "Load triples from parquet as `lodestar export` writes it, or with other usual names of columns.",
-        "parquet kg.parquet --names names.parquet",
-        ["names_path", "values"],
-    ),
-    "jsonl": (
-        "Load JSON lines with a triple each: objects with head, relation and tail, or other usual names.",
-        "jsonl kg.jsonl",
-        [],
-    ),
+    "tsv": ("triples from a TSV file: head, relation, tail", _TABLE),
+    "csv": ("triples from a CSV file, separated by commas, semicolons, tabs or bars", _TABLE),
+    "parquet": ("triples from parquet as `lodestar export` writes it", ["names_path", "values"]),
+    "jsonl": ("JSON lines with a triple each: objects with head, relation and tail", []),
     "rdf": (
-        "Load RDF of any syntax: N-Triples, N-Quads, Turtle, TriG, RDF/XML and OWL, JSON-LD, N3.",
-        "rdf dump.nt.bz2 --base http://www.wikidata.org/entity/ --languages en,de",
+        "RDF of any syntax: N-Triples, N-Quads, Turtle, TriG, RDF/XML and OWL, JSON-LD, N3",
         ["bases", "name_relations", "shared_blank_nodes", "languages"],
     ),
-    "obo": ("Load an ontology in OBO: terms, synonyms, is_a and other relationships.", "obo hp.obo", []),
-    "wikidata": (
-        "Load Wikidata's JSON dump or a part of it; of claims those of the best rank.",
-        "wikidata latest-all.json.bz2 --around Q42 --hops 2 --relations 'P31,P106,P800'",
-        ["languages"],
-    ),
-    "freebase": (
-        "Load the raw Freebase RDF dump or a part of it, without relations that carry no knowledge (`--noise`).",
-        "freebase freebase-rdf-latest.gz --relations 'film.*,music.*' --languages en,es",
-        ["languages", "noise_path"],
-    ),
-    "fb2m": ("Load SimpleQuestions' FB2M or FB5M.", "fb2m freebase-FB2M.txt --names names.tsv", ["names_path"]),
-    "metaqa": ("Load MetaQA's kb.txt: head|relation|tail, where ids are names.", "metaqa kb.txt", []),
-    "pathquestion": ("Load PathQuestion's kb.txt, where ids are names.", "pathquestion kb.txt", []),
-    "rog": ("Load the union of the questions' subgraphs of a RoG or NSM file.", "rog RoG.jsonl", []),
+    "obo": ("an ontology in OBO: terms, synonyms, is_a and other relationships", []),
+    "wikidata": ("Wikidata's JSON dump or a part of it; of claims those of the best rank", ["languages"]),
+    "freebase": ("the raw Freebase RDF dump or a part of it", ["languages", "noise_path"]),
+    "fb2m": ("SimpleQuestions' FB2M or FB5M", ["names_path"]),
+    "metaqa": ("MetaQA's kb.txt: head|relation|tail, where ids are names", []),
+    "pathquestion": ("PathQuestion's kb.txt, where ids are names", []),
+    "rog": ("the union of the questions' subgraphs of a RoG or NSM file", []),
     "text": (
-        "Build a graph from text: a folder (.txt, .md, .html, .jsonl), or one such file (docs/loading.md).",
-        "text notes/",
+        "text as a graph: a folder (.txt, .md, .html, .jsonl), or one such file",
         ["pipeline", "snippet_length", "overlap", "follow_links"],
     ),
 }
-"""The formats of lines, records and texts: what their help says, an example, and their own options."""
+"""The formats of lines, records and texts: what they are, and their own options."""
 
 
 def _make_command(kind: str) -> click.Command:
-    purpose, example, own = _FORMATS[kind]
+    what, own = _FORMATS[kind]
 
     def call(path: str, **given: Any) -> None:
         _load(kind, path=path, **given)
@@ -234,8 +209,8 @@ def _make_command(kind: str) -> click.Command:
     for name in reversed(own):
         made = _OPTIONS[name](made)
     made = click.argument("path", metavar="KG")(made)
-    where = "A file, a folder or a pattern, packed or not; - is standard input."
-    return click.command(kind, help=f"{purpose}\n\n{where}\n\n\b\nExample:\n  lodestar load {example}")(made)
+    files = "A file, a folder or a pattern, packed or not; - is standard input. Examples are in docs/loading.md."
+    return click.command(kind, help=f"Load {what}.\n\n{files}")(made)
 
 
 for _kind in _FORMATS:
