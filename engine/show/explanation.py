@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -177,9 +176,7 @@ def _weigh(
     found = []
     for topic, chain in zip(topics, chains, strict=True):
         read = attending.attention(question, topic, chain.relation_path)
-        spelling = detect_subword_marker(token for token, _ in (*read.question, *read.path))
-        words = join_tokens(read.question, spelling), join_tokens(read.path, spelling)
-        found.append(WordWeights(read.score, *words))
+        found.append(WordWeights(read.score, join_tokens(read.question), join_tokens(read.path)))
     return found, "" if mix else NOT_USED
 
 
@@ -252,40 +249,21 @@ def _rank_items(source: Evidence[Item], kind: Kind) -> Mapping[object, tuple[int
     return {deduplication_key(item.value): (rank, item.score) for rank, item in enumerate(items, start=1)}
 
 
-# Words of a tokenizer's pieces
-
-Spelling = Literal["##", "Ġ", "▁"]
-"""How a tokenizer marks pieces: BERT marks continuations, RoBERTa and SentencePiece mark beginnings."""
+MARKS = ("Ġ", "▁")
+"""What RoBERTa and SentencePiece begin a word's first piece with; BERT begins the others with ``##``."""
 
 
-def detect_subword_marker(tokens: Iterable[str]) -> Spelling:
-    """Return the mark that most tokens begin with, `##` if none has any."""
-    marks: tuple[Spelling, ...] = ("##", "Ġ", "▁")
-    seen = list(tokens)
-    return max(marks, key=lambda mark: sum(token.startswith(mark) for token in seen))
-
-
-def join_tokens(tokens: Sequence[tuple[str, float]], spelling: Spelling) -> Words:
-    """Join weighted tokens to words, in order. Punctuation and special tokens are separate words."""
+def join_tokens(tokens: Sequence[tuple[str, float]]) -> Words:
+    """Join weighted tokens to words, in order; special tokens are words of their own."""
+    marked = any(token.startswith(MARKS) for token, _ in tokens)
     words: list[WeightedWord] = []
     before = ""
     for token, weight in tokens:
-        if words and _continues_word(before, token, spelling):
-            text = words[-1].text + (token.removeprefix("##") if spelling == "##" else token)
-            words[-1] = WeightedWord(text, words[-1].weight + weight)
+        is_piece = not token.startswith(MARKS) if marked else token.startswith("##")
+        text = token.removeprefix("##") if is_piece else token.lstrip("".join(MARKS))
+        if words and is_piece and before not in SPECIAL_TOKENS and token not in SPECIAL_TOKENS:
+            words[-1] = WeightedWord(words[-1].text + text, words[-1].weight + weight)
         else:
-            words.append(WeightedWord(token if spelling == "##" else token.removeprefix(spelling), weight))
+            words.append(WeightedWord(text or token, weight))
         before = token
-    return tuple(replace(word, text=word.text or spelling) for word in words)
-
-
-def _continues_word(before: str, token: str, spelling: Spelling) -> bool:
-    if before in SPECIAL_TOKENS or token in SPECIAL_TOKENS:
-        return False
-    if spelling == "##":
-        return token.startswith(spelling)
-    return not (token.startswith(spelling) or _is_punctuation(token) or _is_punctuation(before.removeprefix(spelling)))
-
-
-def _is_punctuation(text: str) -> bool:
-    return bool(text) and all(char in string.punctuation for char in text)
+    return tuple(words)
