@@ -149,7 +149,7 @@ def _write(answer: Answer, *, trace: bool, answers: bool = True) -> bytes:
 
 def _add_questions(app: FastAPI) -> None:
     async def reply(body: schemas.AskForm, request: Request, *, answers: bool) -> Response:
-        variant = get_service(request).variant(body.recipe, body.options, answers=answers)
+        variant = get_service(request).variant(body.recipe, body.changes(), answers=answers)
         write = partial(_write, trace=body.trace, answers=answers)
         asking = get_service(request).ask(body.as_question(), variant, write, deadline_s=body.timeout_s)
         return make_response(await run_while_connected(request, asking))
@@ -173,7 +173,7 @@ def _add_questions(app: FastAPI) -> None:
     async def stream(body: schemas.AskForm, request: Request) -> Response:
         """Answer a question as server-sent events: `topics`, a `path` each, `token`s of a language model, `answer`."""
         service = get_service(request)
-        variant = service.variant(body.recipe, body.options)
+        variant = service.variant(body.recipe, body.changes())
         service.batches.check_room()
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return StreamingResponse(stream_events(service, body, variant), media_type="text/event-stream", headers=headers)
@@ -256,7 +256,7 @@ def _add_lookups(app: FastAPI) -> None:
     @app.post("/v1/browser", tags=["graph"])
     async def browser(body: schemas.AskForm, request: Request) -> Response:
         """Write the evidence of a question under its own labels, and return a link to it in Neo4j Browser."""
-        variant = get_service(request).variant(body.recipe, body.options, answers=False)
+        variant = get_service(request).variant(body.recipe, body.changes(), answers=False)
         asking = get_service(request).ask(body.as_question(), variant, lambda answer: answer, deadline_s=body.timeout_s)
         answer = await run_while_connected(request, asking)
         return await look(request, partial(lookups.show_in_browser, evidence=answer.evidence))
@@ -344,7 +344,7 @@ def _add_chat(app: FastAPI) -> None:
 def _read_question(body: schemas.ChatForm) -> Question:
     content = next((message.content for message in reversed(body.messages) if message.role == "user"), None)
     if isinstance(content, list):
-        content = "\n".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
+        content = "\n".join(part.text for part in content if part.type == "text")
     if not content or not content.strip():
         raise UsageError("messages: expected a question in the last message of the user, found no text")
     return Question(content.strip())

@@ -6,7 +6,6 @@ that do not fit the token budget are left out whole, and the reply says so. No t
 
 from __future__ import annotations
 
-import functools
 import json
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -18,13 +17,13 @@ from typing import Annotated, Any
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import Field
+from pydantic import Field, ValidationError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import LodestarError
 from ..evidence.data import AnswerData, EvidenceData, TripleData
 from ..evidence.evidence import Answer
-from ..evidence.text import consecutive_triples_text
+from ..evidence.text import consecutive_triples_text, one_line
 from ..values import Entity, Question, Triple
 from .lookups import check_path, find_relations, find_topics, read_page
 from .schemas import (
@@ -65,12 +64,28 @@ Budget = Annotated[
 ]
 
 
+class _Server(MCPServer):
+    """Says what is wrong with a call in one line."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Call a tool; raise `ToolError` with the first fault of its arguments, or Lodestar's own message."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                fault = error.__cause__.errors()[0]
+                raise ToolError(f"{'.'.join(map(str, fault['loc']))}: {one_line(fault['msg'], 300)}") from error
+            if isinstance(error.__cause__, LodestarError):
+                raise ToolError(str(error.__cause__)) from error
+            raise
+
+
 class McpTools:
     """An MCP server over a service; `service` is there once it runs."""
 
     def __init__(self) -> None:
         self.service: Service
-        self.server = MCPServer(
+        self.server = _Server(
             "lodestar", title="Lodestar", instructions=INSTRUCTIONS, version=version("lodestar-kg"), log_level="ERROR"
         )
         for tool in (
@@ -88,7 +103,7 @@ class McpTools:
                 idempotent_hint=True,
                 open_world_hint=False,
             )
-            self.server.add_tool(_shorten_errors(tool), name=tool.__name__, annotations=annotations)
+            self.server.add_tool(tool, name=tool.__name__, annotations=annotations)
 
     def http(self, hosts: Sequence[str], origins: Sequence[str]) -> ASGIApp:
         """Return the application at ``/mcp`` (streamable HTTP, no session); hosts and origins as for the server."""
@@ -201,19 +216,6 @@ class _MountedApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app({**scope, "root_path": ""}, receive, send)
-
-
-def _shorten_errors(tool: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the tool with Lodestar's errors as one line for the client."""
-
-    @functools.wraps(tool)
-    async def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return await tool(*args, **kwargs)
-        except LodestarError as error:
-            raise ToolError(str(error)) from error
-
-    return call
 
 
 def _make_result(data: Any, first: str, max_tokens: int, **lines: Callable[[Any], str]) -> CallToolResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
 from typing_extensions import TypedDict
 
 from ..evidence.data import EntityData, TopicData, TripleData
@@ -21,29 +21,50 @@ Direction = Literal["out", "in", "both"]
 
 
 class Form(BaseModel):
-    """A request; unknown fields are refused."""
+    """A request; the first unknown field refuses it, for an error a field would take seconds of the event loop."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown(cls, given: Any) -> Any:
+        unknown = (name for name in given if name not in cls.model_fields) if isinstance(given, dict) else ()
+        for name in unknown:
+            raise ValueError(f"unknown field {str(name)[:80]!r}")
+        return given
+
+
+class AskOptions(Form):
+    """The options of a recipe that a request may change; none of them names a file, a model or an address."""
+
+    top_k: StrictInt | None = Field(default=None, ge=1, le=100)
+    max_hop: StrictInt | None = Field(default=None, ge=1, le=4)
+    beam_width: StrictInt | None = Field(default=None, ge=1, le=50)
+    forms: StrictBool | None = None
+    return_to_topic: StrictBool | None = None
 
 
 class AskForm(Form):
     """A question; `topics` are ids or names of its topic entities, if you know them.
 
-    options: of the recipe: top_k (1–100), max_hop (1–4), beam_width (1–50), forms, return_to_topic. trace: add what
-    each stage took and left.
+    options: of the recipe. trace: add what each stage took and left.
     """
 
     question: Text = Field(examples=["What is the capital of Peru?"])
     topics: list[Name] = Field(default=[], max_length=20)
     id: str = Field(default="", max_length=200)
     recipe: str | None = Field(default=None, max_length=200, description="One that is served: see /v1/models.")
-    options: dict[str, StrictBool | StrictInt] = Field(default={}, max_length=10, examples=[{"top_k": 5}])
+    options: AskOptions = Field(default=AskOptions(), examples=[{"top_k": 5}])
     timeout_s: float = Field(default=DEADLINE_S, gt=0, le=MAX_DEADLINE_S, description="The deadline of this request.")
     trace: bool = False
 
     def as_question(self) -> Question:
         """Return the question."""
         return Question(self.question, tuple(self.topics), self.id)
+
+    def changes(self) -> dict[str, int | bool]:
+        """Return the options that are given."""
+        return self.options.model_dump(exclude_none=True)
 
 
 class SearchForm(Form):
@@ -77,11 +98,18 @@ class VerifyForm(Form):
     path: list[TripleForm] = Field(min_length=1, max_length=MAX_TRIPLES)
 
 
+class ChatPart(BaseModel):
+    """A part of a message; only text is read."""
+
+    type: str = Field(max_length=40)
+    text: str = ""
+
+
 class ChatMessage(BaseModel):
-    """A message of a conversation; of its parts, only text is read."""
+    """A message of a conversation."""
 
     role: str = Field(max_length=40)
-    content: str | list[dict[str, Any]] | None = None
+    content: str | Annotated[list[ChatPart], Field(max_length=100)] | None = None
 
 
 class ChatForm(BaseModel):

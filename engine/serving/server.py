@@ -72,10 +72,10 @@ class ServerOptions:
 
     def check(self) -> None:
         """Raise `UsageError` for a public address without a token, or a token that is easy to guess."""
-        if self.token and len(self.token) < MIN_TOKEN_CHARS:
+        if self.token and len("".join(self.token.split())) < MIN_TOKEN_CHARS:
             raise UsageError(
-                f"{TOKEN_VARIABLE}: expected at least {MIN_TOKEN_CHARS} characters, found {len(self.token)}: make one "
-                "with `openssl rand -hex 32`"
+                f"{TOKEN_VARIABLE}: expected at least {MIN_TOKEN_CHARS} characters without blanks: make one with "
+                "`openssl rand -hex 32`"
             )
         if not is_loopback(self.host) and not self.token:
             raise UsageError(

@@ -32,16 +32,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-OPTIONS: dict[str, tuple[int, int] | None] = {
-    "top_k": (1, 100),
-    "max_hop": (1, 4),
-    "beam_width": (1, 50),
-    "forms": None,
-    "return_to_topic": None,
-}
-"""The options of a recipe that a request may change, with the bounds of a number, None for yes or no. None of them
-names a file, a model or an address."""
-
 
 @dataclass(frozen=True, slots=True)
 class Variant:
@@ -88,12 +78,11 @@ class Service:
     def variant(
         self, recipe: str | None = None, options: Mapping[str, int | bool] | None = None, *, answers: bool = True
     ) -> Variant:
-        """Return a recipe with options; raise `UsageError` for an unknown recipe or a fixed option."""
+        """Return a recipe with options; raise `UsageError` for a recipe that is not served, or lacks such an option."""
         name = next(iter(self.recipes)) if recipe is None else recipe
         if name not in self.recipes:
             raise UsageError(f"recipe {name[:80]!r} is not served here: expected one of {', '.join(self.recipes)}")
-        for option, value in (options or {}).items():
-            _check_option(option, value)
+        for option in options or {}:
             self.recipes[name].find_option(option)
         return Variant(name, tuple(sorted((options or {}).items())), answers)
 
@@ -197,14 +186,3 @@ def _notify(asked: Sequence[Asked], event: Event) -> None:
     for each in asked:
         if each.on_event is not None and each.question == event.question:
             each.on_event(event)
-
-
-def _check_option(option: str, value: int | bool) -> None:
-    if option not in OPTIONS:
-        raise UsageError(f"option {option[:80]!r} cannot be changed by a request: expected one of {', '.join(OPTIONS)}")
-    bounds = OPTIONS[option]
-    if bounds is None and not isinstance(value, bool):
-        raise UsageError(f"option {option}: expected true or false, found {str(value)[:40]}")
-    if bounds is not None and (isinstance(value, bool) or not bounds[0] <= value <= bounds[1]):
-        low, high = bounds
-        raise UsageError(f"option {option}: expected a whole number from {low} to {high}, found {str(value)[:40]}")

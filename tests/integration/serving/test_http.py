@@ -19,10 +19,12 @@ from lodestar import Engine
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.serving import server
+from lodestar.engine.serving.schemas import AskForm, ChatForm
 from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Connection, Settings
 from openapi_spec_validator import validate
 from prometheus_client.parser import text_string_to_metric_families
+from pydantic import BaseModel, ValidationError
 
 from tests.conftest import clear_database
 from tests.fakes.scripted_llm import ScriptedLLM, says, streamed
@@ -202,8 +204,8 @@ def test_the_documentation_is_valid_and_asks_no_other_host(client: httpx.Client)
     [
         ({"question": "x", "recipe": "star"}, 400, "expected one of similarity, merged"),
         ({"question": "x", "options": {"checkpoint": "/etc/passwd"}}, 422, "options"),
-        ({"question": "x", "options": {"top_k": 10_000}}, 400, "from 1 to 100"),
-        ({"question": "x", "options": {"top_k": True}}, 400, "whole number"),
+        ({"question": "x", "options": {"top_k": 10_000}}, 422, "less than or equal to 100"),
+        ({"question": "x", "options": {"top_k": True}}, 422, "top_k"),
         ({"question": "x", "checkpoint": "/tmp"}, 422, "checkpoint"),
         ({"question": " "}, 400, "empty"),
         ({"question": "x" * 10_001}, 422, "question"),
@@ -217,6 +219,27 @@ def test_bad_input_is_one_line(client: httpx.Client, body: Any, status: int, say
         refused = client.post(path, json=body)
         assert refused.status_code == status, refused.text
         assert says in error(refused)
+
+
+@pytest.mark.parametrize("text", [None, {"a": 1}])
+def test_a_part_of_a_message_without_text_is_not_asked(client: httpx.Client, text: Any) -> None:
+    parts = [{"type": "text", "text": text}]
+    refused = client.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": parts}]})
+    assert refused.status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("form", "body"),
+    [
+        (AskForm, {"question": "x", **dict.fromkeys(map(str, range(50_000)))}),
+        (AskForm, {"question": "x", "options": dict.fromkeys(map(str, range(50_000)))}),
+        (ChatForm, {"messages": [{"role": "user", "content": [1] * 50_000}]}),
+    ],
+)
+def test_a_body_of_many_faults_is_refused_at_the_first(form: type[BaseModel], body: Any) -> None:
+    with pytest.raises(ValidationError) as refused:
+        form.model_validate(body)
+    assert refused.value.error_count() <= 2
 
 
 def test_what_is_no_json_or_no_endpoint_is_one_line(client: httpx.Client) -> None:
@@ -391,8 +414,9 @@ def test_an_address_that_others_reach_needs_a_token() -> None:
 
     with pytest.raises(UsageError, match="LODESTAR_TOKEN"):
         ServerOptions(host="0.0.0.0", token="").check()
-    with pytest.raises(UsageError, match="at least 16"):
-        ServerOptions(token="short").check()
+    for bad in ("short", " " * 40):
+        with pytest.raises(UsageError, match="at least 16"):
+            ServerOptions(token=bad).check()
     with pytest.raises(UsageError, match="allow-origin"):
         ServerOptions(token="", origins=("a.example",)).check()
     ServerOptions(host="0.0.0.0", token="x" * 16).check()

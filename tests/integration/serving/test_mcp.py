@@ -122,4 +122,6 @@ async def test_bad_arguments_are_errors_that_an_agent_can_read(url: str, environ
         ):
             result = await client.call_tool(tool, arguments)
             assert result.is_error, (tool, arguments)
-            assert "Traceback" not in str(result.content)
+            (content,) = result.content
+            assert "\n" not in content.text
+            assert "http" not in content.text
