@@ -83,5 +83,6 @@ def command(
     if as_json:
         print_json({"out": str(out), "seconds": round(seconds, 1), "counts": dict(counts)})
     for name, number in () if as_json else counts.items():
-        echo(f"{name:<36}{number:>10,}")
+        if number:
+            echo(f"{name:<36}{number:>10,}")
     say(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s")

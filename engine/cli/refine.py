@@ -62,5 +62,6 @@ def command(
     if as_json:
         print_json({"refiner": refined.header.refiner, "counts": counts})
     for name, number in () if as_json else counts.items():
-        echo(f"{name:<48}{number:>10,}")
+        if number:
+            echo(f"{name:<48}{number:>10,}")
     say(f"{len(refined.questions):,} questions to {out}, refined by {refined.header.refiner}")
