@@ -17,7 +17,6 @@ from ..models.kinds import ModelKind, TrainingOptions, decode_dataclass
 from ..models.placement import Placement, PlacementError
 from ..models.wording.english import normalise_question
 from .errors import DatabaseUnavailableError, EncoderError, UsageError, translate_import_errors
-from .machine import code_sha256
 from .progress import Progress, progress_bar
 from .settings import Settings, set_nested_value, set_option
 from .whole_file import lock_file, translate_storage_errors
@@ -201,7 +200,6 @@ def train_in_folder(kind: ModelKind, config: Any, train: Sequence[Any], dev: Seq
     from ..models.training import NothingToLearnError, TrainingStateError
 
     check_disjoint_sets(train, dev)
-    out.revision = code_sha256()
     reason = f"--out {out.folder}: another training writes to it: wait until it is done, or name another folder"
     try:
         with translate_storage_errors(out.folder):

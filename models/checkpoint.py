@@ -22,14 +22,16 @@ from .message_text import one_line
 from .whole_file import file_sha256, translate_safetensors_errors
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    import torch
+    from torch import Tensor, nn
 
-FORMAT = 3
+FORMAT = 4
 CARD = "README.md"
 WEIGHTS = "model.safetensors"
 DRAFT = ".checkpoint.new"
 
 DescriptionT = TypeVar("DescriptionT", bound=ModelDescription)
+NetworkT = TypeVar("NetworkT", bound="nn.Module")
 Writer = Callable[[Path], None]
 """Writes the files of a part into its folder."""
 
@@ -164,6 +166,16 @@ def write_weights(weights: Mapping[str, Tensor], part: Path) -> None:
         save_file({name: each.detach().cpu().contiguous() for name, each in weights.items()}, path, {"format": "pt"})
     except SafetensorError as error:
         raise OSError(f"{path}: {error}") from error
+
+
+def load_network(network: NetworkT, part: Path, device: str | torch.device = "cpu") -> NetworkT:
+    """Return a network with the weights of its part, ready to score on a device.
+
+    Raises `BadCheckpointError` if they cannot be read.
+    """
+    with translate_read_errors(part):
+        network.load_state_dict(read_weights(part))
+    return network.eval().to(device)
 
 
 def read_weights(part: Path) -> dict[str, Tensor]:

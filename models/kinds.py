@@ -105,7 +105,6 @@ class TrainingDataRecord:
 
     questions: str
     questions_sha256: str
-    mined_sha256: str
     graph: str
     num_questions: int
     max_hop: int
@@ -116,7 +115,7 @@ class ModelDescription:
     """What ``KIND.json`` says of a checkpoint, beside its files' hashes. A kind's own has the class of its `config`.
 
     kind: its name. parts: the folders of its networks. calibration: slope and intercept of a score's probability.
-    figures: on the dev questions, by phase. revision: of the code that trained it. any_graph: it is meant for unseen
+    figures: on the dev questions, by phase. any_graph: it is meant for unseen
     graphs, too. encoder_digest: tells the weights of its text encoder from others of that name; empty if unknown.
     """
 
@@ -129,7 +128,6 @@ class ModelDescription:
     calibration: tuple[Coefficient, Coefficient]
     figures: Mapping[str, Mapping[str, FiniteFloat]]
     seconds: Mapping[str, FiniteFloat] = field(default_factory=dict)
-    revision: str = ""
     any_graph: bool = False
     encoder_digest: str = ""
 

@@ -123,8 +123,8 @@ def read_lines(
     return head, tuple(records), digest.hexdigest()
 
 
-def _training_data(header: FileHeader, sha256: str, size: int, max_hop: int) -> TrainingDataRecord:
-    return TrainingDataRecord(header.questions, header.questions_sha256, sha256, header.graph, size, max_hop)
+def _training_data(header: FileHeader, size: int, max_hop: int) -> TrainingDataRecord:
+    return TrainingDataRecord(header.questions, header.questions_sha256, header.graph, size, max_hop)
 
 
 def _open_file(path: Path) -> IO[bytes]:
@@ -250,7 +250,7 @@ class MinedFile:
     @property
     def trained_on(self) -> TrainingDataRecord:
         """The training data's description in a checkpoint."""
-        return _training_data(self.mining, self.sha256, len(self.questions), self.mining.max_hop)
+        return _training_data(self.mining, len(self.questions), self.mining.max_hop)
 
     @property
     def question_keys(self) -> list[QuestionKey]:
@@ -404,7 +404,7 @@ class PoolFile:
     @property
     def trained_on(self) -> TrainingDataRecord:
         """The training data's description in a checkpoint."""
-        return _training_data(self.header, self.sha256, len(self.questions), MAX_STEPS)
+        return _training_data(self.header, len(self.questions), MAX_STEPS)
 
     @property
     def question_keys(self) -> list[QuestionKey]:

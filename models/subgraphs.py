@@ -130,9 +130,7 @@ class QuestionGraphs:
         """The training data's description in a checkpoint."""
         texts = self.texts
         hops = int(texts.options.get("num_hops", 0))
-        return TrainingDataRecord(
-            texts.questions_name, texts.questions_sha256, self.sha256, texts.graph, len(self), hops
-        )
+        return TrainingDataRecord(texts.questions_name, texts.questions_sha256, texts.graph, len(self), hops)
 
     @property
     def question_keys(self) -> list[QuestionKey]:
@@ -169,39 +167,11 @@ def read_graphs(path: Path) -> QuestionGraphs:
             **{name: column if column.dtype == bool else column.astype(np.int64) for name, column in columns.items()},
             sha256=file_sha256(path),
         )
-        _check(graphs)
     except FileNotFoundError:
         raise GraphFileError(f"{path}: no such file: train again to make it") from None
     except Exception as error:
         raise GraphFileError(f"{path}: damaged ({one_line(error)}): remove it, and Lodestar makes it again") from error
     return graphs
-
-
-def _check(graphs: QuestionGraphs) -> None:
-    """Raise `ValueError` for columns out of range."""
-    texts = graphs.texts
-    num_nodes, num_triples = len(graphs.text_of), len(graphs.heads)
-    for column, least, most in (
-        (graphs.heads, 0, num_nodes),
-        (graphs.tails, 0, num_nodes),
-        (graphs.relation_of, 0, len(texts.relations)),
-        (graphs.text_of, UNNAMED, len(texts.entities)),
-    ):
-        if len(column) and not (least <= column.min() and column.max() < most):
-            raise ValueError("a column has a value out of range")
-    sizes = {len(graphs.relation_of), len(graphs.tails), len(graphs.is_positive), num_triples}
-    for starts, size in ((graphs.node_starts, num_nodes), (graphs.triple_starts, num_triples)):
-        sizes.add(num_triples if starts[0] == 0 and starts[-1] == size and (np.diff(starts) >= 0).all() else -1)
-        sizes.add(num_triples if len(starts) == len(texts.questions) + 1 == len(texts.ids) + 1 else -1)
-    if len(sizes) > 1 or len(graphs.is_topic) != num_nodes or len(texts.relation_names) != len(texts.relations):
-        raise ValueError("its columns do not fit together")
-    for named in (texts.topics, texts.answers):
-        if len(named) != len(graphs) or any(
-            not 0 <= node < size
-            for nodes, size in zip(named, np.diff(graphs.node_starts).tolist(), strict=True)
-            for node in nodes.values()
-        ):
-            raise ValueError("a topic or an answer is not a node of its question")
 
 
 Floats = npt.NDArray[np.float32]

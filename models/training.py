@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
@@ -38,7 +39,7 @@ class TrainingStateError(Exception):
     """The stored state is damaged, or belongs to another training; the message says which."""
 
 
-class Objective(Generic[NetworkT, ExampleT]):
+class Objective(ABC, Generic[NetworkT, ExampleT]):
     """A network with its training examples. A kind's own has `loss` and `evaluate`."""
 
     def __init__(
@@ -76,12 +77,13 @@ class Objective(Generic[NetworkT, ExampleT]):
         dtype = self.training.dtype
         return torch.autocast(device_of(self.network).type, dtype) if dtype else nullcontext()
 
+    @abstractmethod
     def loss(self, batch: Sequence[ExampleT]) -> Tensor:
-        raise NotImplementedError
+        """Return the loss of a batch, a scalar."""
 
+    @abstractmethod
     def evaluate(self) -> Figures:
         """Return the figures on the dev examples; the epoch with the highest ``selection_metric`` is kept."""
-        raise NotImplementedError
 
 
 def split_parameters(
@@ -276,8 +278,8 @@ class TrainingFolder:
     """Where a kind trains: a folder with the states of its networks, and at the end the checkpoint.
 
     vectors: of text encoders, by their names. beside: what the source of the sets has more (see `engine.training`):
-    labels of questions, tokens of relations. any_graph: the model is meant for unseen graphs, too. revision: of the
-    code. on_step, on_epoch: as of `train`, after the network's name.
+    labels of questions, tokens of relations. any_graph: the model is meant for unseen graphs, too. on_step,
+    on_epoch: as of `train`, after the network's name.
     """
 
     folder: Path
@@ -285,7 +287,6 @@ class TrainingFolder:
     vectors: dict[str, TextVectors] = field(default_factory=dict)
     beside: Any = None
     any_graph: bool = False
-    revision: str = ""
     on_step: Callable[[str, int, int, int, float], None] = lambda *_: None
     on_epoch: Callable[[str, int, Figures], None] = lambda *_: None
     results: dict[str, TrainingResult] = field(default_factory=dict)
@@ -349,7 +350,6 @@ class TrainingFolder:
             calibration=calibration,
             figures=figures or {name: each.best for name, each in self.results.items()},
             seconds={name: each.seconds for name, each in self.results.items()},
-            revision=self.revision,
             encoder_digest=(self.vectors_of(encoder).encoder.weights_digest or "") if encoder else "",
         )
         write_checkpoint(self.folder, description, parts, model_card(self._kind, description, self.results))

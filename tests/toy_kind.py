@@ -13,10 +13,10 @@ import numpy.typing as npt
 import torch
 from lodestar.engine.parts import part
 from lodestar.engine.retrieval.triples import SubgraphRetriever
-from lodestar.models.checkpoint import check_checkpoint, read_weights
+from lodestar.models.checkpoint import check_checkpoint, load_network
 from lodestar.models.kinds import CheckpointOpenOptions, ModelDescription, ModelKind, TrainingOptions
 from lodestar.models.reg import FIGURES
-from lodestar.models.reg.triples import SubgraphObjective, TripleColumns, TripleInputs, encode_sets, fit_scorer
+from lodestar.models.reg.triples import TripleColumns, TripleInputs, TripleObjective, encode_sets, fit_scorer
 from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training import TrainingFolder
@@ -81,21 +81,17 @@ class ToyModel:
 def open_model(folder: Path, opening: CheckpointOpenOptions) -> ToyModel:
     description = check_checkpoint(folder, ToyDescription)
     network = ToyScorer(description.dimension)
-    network.load_state_dict(read_weights(folder / "weights"))
+    load_network(network, folder / "weights")
     return ToyModel(description, network, opening.vectors_of(description))
 
 
-class ToyObjective(SubgraphObjective):
+class ToyObjective(TripleObjective):
     """Judges all triples of a question."""
 
     def logits_and_labels(self, place: int, questions: Sequence[int]) -> tuple[Tensor, Tensor]:
         encoded = self.train[place]
         rows = list(map(encoded.rows, questions))
         return self.network(encoded.inputs(questions, rows)), encoded.labels(rows)
-
-    def triple_scores(self, inputs: TripleInputs) -> Tensor:
-        logits: Tensor = self.network(inputs)
-        return logits
 
 
 def fit(

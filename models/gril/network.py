@@ -18,14 +18,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..reg.triples import TripleColumns, to_tensor
+from ..reg.triples import TripleColumns, columns_as_inputs, to_tensor
 from ..text.vectors import TextVectors
 from . import GrilDescription, GrowOptions
 
@@ -348,13 +347,18 @@ class GrilModel:
         self._bridge = bridge
         self._network = network
         self._vectors = vectors
-        self._tensor = partial(to_tensor, network.unnamed.device)
+        self._device = network.unnamed.device
         self._turn = threading.RLock()
 
     def grow(self, columns: TripleColumns, is_literal: Bools, question_of: npt.NDArray[np.int64]) -> GrownTriples:
         """Return the triples grown from the topics. is_literal, question_of: (num_nodes,)."""
         with self._turn, torch.no_grad():
-            inputs = self._inputs(columns, is_literal, question_of)
+            inputs = GrowInputs(
+                **columns_as_inputs(columns, self._vectors, self._device),
+                is_topic=to_tensor(self._device, columns.is_topic),
+                is_literal=to_tensor(self._device, is_literal),
+                question_of=to_tensor(self._device, question_of),
+            )
             grown = self._network(inputs)
             tokens: list[list[float]] = [[] for _ in columns.questions]
             if self._bridge is not None:
@@ -366,17 +370,3 @@ class GrilModel:
                 grown,
                 tuple(map(tuple, tokens)),
             )
-
-    def _inputs(self, columns: TripleColumns, is_literal: Bools, question_of: npt.NDArray[np.int64]) -> GrowInputs:
-        return GrowInputs(
-            questions=self._tensor(self._vectors.stack(columns.questions)),
-            relations=self._tensor(self._vectors.stack(columns.relations, lasting=True)),
-            entities=self._tensor(self._vectors.stack([name or "" for name in columns.names], lasting=True)),
-            is_named=self._tensor(np.array([name is not None for name in columns.names], dtype=np.bool_)),
-            is_topic=self._tensor(columns.is_topic),
-            is_literal=self._tensor(is_literal),
-            question_of=self._tensor(question_of),
-            heads=self._tensor(columns.heads),
-            relation_of=self._tensor(columns.relation_of),
-            tails=self._tensor(columns.tails),
-        )

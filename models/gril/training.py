@@ -29,7 +29,7 @@ from ..checkpoint import (
     BadCheckpointError,
     Writer,
     check_checkpoint,
-    read_weights,
+    load_network,
     translate_read_errors,
     write_weights,
 )
@@ -598,9 +598,7 @@ class GrilCheckpoint:
         return ReaderModel(self.description, reader.to(torch.device(self._opening.device)))
 
     def _load(self, network: NetworkT, part: str) -> NetworkT:
-        with translate_read_errors(self._folder):
-            network.load_state_dict(read_weights(self._folder / part))
-        return network.eval().to(torch.device(self._opening.device))
+        return load_network(network, self._folder / part, self._opening.device)
 
 
 def open_model(folder: Path, opening: CheckpointOpenOptions) -> GrilCheckpoint:

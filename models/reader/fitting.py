@@ -92,7 +92,7 @@ class ReaderTrainingSet:
     @property
     def trained_on(self) -> TrainingDataRecord:
         """What a checkpoint says of it."""
-        return TrainingDataRecord(self.name, self.questions_sha256, self.sha256, self.graph, len(self), 0)
+        return TrainingDataRecord(self.name, self.questions_sha256, self.graph, len(self), 0)
 
     @property
     def question_keys(self) -> list[QuestionKey]:
@@ -116,15 +116,13 @@ class ReaderTrainingSet:
         return found
 
 
-def fit_reader(sets: Sequence[ReaderTrainingSet], *, learn_paths: bool = True) -> Reader:
+def fit_reader(sets: Sequence[ReaderTrainingSet]) -> Reader:
     """Return the reader that is fitted on question sets with the same sources.
 
     Each question weighs the same, however many candidates it has. The plan that weights are fitted with, and the
     answers that confidence is calibrated on, are of questions left out (`FOLDS`).
     """
-    plan = None
-    if learn_paths:
-        plan, sets = _fit_plan(sets)
+    plan, sets = _fit_plan(sets)
     fitted = _fit_weights(sets)
     held_out = []
     for fold in range(FOLDS):
@@ -338,11 +336,10 @@ PLAN = ("last", "steps", "length")
 
 @pydantic_dataclass(frozen=True, slots=True)
 class ReaderConfig:
-    """encoder: of questions and relations, by name or path; it stays as it is. learn_paths: learn which relation paths
-    questions ask for. reads: items of a question's evidence that are read, in training and later."""
+    """encoder: of questions and relations, by name or path; it stays as it is. reads: items of a question's evidence
+    that are read, in training and later."""
 
     encoder: str = "all-MiniLM-L6-v2"
-    learn_paths: bool = True
     reads: Annotated[int, Range(1, 1_000)] = READS
 
 
@@ -364,14 +361,14 @@ class ReaderDescription(ModelDescription):
 
 
 def fit(
-    config: ReaderConfig, train: Sequence[ReaderTrainingSet], dev: Sequence[ReaderTrainingSet], out: TrainingFolder
+    _config: ReaderConfig, train: Sequence[ReaderTrainingSet], dev: Sequence[ReaderTrainingSet], out: TrainingFolder
 ) -> ReaderDescription:
     """Fit the reader, and write the checkpoint."""
     from ..training import NothingToLearnError
 
     if not any(each.is_right.any() for each in train):
         raise NothingToLearnError("no question to learn from has a right answer among its candidates")
-    reader = fit_reader(train, learn_paths=config.learn_paths)
+    reader = fit_reader(train)
     description: ReaderDescription = out.write(
         {PART: partial(_write, reader)},
         (1.0, 0.0),

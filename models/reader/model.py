@@ -369,23 +369,6 @@ class Reader:
         line = np.mean([each for each in own if each is not None] or [self.calibration], axis=0)
         return float(sigmoid(features @ line[:-1] + line[-1]))
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the weights as plain data, without the plan."""
-        return {
-            "features": NAMES,
-            "sources": {
-                name: {
-                    "weights": each.weights.round(5).tolist(),
-                    "bias": round(each.bias, 5),
-                    "share": each.share,
-                    "calibration": (self.calibration if each.calibration is None else each.calibration).tolist(),
-                }
-                for name, each in self.sources.items()
-            },
-            "bias": self.bias,
-            "calibration": self.calibration.tolist(),
-        }
-
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Reader:
         """Return the reader of plain data; raise `ValueError` where it was made with other features."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import PNAConv
 
-from ..checkpoint import check_checkpoint, read_weights, translate_read_errors
+from ..checkpoint import check_checkpoint, load_network
 from ..kinds import CheckpointOpenOptions
 from ..subgraphs import QuestionGraphs, distance_encoding, encoding_width
 from ..text.vectors import TextVectors
@@ -27,9 +26,10 @@ from ..training import TrainingFolder
 from . import EntityConfig, EntityDescription
 from .triples import (
     EncodedGraphs,
-    SubgraphObjective,
     TripleColumns,
     TripleInputs,
+    TripleObjective,
+    columns_as_inputs,
     encode_sets,
     fit_scorer,
     to_tensor,
@@ -99,7 +99,7 @@ class EntityModel:
         self.description = description
         self._network = network
         self._vectors = vectors
-        self._tensor = partial(to_tensor, network.unnamed.device)
+        self._device = network.unnamed.device
         self._turn = threading.RLock()
 
     def score(self, columns: TripleColumns) -> npt.NDArray[np.float32]:
@@ -111,32 +111,20 @@ class EntityModel:
         )
         with self._turn, torch.no_grad():
             inputs = TripleInputs(
-                questions=self._tensor(self._vectors.stack(columns.questions)),
-                relations=self._tensor(self._vectors.stack(columns.relations, lasting=True)),
-                entities=self._tensor(self._vectors.stack([name or "" for name in columns.names], lasting=True)),
-                is_named=self._tensor(np.array([name is not None for name in columns.names])),
-                distances=self._tensor(distances),
-                question_of=self._tensor(columns.question_of),
-                heads=self._tensor(columns.heads),
-                relation_of=self._tensor(columns.relation_of),
-                tails=self._tensor(columns.tails),
+                **columns_as_inputs(columns, self._vectors, self._device),
+                distances=to_tensor(self._device, distances),
+                question_of=to_tensor(self._device, columns.question_of),
             )
             return triple_logits(self._network(inputs), inputs).float().cpu().numpy()
 
 
-def read_entity_scorer(folder: Path, device: str = "cpu") -> tuple[EntityDescription, EntityScorer]:
-    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
-    description = check_checkpoint(folder, EntityDescription)
-    with translate_read_errors(folder):
-        network = new_scorer(description.config, description.dimension, description.degrees)
-        network.load_state_dict(read_weights(folder / "gnn"))
-    return description, network.eval().to(torch.device(device))
-
-
 def open_model(folder: Path, opening: CheckpointOpenOptions) -> EntityModel:
-    """Return the scorer of a checkpoint."""
-    description, network = read_entity_scorer(folder, opening.device)
-    return EntityModel(description, network, opening.vectors_of(description))
+    """Return the scorer of a checkpoint; raise `BadCheckpointError` if a file is damaged."""
+    description = check_checkpoint(folder, EntityDescription)
+    network = new_scorer(description.config, description.dimension, description.degrees)
+    return EntityModel(
+        description, load_network(network, folder / "gnn", opening.device), opening.vectors_of(description)
+    )
 
 
 def new_scorer(config: EntityConfig, dimension: int, degrees: Sequence[int]) -> EntityScorer:
@@ -157,7 +145,7 @@ def fit(
     return description
 
 
-class EntityObjective(SubgraphObjective):
+class EntityObjective(TripleObjective):
     """Messages pass through a question's whole subgraph; the loss covers its right and some wrong entities."""
 
     def logits_and_labels(self, place: int, questions: Sequence[int]) -> tuple[Tensor, Tensor]:

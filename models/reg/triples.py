@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from ..checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
+from ..checkpoint import check_checkpoint, load_network, write_weights
 from ..kinds import CheckpointOpenOptions
 from ..subgraphs import UNNAMED, Bools, Floats, Ints, QuestionGraphs, distance_encoding, encoding_width, supervision_of
 from ..text.vectors import LRUCache, TextVectors, encode_each_once
@@ -173,6 +173,20 @@ class TripleColumns:
     question_of: Ints
 
 
+def columns_as_inputs(columns: TripleColumns, vectors: TextVectors, device: torch.device) -> dict[str, Tensor]:
+    """Return what the inputs of all networks have of the columns: the vectors of their texts, and the triples."""
+    arrays = {
+        "questions": vectors.stack(columns.questions),
+        "relations": vectors.stack(columns.relations, lasting=True),
+        "entities": vectors.stack([name or "" for name in columns.names], lasting=True),
+        "is_named": np.array([name is not None for name in columns.names], dtype=np.bool_),
+        "heads": columns.heads,
+        "relation_of": columns.relation_of,
+        "tails": columns.tails,
+    }
+    return {name: to_tensor(device, array) for name, array in arrays.items()}
+
+
 class TripleModel:
     """Scores triples with a checkpoint. Threads take turns; `vectors` must come from its training's encoder."""
 
@@ -197,7 +211,8 @@ class TripleModel:
             names = list(dict.fromkeys(columns.names))
             place = {name: number for number, name in enumerate(names)}
             text_of = self._tensor(np.array([place[name] for name in columns.names]))
-            entities = self._entities(names)
+            unnamed = torch.stack([network.of_head(network.unnamed), network.of_tail(network.unnamed)])
+            entities = self._projections(self._of_entities, names, self._project_entities, unnamed)
             none = network.unnamed[:0]
             inputs = TripleInputs(
                 *(none, none, none, none),
@@ -206,40 +221,34 @@ class TripleModel:
             )
             scores = network.score_projected(
                 network.of_question(self._tensor(self._vectors.stack(columns.questions))),
-                self._relations(columns.relations),
+                self._projections(self._of_relations, columns.relations, network.of_relation),
                 entities[text_of, 0] + network.of_head_distance(distances),
                 entities[text_of, 1] + network.of_tail_distance(distances),
                 inputs,
             )
             return scores.float().cpu().numpy()
 
-    def _entities(self, names: Sequence[str | None]) -> Tensor:
-        """Return each name's projections as head and as tail, (num_names, 2, hidden)."""
-        network = self._network
-        missing = [name for name in names if name is not None and name not in self._of_entities]
-        found: dict[str, Tensor] = {}
-        if missing:
-            vectors = self._tensor(self._vectors.stack(missing, lasting=True))
-            both = torch.stack([network.of_head(vectors), network.of_tail(vectors)], dim=1)
-            found = dict(zip(missing, both, strict=True))
-        unnamed = torch.stack([network.of_head(network.unnamed), network.of_tail(network.unnamed)])
-        rows = [
-            unnamed if name is None else found[name] if name in found else self._of_entities[name] for name in names
-        ]
-        for name, row in found.items():
-            self._of_entities[name] = row
-        return torch.stack(rows)
+    def _project_entities(self, vectors: Tensor) -> Tensor:
+        """Return the projections as head and as tail, (num_names, 2, hidden)."""
+        return torch.stack([self._network.of_head(vectors), self._network.of_tail(vectors)], dim=1)
 
-    def _relations(self, texts: Sequence[str]) -> Tensor:
-        missing = [text for text in dict.fromkeys(texts) if text not in self._of_relations]
-        found: dict[str, Tensor] = {}
+    def _projections(
+        self,
+        kept: LRUCache[str, Tensor],
+        texts: Sequence[str | None],
+        project: Callable[[Tensor], Tensor],
+        unnamed: Tensor | None = None,
+    ) -> Tensor:
+        """Return what is projected of each text, kept from before or projected now, (num_texts, …)."""
+        missing = [text for text in dict.fromkeys(texts) if text is not None and text not in kept]
+        found: dict[str | None, Tensor] = {None: unnamed} if unnamed is not None else {}
         if missing:
             vectors = self._tensor(self._vectors.stack(missing, lasting=True))
-            found = dict(zip(missing, self._network.of_relation(vectors), strict=True))
-        rows = [found[text] if text in found else self._of_relations[text] for text in texts]
-        for text, row in found.items():
-            self._of_relations[text] = row
-        return torch.stack(rows)
+            found |= zip(missing, project(vectors), strict=True)
+        rows = torch.stack([found[text] if text in found else kept[text] for text in texts])
+        for text in missing:
+            kept[text] = found[text]
+        return rows
 
 
 CHOOSE_AT = 100
@@ -251,7 +260,7 @@ Ranked = Iterable[tuple[QuestionGraphs, int, Floats]]
 """A set of subgraphs, the number of a question in it, and the scores of its triples."""
 
 
-class SubgraphObjective(Objective[nn.Module, tuple[int, int]]):
+class TripleObjective(Objective[nn.Module, tuple[int, int]]):
     """Trains on questions with a right triple in their subgraph, by the place of the set and the number in it.
 
     config: has `training` and `batch_size`; `num_negatives` for `draw`.
@@ -271,12 +280,22 @@ class SubgraphObjective(Objective[nn.Module, tuple[int, int]]):
         self.train, self._dev, self._config = train, dev, config
 
     def logits_and_labels(self, place: int, questions: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return the logits of a training sample of some questions of a set, and which are right. place: of the set."""
-        raise NotImplementedError
+        """Return the logits of the right triples and of some wrong ones of some questions of a set, and which are
+        right. place: of the set.
+        """
+        encoded = self.train[place]
+        rows = []
+        for question in questions:
+            span = encoded.graphs.triples_of(question)
+            right = encoded.graphs.is_positive[span]
+            negatives = self.draw(place, question, np.flatnonzero(~right))
+            rows.append(span.start + np.concatenate([np.flatnonzero(right), negatives]))
+        return self.network(encoded.inputs(questions, rows)), encoded.labels(rows)
 
     def triple_scores(self, inputs: TripleInputs) -> Tensor:
         """Return the logit of each triple of a question."""
-        raise NotImplementedError
+        logits: Tensor = self.network(inputs)
+        return logits
 
     def loss(self, batch: Sequence[tuple[int, int]]) -> Tensor:
         logits, labels = [], []
@@ -308,25 +327,6 @@ class SubgraphObjective(Objective[nn.Module, tuple[int, int]]):
         return drawn
 
 
-class TripleObjective(SubgraphObjective):
-    """Scores a question's right triples and some of its wrong ones."""
-
-    def logits_and_labels(self, place: int, questions: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return the logits of some triples of the questions, and which are right."""
-        encoded = self.train[place]
-        rows = []
-        for question in questions:
-            span = encoded.graphs.triples_of(question)
-            right = encoded.graphs.is_positive[span]
-            negatives = self.draw(place, question, np.flatnonzero(~right))
-            rows.append(span.start + np.concatenate([np.flatnonzero(right), negatives]))
-        return self.network(encoded.inputs(questions, rows)), encoded.labels(rows)
-
-    def triple_scores(self, inputs: TripleInputs) -> Tensor:
-        logits: Tensor = self.network(inputs)
-        return logits
-
-
 def fit(
     config: TripleConfig, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
 ) -> TripleDescription:
@@ -350,7 +350,7 @@ def encode_sets(
     return learned, chosen
 
 
-def fit_scorer(name: str, part: str, objective: SubgraphObjective, config: Any, out: TrainingFolder, **own: Any) -> Any:
+def fit_scorer(name: str, part: str, objective: TripleObjective, config: Any, out: TrainingFolder, **own: Any) -> Any:
     """Train a network over subgraphs, and write the checkpoint. part: its folder. own: fields of its description."""
     options = asdict(config)
     out.train(name, part, objective, {key: value for key, value in options.items() if key != "training"})
@@ -368,20 +368,14 @@ def fit_scorer(name: str, part: str, objective: SubgraphObjective, config: Any, 
     )
 
 
-def read_triple_scorer(folder: Path, device: str = "cpu") -> tuple[TripleDescription, TripleScorer]:
-    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged."""
-    description = check_checkpoint(folder, TripleDescription)
-    with translate_read_errors(folder):
-        config = description.config
-        network = TripleScorer(description.dimension, encoding_width(config.num_rounds), config.hidden)
-        network.load_state_dict(read_weights(folder / "mlp"))
-    return description, network.eval().to(torch.device(device))
-
-
 def open_model(folder: Path, opening: CheckpointOpenOptions) -> TripleModel:
-    """Return the scorer of a checkpoint."""
-    description, network = read_triple_scorer(folder, opening.device)
-    return TripleModel(description, network, opening.vectors_of(description))
+    """Return the scorer of a checkpoint; raise `BadCheckpointError` if a file is damaged."""
+    description = check_checkpoint(folder, TripleDescription)
+    config = description.config
+    network = TripleScorer(description.dimension, encoding_width(config.num_rounds), config.hidden)
+    return TripleModel(
+        description, load_network(network, folder / "mlp", opening.device), opening.vectors_of(description)
+    )
 
 
 def figures_of(ranked: Ranked) -> Figures | None:

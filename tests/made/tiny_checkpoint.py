@@ -62,7 +62,7 @@ def write_tiny_checkpoint(
         cross = tiny_backbone(seed=2)
         torch.manual_seed(3)
         networks["cross"] = partial(write_network, cross, CrossAttentiveScorer(cross))
-    trained = TrainingDataRecord("tiny questions", "1" * 64, "2" * 64, graph, num_questions=3, max_hop=2)
+    trained = TrainingDataRecord("tiny questions", "1" * 64, graph, num_questions=3, max_hop=2)
     description = StarDescription(
         mix=0.5 if scorer == "cross" else 0.0,
         calibration=calibration,
