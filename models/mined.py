@@ -23,7 +23,6 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 from pydantic import Field, FiniteFloat
 from typing_extensions import TypeAliasType
 
-from .f1 import f1_of
 from .kinds import QuestionKey, TrainingDataRecord, decode_dataclass
 from .message_text import one_line
 from .ranges import Count, Range, Share
@@ -148,6 +147,12 @@ def _of_this_format(line: bytes) -> Mapping[str, Any]:
     if not isinstance(record, dict) or record.pop("format", None) != FORMAT:
         raise ValueError(f"format {FORMAT} in the first line")
     return record
+
+
+def f1_of(precision: float, recall: float) -> float:
+    """Return the harmonic mean of precision and recall; 0 when both are 0."""
+    total = precision + recall
+    return 2 * precision * recall / total if total else 0.0
 
 
 THROUGH = " → "

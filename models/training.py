@@ -383,39 +383,6 @@ class TrainingFolder:
                 raise TrainingStateError(f"{path} belongs to no checkpoint and would be replaced: name another --out")
 
 
-PENALTY = 1e-3
-"""Keeps the slope finite when the scores separate right from wrong perfectly."""
-
-
-def fit_calibration(
-    scored: Sequence[tuple[float, float]], weights: Sequence[float] | None = None
-) -> tuple[float, float]:
-    """Return slope and intercept of P = σ(slope · score + intercept), by logistic regression (Platt 1999).
-
-    scored: the score of each question's first path, and 1 if it is right, else 0. weights: sum to 1; None for equal
-    weights.
-    """
-    scores, right = torch.tensor(list(scored), dtype=torch.float64).T
-    weight = torch.full_like(right, 1 / len(right)) if weights is None else right.new_tensor(list(weights))
-    mean, spread = scores.mean(), scores.std(unbiased=False).clamp(min=1e-6)
-    standard = (scores - mean) / spread
-    line = torch.zeros(2, dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS([line], line_search_fn="strong_wolfe")
-
-    def loss() -> torch.Tensor:
-        optimizer.zero_grad()
-        logits = line[0] * standard + line[1]
-        losses = torch.nn.functional.binary_cross_entropy_with_logits(logits, right, reduction="none")
-        value: torch.Tensor = weight @ losses + PENALTY * line.square().sum()
-        value.backward()  # type: ignore[no-untyped-call]
-        return value
-
-    optimizer.step(loss)  # type: ignore[no-untyped-call]
-    slope = float(line[0].detach() / spread)
-    intercept = float(line[1].detach()) - slope * float(mean)
-    return slope, intercept
-
-
 def model_card(kind: ModelKind, description: ModelDescription, results: Mapping[str, TrainingResult]) -> str:
     """Return the card as Markdown."""
     took = ", ".join(f"{name} {seconds / 60:.1f} minutes" for name, seconds in description.seconds.items())

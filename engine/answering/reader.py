@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import numpy.typing as npt
 
-from ...models.f1 import choose_answer_count
 from ...models.ranges import Range
 from ...models.reader.model import (
     ABSENT,
@@ -21,6 +20,7 @@ from ...models.reader.model import (
     add_plan_scores,
     answer_features,
     asks_for_one,
+    choose_answer_count,
     shipped_reader,
 )
 from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, SimilarityWeights

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...models.f1 import f1_of
+from ...models.mined import f1_of
 from ...models.wording.english import ARTICLES, fold_spelling
 from ..gold_questions import GoldAnswer, GoldQuestion
 

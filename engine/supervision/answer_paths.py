@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from ...models.f1 import f1_of
-from ...models.mined import THROUGH
+from ...models.mined import THROUGH, f1_of
 from ..gold_questions import GroundedQuestion
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy, cross_entropy
 
+from ..calibration import fit_calibration
 from ..checkpoint import (
     BadCheckpointError,
     Writer,
@@ -38,7 +39,7 @@ from ..language.causal_lm import CausalLMError
 from ..reg.triples import Encode, EncodedGraphs, calibration_pairs, list_learnable_questions, triple_figures
 from ..subgraphs import UNNAMED, UNREACHED, QuestionGraphs, QuestionLabels, hops_from
 from ..text.vectors import encode_each_once
-from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, fit_calibration, split_parameters
+from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, split_parameters
 from . import (
     ACCURACY,
     CHOOSE_AT,

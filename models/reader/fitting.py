@@ -1,7 +1,5 @@
 """Fit the reader on questions with answers, and describe, train and open its checkpoints.
 
-Logistic regression by Newton's method, in NumPy.
-
 Which way to a candidate is the right one is not known. As in multiple-instance learning (Andrews et al. 2003) a first
 fit takes all ways to right candidates for right; each following one only the way that is the best by the fit before,
 of right and wrong candidates alike, for that is the way that will count.
@@ -21,8 +19,8 @@ import numpy.typing as npt
 from pydantic import Field
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
+from ..calibration import fit_logistic_regression
 from ..checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
-from ..f1 import choose_answer_count
 from ..kinds import CheckpointOpenOptions, ModelDescription, ModelKind, QuestionKey, TrainingDataRecord
 from ..ranges import Range
 from .model import (
@@ -39,8 +37,8 @@ from .model import (
     add_plan_scores,
     answer_features,
     best_ways,
+    choose_answer_count,
     plan_scores,
-    sigmoid,
     way_features,
 )
 
@@ -164,33 +162,6 @@ def figures_of_questions(readings: ReaderTrainingSet, reader: Reader) -> dict[st
         answer = answer_features(read, order)
         sure[question] = reader.confidence(answer, [source[:2] for source in readings.sources])
     return {"f1": f1, "hits_at_1": first, "oracle": best, "confidence": sure}
-
-
-def fit_logistic_regression(
-    x: Floats, y: Floats, weights: Floats, penalty: float, start: Floats | None = None
-) -> Floats:
-    """Return the coefficients of P = σ(x · β + β_0), (num_columns + 1,), the last one β_0, which has no penalty.
-
-    Least is Σ weights · cross-entropy + penalty/2 · Σ (β · spread)²: columns count alike, whatever their scale.
-    x: (num_rows, num_columns), y: 0 or 1, weights: adding up to about 1.
-    """
-    mean, spread = x.mean(axis=0), x.std(axis=0)
-    spread = np.where(spread > 1e-9, spread, 1.0)
-    z = np.hstack([(x - mean) / spread, np.ones((len(x), 1))])
-    ridge = np.append(np.full(x.shape[1], penalty), 1e-9)
-    beta = np.zeros(z.shape[1])
-    if start is not None:
-        beta = np.append(start[:-1] * spread, start[-1] + start[:-1] @ mean)
-    for _ in range(40):
-        p = sigmoid(np.clip(z @ beta, -30, 30))
-        gradient = z.T @ (weights * (p - y)) + ridge * beta
-        hessian = (z * (weights * p * (1 - p))[:, None]).T @ z + np.diag(ridge + 1e-9)
-        step = np.linalg.solve(hessian, gradient)
-        beta = beta - step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-12))
-        if np.abs(step).max() < 1e-7:
-            break
-    slopes = beta[:-1] / spread
-    return np.append(slopes, beta[-1] - slopes @ mean)
 
 
 def _fit_weights(sets: Sequence[ReaderTrainingSet], leave_out: int = -1, start: Reader | None = None) -> Reader:

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..calibration import fit_calibration
 from ..checkpoint import BadCheckpointError, check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..kinds import CheckpointOpenOptions
 from ..language.causal_lm import CausalLMError
@@ -31,7 +32,7 @@ from ..language.lora import (
 )
 from ..mined import INVERSE, PooledQuestion, PoolFile, supervision_of
 from ..text.verbalise import DirectedRelation, RelationWords, verbalise_hop
-from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, device_of, fit_calibration
+from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, device_of
 from . import PATH_FIGURES, PathConfig, PathDescription
 
 Tokens = tuple[int, ...]

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from lodestar.models.calibration import fit_logistic_regression
 from lodestar.models.reader.fitting import (
     Floats,
     ReaderTrainingSet,
     _fit_weights,
     figures,
     figures_of_questions,
-    fit_logistic_regression,
 )
 from lodestar.models.reader.model import (
     NAMES,

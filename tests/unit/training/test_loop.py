@@ -11,12 +11,13 @@ import pytest
 import torch
 from lodestar.engine.errors import UsageError
 from lodestar.engine.training import check_disjoint_sets, training_config
+from lodestar.models.calibration import fit_calibration
 from lodestar.models.kinds import TrainingOptions
 from lodestar.models.mined import AnswerPath, MinedFile
 from lodestar.models.star import KIND, DualOptions, StarConfig
 from lodestar.models.star.network import CachedTokenizer, DualEncoder
 from lodestar.models.star.training import DualObjective, calibration, examples_of, mark_remaining_paths
-from lodestar.models.training import Figures, Objective, TrainingStateError, fit_calibration, rate_share, train
+from lodestar.models.training import Figures, Objective, TrainingStateError, rate_share, train
 from torch import Tensor, nn
 
 from tests.made.mined_examples import MINING, questions

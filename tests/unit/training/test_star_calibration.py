@@ -11,12 +11,12 @@ import pytest
 from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.retrieval.star import StarScorer
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
+from lodestar.models.calibration import fit_calibration
 from lodestar.models.kinds import TrainingOptions
 from lodestar.models.mined import words_of
 from lodestar.models.star import KIND, DualOptions, StarConfig
 from lodestar.models.star.network import StarModel, read_checkpoint
 from lodestar.models.star.training import mark_remaining_paths, relations_of
-from lodestar.models.training import fit_calibration
 
 from tests.made.mined_examples import MINING, example_set, mined, tiny_encoder
 from tests.made.trainings import train_sets

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from lodestar.models.calibration import PENALTY, fit_calibration
 from lodestar.models.similarity import GAP
 from lodestar.models.star import PoolTrainingOptions
 from lodestar.models.star.network import attend, mix_shortlist_scores
@@ -20,7 +21,6 @@ from lodestar.models.star.training import (
     path_weights,
     pool_of,
 )
-from lodestar.models.training import PENALTY, fit_calibration
 from torch import nn
 
 from tests.made.mined_examples import example, example_set
