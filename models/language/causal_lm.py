@@ -26,9 +26,6 @@ FloatArray = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
 
-WHERE = ": give a folder, or a name that is in the local Hugging Face cache or on the hub"
-
-
 class CausalLMError(Exception):
     """The model is unavailable, or cannot do what the caller needs; the message says why in one line."""
 
@@ -39,6 +36,51 @@ class StoppedError(CausalLMError):
 
 class PromptTooLongError(CausalLMError):
     """The prompt is longer than the model's context."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAndTokenizer:
+    """A causal LM from disk or hub: a Hugging Face model and its tokenizer."""
+
+    name: str
+    network: Any
+    tokenizer: Any
+
+
+def load_language_model(
+    name: str,
+    *,
+    device: str = "cpu",
+    dtype: torch.dtype | None = None,
+    fetch: bool = True,
+    padding: str = "right",
+    attention: str | None = None,
+) -> ModelAndTokenizer:
+    """Return a model by folder, or by name from the local cache or the hub; it reads only safetensors.
+
+    dtype: of the weights; None: as stored. fetch: whether the hub may be asked; false for a name that comes from a
+    checkpoint. padding: the side of a text that is padded. attention: the implementation; None for the model's default.
+    Raises `CausalLMError` if the model is unavailable.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": not fetch or Path(name).is_dir()}
+    with as_error(
+        f"the language model {name!r} cannot be loaded",
+        ": give a folder, or a name that is in the local Hugging Face cache or on the hub",
+    ):
+        tokenizer = AutoTokenizer.from_pretrained(name, **options)
+        network = AutoModelForCausalLM.from_pretrained(
+            name, dtype=dtype or "auto", use_safetensors=True, attn_implementation=attention, **options
+        )
+        network = network.to(torch.device(device)).eval()  # type: ignore[arg-type]
+    tokenizer.padding_side = padding
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
+    return ModelAndTokenizer(name, network, tokenizer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,41 +191,24 @@ class CausalLM:
         return PromptAttention(row.weights[0].cpu().numpy(), np.where(covers, offsets - start, 0).astype(np.int64))
 
     @cached_property
-    def _tokenizer(self) -> Any:
-        from transformers import AutoTokenizer
-
-        with as_error(f"the tokenizer of {self.name!r} cannot be loaded", WHERE):
-            tokenizer = AutoTokenizer.from_pretrained(self.name, **self._options)
-        if not tokenizer.is_fast:
-            raise CausalLMError(f"{self.name!r} has a tokenizer without offsets: expected a tokenizer.json beside it")
-        tokenizer.padding_side = "left"
-        if tokenizer.pad_token_id is None:
-            tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
-        return tokenizer
-
-    @cached_property
-    def _model(self) -> Any:
+    def _loaded(self) -> ModelAndTokenizer:
         import torch
-        from transformers import AutoModelForCausalLM
-        from transformers.utils import logging
 
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        with as_error(f"the language model {self.name!r} cannot be loaded", WHERE):
-            model = AutoModelForCausalLM.from_pretrained(
-                self.name,
-                dtype="auto",
-                use_safetensors=True,
-                attn_implementation=_register_attention(),
-                **self._options,
-            )
-            if not model._supports_sdpa:
-                raise CausalLMError(f"{self.name!r} has its own attention: expected scaled dot product attention")
-            return model.to(torch.device(device)).eval()  # type: ignore[arg-type]
+        loaded = load_language_model(self.name, device=device, padding="left", attention=_register_attention())
+        if not loaded.tokenizer.is_fast:
+            raise CausalLMError(f"{self.name!r} has a tokenizer without offsets: expected a tokenizer.json beside it")
+        if not loaded.network._supports_sdpa:
+            raise CausalLMError(f"{self.name!r} has its own attention: expected scaled dot product attention")
+        return loaded
 
     @property
-    def _options(self) -> dict[str, Any]:
-        return {"trust_remote_code": False, "local_files_only": Path(self.name).is_dir()}
+    def _tokenizer(self) -> Any:
+        return self._loaded.tokenizer
+
+    @property
+    def _model(self) -> Any:
+        return self._loaded.network
 
     def _encode(self, texts: Sequence[str], *, room: int, offsets: bool = False) -> dict[str, torch.Tensor]:
         """Return the inputs of a batch, padded on the left; raise if a prompt does not leave `room` tokens."""

@@ -1,4 +1,4 @@
-"""Load a causal language model and train a LoRA on it (Hu et al. 2022).
+"""Train a LoRA on a causal language model (Hu et al. 2022).
 
 W x + (alpha / rank) · B A x: W is frozen, A and B are trained, and B starts at 0. peft supplies the factors. A
 checkpoint stores only them, and names the model.
@@ -8,50 +8,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ..kinds import LoraOptions
-from .causal_lm import WHERE, as_error
+from .causal_lm import ModelAndTokenizer, as_error
 
 VALUES = 64
 """The number of values per weight that a fingerprint hashes."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelAndTokenizer:
-    """A causal LM from disk or hub: a Hugging Face model and its tokenizer, padded on the right."""
-
-    name: str
-    network: Any
-    tokenizer: Any
-
-
-def load_language_model(
-    name: str, *, device: str = "cpu", dtype: torch.dtype | None = None, fetch: bool = True
-) -> ModelAndTokenizer:
-    """Return a model by folder, or by name from the local cache or the hub; it reads only safetensors.
-
-    dtype: of the weights; None: as stored. fetch: whether the hub may be asked; false for a name that comes from a
-    checkpoint. Raises `CausalLMError` if the model is unavailable.
-    """
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": not fetch or Path(name).is_dir()}
-    with as_error(f"the language model {name!r} cannot be loaded", WHERE):
-        tokenizer = AutoTokenizer.from_pretrained(name, **options)
-        network = AutoModelForCausalLM.from_pretrained(name, dtype=dtype or "auto", use_safetensors=True, **options)
-        network = network.to(torch.device(device)).eval()  # type: ignore[arg-type]
-    tokenizer.padding_side = "right"
-    if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
-    return ModelAndTokenizer(name, network, tokenizer)
 
 
 def fingerprint(model: ModelAndTokenizer) -> str:

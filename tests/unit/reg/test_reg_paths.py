@@ -14,7 +14,7 @@ from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.checkpoint import BadCheckpointError
 from lodestar.models.kinds import LoraOptions, TrainingOptions
-from lodestar.models.language.lora import ModelAndTokenizer, load_language_model
+from lodestar.models.language.causal_lm import ModelAndTokenizer, load_language_model
 from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
 from lodestar.models.reg import PATH, PathConfig, PathDescription
 from lodestar.models.reg import paths as path_writing

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from lodestar.engine.cli.train import command
 from lodestar.engine.errors import UsageError
 from lodestar.models.kinds import KINDS, Precision, TrainingOptions
-from lodestar.models.language.lora import ModelAndTokenizer, load_language_model
+from lodestar.models.language.causal_lm import ModelAndTokenizer, load_language_model
 from lodestar.models.reg import paths
 from lodestar.models.training import Objective, TrainingFolder
 from torch import nn

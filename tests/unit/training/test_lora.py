@@ -9,12 +9,10 @@ import pytest
 import torch
 from lodestar.models.checkpoint import read_weights, write_weights
 from lodestar.models.kinds import LoraOptions
-from lodestar.models.language.causal_lm import CausalLMError
+from lodestar.models.language.causal_lm import CausalLMError, ModelAndTokenizer, load_language_model
 from lodestar.models.language.lora import (
-    ModelAndTokenizer,
     adapter_weights,
     add_lora,
-    load_language_model,
     restore_adapter,
 )
 from torch import Tensor, nn
