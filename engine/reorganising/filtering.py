@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -161,10 +160,6 @@ def parse_item_numbers(reply: str, count: int) -> frozenset[int] | None:
     return frozenset() if _NONE.search(said) else None
 
 
-SHARE = 0.5
-"""The largest share of the items that the coarse filter keeps: all of few would be no filter. Our own choice."""
-
-
 Threshold = Annotated[float, Range(0, 2)]
 """Of a confidence, which is at most 1."""
 _SOURCE = "GraphRAG-FI, section "
@@ -184,9 +179,7 @@ class FI(Reorganiser):
     answers: ClassVar[bool] = True
 
     model: str = option("", "local causal language model (folder or name) whose attention is the coarse filter")
-    coarse: Positive = option(
-        50, "items that the coarse filter keeps, at most half of those that came", source=f"{_SOURCE}A.4"
-    )
+    coarse: Positive = option(50, "items that the coarse filter keeps", source=f"{_SOURCE}A.4")
     fine: bool = option(True, "ask the language model which of these are useful", source=f"{_SOURCE}4.1")
     integrate: bool = option(True, "add answers that the language model is sure of", source=f"{_SOURCE}4.2")
     tau_graph: Threshold = option(
@@ -205,10 +198,7 @@ class FI(Reorganiser):
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Item]]:
         relevance: Relevance = self.opened(ctx.graph)
         with ctx.trace.stage(f"filter {relevance.name}"):
-            coarse = [
-                filter_coarsely(relevance.of(each), min(self.coarse, math.ceil(len(each.items) * SHARE)))
-                for each in evidence
-            ]
+            coarse = [filter_coarsely(relevance.of(each), self.coarse) for each in evidence]
         if ctx.graph.shared.settings.llm_model and self.fine:
             return filter_finely(ctx, evidence, coarse)
         taken = [each.take(kept) for each, kept in zip(evidence, coarse, strict=True)]
