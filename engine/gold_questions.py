@@ -191,11 +191,11 @@ class GroundedQuestion:
 
 
 def ground_questions(
-    questions: Sequence[GoldQuestion], gateway: Gateway, *, return_to_topic: bool = False, open_domain: bool = False
+    questions: Sequence[GoldQuestion], gateway: Gateway, *, return_to_topic: bool = False
 ) -> tuple[list[GroundedQuestion | SkippedQuestion], dict[str, EntitySignature]]:
-    """Look the questions up; return them with the signatures of their topics. return_to_topic: topics may be answers.
+    """Look the questions up; return them with the signatures of their topics.
 
-    open_domain: also take questions whose answers are not in the graph.
+    return_to_topic: a topic may be an answer.
     """
     names = dict.fromkeys(
         name
@@ -211,10 +211,7 @@ def ground_questions(
     )
     by_id = gateway.run_all([read_signatures(some) for some in split_into_requests(ids, A_REQUEST, len)])
     signatures = {id_: signature for some in by_id for id_, signature in some.items()}
-    found = [
-        _place_question(question, named, signatures, return_to_topic=return_to_topic, open_domain=open_domain)
-        for question in questions
-    ]
+    found = [_place_question(question, named, signatures, return_to_topic=return_to_topic) for question in questions]
     topics = {
         topic.id: signatures[topic.id] for each in found if isinstance(each, GroundedQuestion) for topic in each.topics
     }
@@ -227,7 +224,6 @@ def _place_question(
     signatures: Mapping[str, EntitySignature],
     *,
     return_to_topic: bool,
-    open_domain: bool,
 ) -> GroundedQuestion | SkippedQuestion:
     topics = tuple(
         MinedTopic(id_, _mention(question, id_, named, signatures[id_]))
@@ -239,8 +235,6 @@ def _place_question(
     if not topics:
         return SkippedQuestion(question.id, NO_TOPIC)
     answers = frozenset(by_id | by_name)
-    if open_domain:
-        return GroundedQuestion(question, topics, answers)
     if not answers:
         return SkippedQuestion(question.id, NO_ANSWER)
     if not return_to_topic and answers <= {topic.id for topic in topics}:

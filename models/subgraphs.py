@@ -72,21 +72,6 @@ class GraphTexts:
     answers: tuple[Mapping[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionLabels:
-    """What a question set says about a question beside its subgraph.
-
-    answers: names of the right answers, or ids for unnamed ones. all_named: every right answer has a name. options: of
-    a multiple-choice question.
-    """
-
-    set_name: str
-    id: str
-    answers: tuple[str, ...]
-    all_named: bool
-    options: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionGraphs:
     """The subgraphs as one disjoint graph, question by question.

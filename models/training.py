@@ -278,7 +278,7 @@ class TrainingFolder:
     """Where a kind trains: a folder with the states of its networks, and at the end the checkpoint.
 
     vectors: of text encoders, by their names. beside: what the source of the sets has more (see `engine.training`):
-    labels of questions, tokens of relations. any_graph: the model is meant for unseen graphs, too. on_step,
+    tokens of relations. any_graph: the model is meant for unseen graphs, too. on_step,
     on_epoch: as of `train`, after the network's name.
     """
 

@@ -110,7 +110,6 @@ class GrilAnswerer:
             tuple(None if each.is_mediator else each.label for each in place),
             tuple((place[t.head], self.relation_texts.get(t.relation, t.relation), place[t.tail]) for t in triples),
             tuple(place[each] for each in candidates),
-            evidence.question.options,
         )
         return passage, candidates
 
@@ -148,9 +147,9 @@ def _point(
 
 
 def _quote(evidence: Evidence[Triple], reply: WrittenReply) -> Answer:
-    """Return the names, or the option, that the model wrote, with the triples that contain them.
+    """Return the names that the model wrote, with the triples that contain them.
 
-    Their confidence is the geometric mean of the token probabilities, or the probability of the option.
+    Their confidence is the geometric mean of the token probabilities.
     """
     _check_scores(reply.probability)
     entities = cite_claims(tuple(Claim(name, reply.probability) for name in reply.names), evidence)

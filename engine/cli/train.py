@@ -50,7 +50,7 @@ _OF_KIND: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "--reads",
             type=click.Choice(("pointing", "writing")),
             help="What the reader does: an encoder points at answers (the default); a causal language model writes "
-            "them, or one of the options, with a LoRA.",
+            "them, with a LoRA.",
         ),
     ),
 }

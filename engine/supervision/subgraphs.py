@@ -18,7 +18,6 @@ from ...models.subgraphs import (
     GraphFileError,
     GraphTexts,
     QuestionGraphs,
-    QuestionLabels,
     SubgraphOptions,
     mark_shortest_paths,
     read_graphs,
@@ -45,15 +44,13 @@ BATCH = 32
 
 
 def graph_sets(request: TrainingRequest, config: Any, out: TrainingFolder, *, supervision: Sequence[str] = ()) -> Sets:
-    """Return the subgraphs of question sets, read from the graph now or by an earlier run, with the questions' labels.
+    """Return the subgraphs of question sets, read from the graph now or by an earlier run.
 
-    supervision: files of `lodestar refine`, each for its question set; a set without one has its shortest paths. A
-    configuration with `open_domain` also reads questions whose answers are not in the graph.
+    supervision: files of `lodestar refine`, each for its question set; a set without one has its shortest paths.
     """
     vectors = out.vectors_of(config.encoder)
-    open_domain = getattr(config, "open_domain", False)
-    sets = list(map(request.questions, (*request.train_files, *request.dev_files)))
-    found = [graph_set(request, each, config.subgraph, vectors, open_domain=open_domain) for each in sets]
+    sets = map(request.questions, (*request.train_files, *request.dev_files))
+    found = [graph_set(request, each, config.subgraph, vectors) for each in sets]
     pools = read_refined_pools(supervision, [graphs.texts.questions_sha256 for graphs in found])
     for place, graphs in enumerate(found):
         if pool := pools.get(graphs.texts.questions_sha256):
@@ -62,44 +59,24 @@ def graph_sets(request: TrainingRequest, config: Any, out: TrainingFolder, *, su
                 f"{graphs.texts.questions_name}: {graphs.supervision}; {num_kept:,} of {len(graphs):,} questions "
                 "keep their shortest paths"
             )
-    return request.split(found, labels_of_sets(sets))
+    return request.split(found)
 
 
 def graph_set(
-    request: TrainingRequest,
-    questions: QuestionSet,
-    options: SubgraphOptions,
-    vectors: TextVectors,
-    *,
-    open_domain: bool,
+    request: TrainingRequest, questions: QuestionSet, options: SubgraphOptions, vectors: TextVectors
 ) -> QuestionGraphs:
     """Return the subgraphs of a question set. Errors: `TrainingRequest.make_once`."""
-    how = json.dumps([VERSION, vectors.encoder.name, asdict(options), open_domain], sort_keys=True)
+    how = json.dumps([VERSION, vectors.encoder.name, asdict(options)], sort_keys=True)
     digest = hashlib.sha256(how.encode()).hexdigest()
     start = f"subgraphs-{questions.name}-{questions.sha256[:8]}-{digest[:8]}-"
 
     def read(engine: Engine, wanted: Path, progress: Progress) -> None:
-        write_question_graphs(questions, engine, vectors, wanted, options, open_domain=open_domain, progress=progress)
+        write_question_graphs(questions, engine, vectors, wanted, options, progress=progress)
 
     try:
         return read_graphs(request.make_once(questions.name, start, ".safetensors", "reading", read))
     except GraphFileError as error:
         raise InputError(str(error)) from error
-
-
-def labels_of_sets(sets: Sequence[QuestionSet]) -> list[QuestionLabels]:
-    """Return the answers and options of the questions, which the graph does not have."""
-    return [
-        QuestionLabels(
-            questions.name,
-            question.id,
-            tuple(answer.names[0] if answer.names else answer.id or "" for answer in question.answers),
-            all(answer.names for answer in question.answers),
-            question.options,
-        )
-        for questions in sets
-        for question in questions.questions
-    ]
 
 
 def graph_relations(catalogue: Catalogue) -> GraphRelations:
@@ -118,14 +95,12 @@ def write_question_graphs(
     out: Path,
     options: SubgraphOptions,
     *,
-    open_domain: bool = False,
     progress: Progress = ignore_progress,
 ) -> None:
     """Read the subgraphs of the questions from the engine's graph and write the file; `vectors` select relations.
 
     Positives are the triples on shortest paths from topics to answers (weak supervision). Questions whose topics or
-    answers are not in the graph are left out; with `open_domain` the answers may be missing. Raises
-    `GraphError` if no question is left.
+    answers are not in the graph are left out. Raises `GraphError` if no question is left.
     """
     gateway = engine.gateway()
     read_full_state(gateway).check()
@@ -136,7 +111,7 @@ def write_question_graphs(
     made = _Columns(relations, options.phrases)
     progress("walking", 0, len(asked))
     for start in range(0, len(asked), BATCH):
-        placed, _ = ground_questions(asked[start : start + BATCH], gateway, open_domain=open_domain)
+        placed, _ = ground_questions(asked[start : start + BATCH], gateway)
         kept = [each for each in placed if not isinstance(each, SkippedQuestion)]
         queries = [subgraph_query(each.question.text, [topic.id for topic in each.topics], options) for each in kept]
         for each, subgraph in zip(kept, extractor.extract(gateway, queries), strict=True):

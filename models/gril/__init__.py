@@ -46,17 +46,15 @@ class JointOptions:
     """How retriever and reader are trained jointly (section 4.3).
 
     reader: model name or path; empty: no reader and no joint training. reads: an encoder that points at answers, or a
-    causal language model with a LoRA that writes them, or writes one of a question's options. token: whether the
-    reader gets the graph token. Without it nothing of the reader, nor the prior, reaches the retriever: the paper's
-    separate training. graph_supervision: off in the open domain. num_triples: given to the reader; 0: five per
-    predicted hop. inner: hidden width of the projector, G-Retriever's. prior_weight: weight of −log P(G_s | q), ours.
-    max_tokens: of the reader's input.
+    causal language model with a LoRA that writes them. token: whether the reader gets the graph token. Without it
+    nothing of the reader, nor the prior, reaches the retriever: the paper's separate training. num_triples: given to
+    the reader; 0: five per predicted hop. inner: hidden width of the projector, G-Retriever's. prior_weight: weight of
+    −log P(G_s | q), ours. max_tokens: of the reader's input.
     """
 
     reader: str = ""
     reads: Reads = "pointing"
     token: bool = True
-    graph_supervision: bool = True
     num_triples: Annotated[int, Range(0, 1_000)] = 0
     inner: Dimension = 2_048
     prior_weight: Annotated[float, Range(0, 100)] = 0.1
@@ -64,13 +62,8 @@ class JointOptions:
     lora: LoraOptions = field(default_factory=LoraOptions)
 
     def __post_init__(self) -> None:
-        if not self.reader and (self.reads != "pointing" or not self.graph_supervision):
-            raise ValueError("reads, graph_supervision: expected a reader to train, found none: name one with --reader")
-
-    @property
-    def open_domain(self) -> bool:
-        """Whether questions without an answer in the graph are used. A pointing reader cannot use them."""
-        return self.reads == "writing" and not self.graph_supervision
+        if self.reads == "writing" and not self.reader:
+            raise ValueError("reads: expected a reader to train, found none: name one with --reader")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +94,6 @@ class GrilConfig:
     hop_training: TrainingOptions = field(
         default_factory=lambda: TrainingOptions(epochs=30, head_learning_rate=1e-3, weight_decay=0.05, patience=5)
     )
-
-    @property
-    def open_domain(self) -> bool:
-        """Whether subgraphs are also read for questions without an answer in the graph."""
-        return self.joint.open_domain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,7 @@ verbalised triples; question] and writes the answers. The graph token is an embe
 tokenizer's begin token if there is one. The loss is the mean of −log P over the tokens of a question's answers, then
 over questions. Its gradient reaches the LoRA, the bridge and, through the graph token, the retriever; the model's own
 weights are frozen. Ours: the wording of the prompt; names are joined with ` | `, as in G-Retriever, at most
-`MAX_ANSWERS`; the mean over tokens, as the sum would favour long names. Of a question with options it writes one: the
-softmax over the options' mean log P, where the paper asks for the option's letter.
+`MAX_ANSWERS`; the mean over tokens, as the sum would favour long names.
 """
 
 from __future__ import annotations
@@ -50,15 +49,12 @@ Tokenise = Callable[[str], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """triples: head, relation and tail; heads and tails are places in `names`. candidates: places in `names`. options:
-    of a multiple-choice question.
-    """
+    """triples: head, relation and tail; heads and tails are places in `names`. candidates: places in `names`."""
 
     question: str
     names: tuple[str | None, ...]
     triples: tuple[tuple[int, str, int], ...]
     candidates: tuple[int, ...]
-    options: tuple[str, ...] = ()
 
 
 Mention = tuple[int, int, int]
@@ -97,26 +93,15 @@ MAX_ANSWERS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class ReaderTarget:
-    """What is known about a question beside its subgraph. answers: names of the right answers, which need not be in any
-    graph. options: of a multiple-choice question, for which `right` is the place of the right one.
-    """
-
-    answers: tuple[str, ...]
-    options: tuple[str, ...] = ()
-    right: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class ReaderQuestion:
     """A question with the passage its reader gets. is_right: (num_candidates,). num_answers: right answers in its
-    subgraph, in the passage or not.
+    subgraph, in the passage or not. answers: the names of these.
     """
 
     passage: Passage
     is_right: tuple[bool, ...]
     num_answers: int
-    wanted: ReaderTarget
+    answers: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,45 +274,28 @@ class GenerativeReader(nn.Module):
 
     def loss(self, questions: Sequence[ReaderQuestion], tokens: Tensor | None) -> Tensor:
         """Return the mean of −log P over the answers' tokens; 0 without a gradient if no question has answers."""
-        answerable = [place for place, each in enumerate(questions) if each.wanted.answers]
+        answerable = [place for place, each in enumerate(questions) if each.answers]
         if not answerable:
             nothing: Tensor = self._embeddings.weight.new_zeros(())
             return nothing
         prompts = [self._prompt(questions[place].passage) for place in answerable]
-        answers = [_answer_of(questions[place].wanted) for place in answerable]
+        answers = [BETWEEN.join(questions[place].answers[:MAX_ANSWERS]) for place in answerable]
         graph_tokens = None if tokens is None else tokens[answerable]
         return -self._log_likelihoods(prompts, answers, graph_tokens).mean()
 
     def outputs(self, questions: Sequence[ReaderQuestion], tokens: Tensor | None) -> list[ReaderOutput]:
-        """Return the probability of each option, or the written names as candidates, the first as the best; a name is
-        right if it matches, case aside.
-        """
+        """Return the written names as candidates, the first as the best; a name is right if it matches, case aside."""
         results = []
-        for place, each in enumerate(questions):
-            graph_tokens = None if tokens is None else tokens[place : place + 1]
-            if each.passage.options:
-                scores = self.option_probabilities(each.passage, graph_tokens).cpu().numpy()
-                results.append(ReaderOutput(scores, np.arange(len(scores)) == each.wanted.right, 1))
-                continue
-            (reply,) = self.replies([each.passage], graph_tokens)
-            right = {fold_spelling(name) for name in each.wanted.answers}
+        replies = self.replies([each.passage for each in questions], tokens)
+        for each, reply in zip(questions, replies, strict=True):
+            right = {fold_spelling(name) for name in each.answers}
             scores = np.linspace(1.0, 0.9, len(reply.names), dtype=np.float32)
             is_right = np.array([fold_spelling(name) in right for name in reply.names], dtype=np.bool_)
             results.append(ReaderOutput(scores, is_right, len(right)))
         return results
 
-    def option_probabilities(self, passage: Passage, graph_token: Tensor | None) -> Tensor:
-        """Return the softmax over the options of the mean log-probability of their tokens, (num_options,).
-
-        graph_token: (1, width).
-        """
-        prompts = [self._prompt(passage)] * len(passage.options)
-        tokens = None if graph_token is None else graph_token.expand(len(prompts), -1)
-        with torch.no_grad():
-            return self._log_likelihoods(prompts, passage.options, tokens).softmax(dim=0)
-
     def replies(self, passages: Sequence[Passage], tokens: Tensor | None) -> list[WrittenReply]:
-        """Return the greedy reply to each passage, or the likeliest of its options."""
+        """Return the greedy reply to each passage."""
         from transformers import GenerationConfig
 
         config = GenerationConfig(  # type: ignore[no-untyped-call]
@@ -339,18 +307,13 @@ class GenerativeReader(nn.Module):
         )
         results = []
         for place, passage in enumerate(passages):
-            graph_tokens = None if tokens is None else tokens[place : place + 1]
-            if passage.options:
-                scores = self.option_probabilities(passage, graph_tokens)
-                best = int(scores.argmax())
-                results.append(WrittenReply((passage.options[best],), float(scores[best])))
-                continue
             chosen = ChosenLogprobs()
             with (
                 torch.no_grad(),
                 torch.autocast(self._device.type, dtype=self.precision, enabled=self.precision is not None),
             ):
-                embedded, seen = self._embed([self._prompt(passage)], graph_tokens)
+                graph_token = None if tokens is None else tokens[place : place + 1]
+                embedded, seen = self._embed([self._prompt(passage)], graph_token)
                 written = self.language_model.generate(
                     inputs_embeds=embedded, attention_mask=seen, generation_config=config, logits_processor=[chosen]
                 )
@@ -423,11 +386,7 @@ class GenerativeReader(nn.Module):
     def _render(self, passage: Passage, facts: Sequence[str]) -> list[int]:
         lines = "\n".join(facts)
         text = f"Facts:\n{lines}\n\n" if facts else ""
-        text += f"Question: {passage.question}\n"
-        if passage.options:
-            text += f"Options: {BETWEEN.join(passage.options)}\nAnswer with one of the options"
-        else:
-            text += f"Answer with names, separated by{BETWEEN.rstrip()}"
+        text += f"Question: {passage.question}\nAnswer with names, separated by{BETWEEN.rstrip()}"
         if self._tokenizer.chat_template is None:
             return [int(each) for each in self._tokenizer(f"{text}\nAnswer: ")["input_ids"]]
         turns = [{"role": "user", "content": text}]
@@ -436,10 +395,6 @@ class GenerativeReader(nn.Module):
 
     def _ids(self, text: str) -> list[int]:
         return [int(each) for each in self._tokenizer(text, add_special_tokens=False)["input_ids"]]
-
-
-def _answer_of(wanted: ReaderTarget) -> str:
-    return wanted.options[wanted.right] if wanted.options else BETWEEN.join(wanted.answers[:MAX_ANSWERS])
 
 
 JointReader = PointingReader | GenerativeReader
@@ -501,7 +456,7 @@ class ReaderModel:
         return [(scores, is_answer(scores, self._share)) for scores in pointed]
 
     def write(self, passages: Sequence[Passage], tokens: Tokens) -> list[WrittenReply]:
-        """Return what is written for each passage: one of its options, or names."""
+        """Return what is written for each passage."""
         if not passages:
             return []
         assert isinstance(self._reader, GenerativeReader)

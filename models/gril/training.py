@@ -14,8 +14,8 @@ probable, c predicted, or a fixed number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,7 +37,7 @@ from ..checkpoint import (
 from ..kinds import CheckpointOpenOptions, TrainingOptions
 from ..language.causal_lm import CausalLMError
 from ..reg.triples import Encode, EncodedGraphs, calibration_pairs, list_learnable_questions, triple_figures
-from ..subgraphs import UNNAMED, UNREACHED, QuestionGraphs, QuestionLabels, hops_from
+from ..subgraphs import UNNAMED, UNREACHED, QuestionGraphs, hops_from
 from ..text.vectors import encode_each_once
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, split_parameters
 from . import (
@@ -74,7 +74,6 @@ from .readers import (
     ReaderModel,
     ReaderOutput,
     ReaderQuestion,
-    ReaderTarget,
     is_answer,
     new_reader,
     open_reader,
@@ -295,7 +294,7 @@ class _Given:
 
 
 class JointNetwork(nn.Module):
-    """Retriever θ, bridge ψ and reader φ. wanted: reader targets by question id."""
+    """Retriever θ, bridge ψ and reader φ."""
 
     def __init__(
         self,
@@ -303,13 +302,11 @@ class JointNetwork(nn.Module):
         bridge: Bridge,
         reader: JointReader,
         options: JointOptions,
-        wanted: Mapping[str, ReaderTarget] | None = None,
     ) -> None:
         super().__init__()
         self.retriever, self.bridge = retriever, bridge
         self.reader: Any = reader
         self.options = options
-        self._wanted = wanted or {}
 
     def losses(
         self, encoded: EncodedSubgraphs, questions: Sequence[int], num_triples: Sequence[int]
@@ -317,9 +314,10 @@ class JointNetwork(nn.Module):
         """Return the parts of the loss of some questions. num_triples: given to the reader, per question."""
         options = self.options
         given = self.give(encoded, questions, num_triples)
-        losses = {"reading": self.reader.loss(given.questions, given.tokens)}
-        if options.graph_supervision:
-            losses["graph"] = graph_supervision(given.grown, given.inputs, encoded.on_path(questions))
+        losses = {
+            "reading": self.reader.loss(given.questions, given.tokens),
+            "graph": graph_supervision(given.grown, given.inputs, encoded.on_path(questions)),
+        }
         if options.token and options.prior_weight:
             _, triples = encoded.nodes_and_triples(questions)
             chosen = torch.from_numpy(np.isin(triples, np.concatenate(given.rows)))
@@ -342,7 +340,7 @@ class JointNetwork(nn.Module):
 
     def give(self, encoded: EncodedSubgraphs, questions: Sequence[int], num_triples: Sequence[int]) -> _Given:
         """Grow the subgraphs, and return what the reader gets of them."""
-        inputs = encoded.grow_inputs(questions, supervised=self.training and self.options.graph_supervision)
+        inputs = encoded.grow_inputs(questions, supervised=self.training)
         grown = self.retriever(inputs)
         tokens = None
         if self.options.token:
@@ -357,12 +355,9 @@ class JointNetwork(nn.Module):
         graphs = encoded.graphs
         passage, nodes = build_passage(encoded, question, rows)
         is_answer = graphs.is_answer[graphs.nodes_of(question)]
-        wanted = self._wanted.get(graphs.texts.ids[question])
-        if wanted is None:
-            texts = graphs.text_of[graphs.nodes_of(question)][is_answer].tolist()
-            wanted = ReaderTarget(tuple(dict.fromkeys(graphs.texts.entities[place] for place in texts if place >= 0)))
-        passage = replace(passage, options=wanted.options)
-        return ReaderQuestion(passage, tuple(graphs.is_answer[nodes].tolist()), int(is_answer.sum()), wanted)
+        texts = graphs.text_of[graphs.nodes_of(question)][is_answer].tolist()
+        answers = tuple(dict.fromkeys(graphs.texts.entities[place] for place in texts if place >= 0))
+        return ReaderQuestion(passage, tuple(graphs.is_answer[nodes].tolist()), int(is_answer.sum()), answers)
 
 
 def choose_triples(
@@ -401,9 +396,7 @@ SHARES: tuple[float, ...] = tuple(np.linspace(0.05, 1.0, 20).tolist())
 
 
 class JointObjective(Objective[JointNetwork, Question]):
-    """Figures cover all dev questions with an answer in their subgraph, found or not; in the open domain all that have
-    a subgraph.
-    """
+    """Figures cover all dev questions with an answer in their subgraph, found or not."""
 
     def __init__(
         self,
@@ -415,7 +408,7 @@ class JointObjective(Objective[JointNetwork, Question]):
     ) -> None:
         self._train, self._dev, self._config = train, dev, config
         self._numbers = {id(each): numbers_of_triples(hops, each, config) for each in (*train, *dev)}
-        questions = [(place, question) for place, each in enumerate(train) for question in self._select_questions(each)]
+        questions = [(place, question) for place, each in enumerate(train) for question in answerable_questions(each)]
         super().__init__(network, questions, config.joint_training, config.batch_size)
         network.reader.precision = self.training.dtype
 
@@ -453,17 +446,11 @@ class JointObjective(Objective[JointNetwork, Question]):
         size = self._config.batch_size
         with torch.no_grad():
             for encoded in self._dev:
-                selected = self._select_questions(encoded)
+                selected = answerable_questions(encoded)
                 for batch in (selected[start : start + size] for start in range(0, len(selected), size)):
                     numbers = [self._numbers[id(encoded)][each] for each in batch]
                     found += self.network.outputs(encoded, batch, numbers)
         return found
-
-    def _select_questions(self, encoded: EncodedSubgraphs) -> list[int]:
-        """Return the questions to train and evaluate on: multiple-choice ones, and those with an answer in their
-        subgraph.
-        """
-        return list(range(len(encoded.graphs))) if self._config.joint.open_domain else answerable_questions(encoded)
 
 
 def answerable_questions(encoded: EncodedSubgraphs) -> list[int]:
@@ -500,12 +487,8 @@ def mean_f1_at(share: float, found: Sequence[ReaderOutput]) -> float:
 def fit(
     config: GrilConfig, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
 ) -> GrilDescription:
-    """Train the retriever by graph supervision, the hop predictor, and, with a reader, all jointly.
-
-    `out.beside`: the `QuestionLabels` of all questions, which the reader is trained on.
-    """
+    """Train the retriever by graph supervision, the hop predictor, and, with a reader, all jointly."""
     device = torch.device(out.device)
-    wanted = reader_targets(out.beside, config) if config.joint.reader else {}
     encode = encode_each_once(out.vectors_of(config.encoder).encoder.encode)
     learned, chosen = ([EncodedSubgraphs(graphs, encode, device) for graphs in sets] for sets in (train, dev))
     dimension = learned[0].dimension
@@ -513,8 +496,7 @@ def fit(
     depends_on = {key: options[key] for key in ("encoder", "hidden", "max_hops", "batch_size", "grow", "subgraph")}
     torch.manual_seed(config.training.seed)
     retriever = GraphRetriever(dimension, config.hidden, config.grow).to(device)
-    if config.joint.graph_supervision:
-        out.train("graph retriever", "retriever", RetrieverObjective(retriever, learned, chosen, config), depends_on)
+    out.train("graph retriever", "retriever", RetrieverObjective(retriever, learned, chosen, config), depends_on)
     torch.manual_seed(config.hop_training.seed)
     hops = HopPredictor(dimension, config.hidden, config.max_hops).to(device)
     out.train("hops", "hops", HopObjective(hops, learned, chosen, config.hop_training), depends_on)
@@ -527,7 +509,7 @@ def fit(
         torch.manual_seed(config.joint_training.seed)
         reader = new_reader(config.joint, out.device)
         bridge = Bridge(config.hidden, config.joint.inner, reader.width)
-        network = JointNetwork(retriever, bridge, reader, config.joint, wanted).to(device)
+        network = JointNetwork(retriever, bridge, reader, config.joint).to(device)
         objective = JointObjective(network, hops, learned, chosen, config)
         out.train("reader", "reader", objective, {key: options[key] for key in options if key != "joint_training"})
         parts |= {"bridge": partial(write_weights, bridge.state_dict()), "reader": partial(write_reader, reader)}
@@ -535,27 +517,6 @@ def fit(
     scored = fit_calibration(calibration_pairs(score_triples(retriever, chosen)))
     description: GrilDescription = out.write(parts, scored, dimension=dimension, **own)
     return description
-
-
-def reader_targets(labels: Iterable[QuestionLabels], config: GrilConfig) -> dict[str, ReaderTarget]:
-    """Return the reader's targets by question id.
-
-    Raises `NothingToLearnError` for a multiple-choice question whose right answer is none of its options.
-    """
-    found: dict[str, ReaderTarget] = {}
-    for question in labels:
-        names = tuple(dict.fromkeys(question.answers))
-        if question.options and config.joint.reads == "writing":
-            right = [place for place, option in enumerate(question.options) if option in names]
-            if len(right) != 1:
-                raise NothingToLearnError(
-                    f"{question.set_name}, question {question.id}: expected one right answer among the "
-                    f"{len(question.options)} options, found {len(right)}"
-                )
-            found[question.id] = ReaderTarget(names, question.options, right[0])
-        elif config.joint.open_domain or question.all_named:
-            found[question.id] = ReaderTarget(names)
-    return found
 
 
 class GrilCheckpoint:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from lodestar.engine.training import train_in_folder
-from lodestar.models.gril.readers import ReaderTarget
 from lodestar.models.kinds import ModelKind
-from lodestar.models.subgraphs import QuestionLabels
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training import TrainingFolder
 from lodestar.models.whole_file import file_sha256
@@ -48,11 +46,6 @@ class OneEncoder(dict[str, Any]):
 def training_folder(folder: Path, vectors: Any = None, **more: Any) -> TrainingFolder:
     """Return a folder to train in; `vectors` of one encoder, else of any by its name."""
     return TrainingFolder(folder, vectors={} if vectors is None else OneEncoder(vectors), **more)
-
-
-def labels_of(wanted: Mapping[str, ReaderTarget]) -> list[QuestionLabels]:
-    """Return what a question set would say of questions for a reader to learn this."""
-    return [QuestionLabels("set", id_, each.answers, True, each.options) for id_, each in wanted.items()]
 
 
 def train_sets(

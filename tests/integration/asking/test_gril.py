@@ -11,7 +11,7 @@ from lodestar import Engine
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.retrieval.triples import Gril
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.subgraphs import labels_of_sets, write_question_graphs
+from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.training import training_config
 from lodestar.engine.values import Question
 from lodestar.models.gril import KIND
@@ -19,7 +19,6 @@ from lodestar.models.gril.training import EncodedSubgraphs, GrilCheckpoint
 from lodestar.models.kinds import CheckpointOpenOptions
 from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions, read_graphs
 
-from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.trainings import train_in
 
 LEARNED = (
@@ -48,7 +47,7 @@ def checkpoint(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("gril")
     train, dev = (graphs_of(engine, folder, *each) for each in (("train", LEARNED), ("dev", CHOSEN)))
     config = training_config(KIND, ["training.head_learning_rate=0.01", "hidden=32"], epochs=10)
-    train_in(KIND, config, [train], [dev], folder / "gril", vectors=engine.resources.vectors, beside=())
+    train_in(KIND, config, [train], [dev], folder / "gril", vectors=engine.resources.vectors)
     return str(folder / "gril")
 
 
@@ -75,33 +74,3 @@ def test_what_is_asked_is_what_was_trained_on(
         np.testing.assert_allclose([item.score for item in batched.items], expected, rtol=1e-3, atol=1e-3)
         assert {item.value for item in single.items} == {item.value for item in batched.items}
         np.testing.assert_allclose([i.score for i in single.items], expected, rtol=1e-3, atol=1e-3)
-
-
-@pytest.mark.long
-def test_options_that_no_graph_has_are_chosen_from(settings: Settings, engine: Engine, tmp_path: Path) -> None:
-    """The open domain: questions whose answers are no entities teach a reader that writes one of the options."""
-    model = str(write_tiny_causal_lm(tmp_path / "lm", num_layers=1))
-    options = ("at the coast", "in the hills")
-    sets, graphs = [], []
-    for name, asked in (("train", LEARNED), ("dev", CHOSEN)):
-        questions = tuple(
-            GoldQuestion(f"{name}-{at}", text, (GoldAnswer(None, options[:1]),), (topic,), options=options)
-            for at, (text, topic, _) in enumerate(asked)
-        )
-        sets.append(QuestionSet(name, "test", "1" * 64, questions))
-        path = tmp_path / f"{name}.safetensors"
-        vectors = engine.resources.vectors
-        write_question_graphs(sets[-1], engine, vectors, path, SubgraphOptions(), open_domain=True)
-        graphs.append([read_graphs(path)])
-    assert [len(each) for (each,) in graphs] == [len(LEARNED), len(CHOSEN)]
-    few = ["hidden=8", "joint.inner=8", "joint.max_tokens=200", "joint_training.head_learning_rate=0.01"]
-    few += ["joint.graph_supervision=false", "joint.num_triples=20"]
-    config = training_config(KIND, few, {"joint.reader": model, "joint.reads": "writing"}, epochs=1)
-    train, dev = graphs
-    folder = str(tmp_path / "gril")
-    train_in(KIND, config, train, dev, Path(folder), vectors=engine.resources.vectors, beside=labels_of_sets(sets))
-    answering = {"answerer.kind": "gril", "answerer.checkpoint": folder}
-    with Engine(settings, recipe=Gril(checkpoint=folder), options=answering) as build_question:
-        answer = build_question.ask(Question("What is the capital of Chile?", ("m.chile",), options=options))
-        assert answer.text in options
-        assert len(answer.evidence.items) > 10  # more than top_k: as many as the reader reads

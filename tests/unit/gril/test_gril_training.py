@@ -39,7 +39,7 @@ CONFIG = GrilConfig(
 def train(folder: Path, **more: Any) -> GrilDescription:
     encode = LetterEncoder().encode
     sets = [question_graphs(0, 18)], [question_graphs(18, 30)]
-    return train_sets(KIND, CONFIG, *sets, folder, encode=encode, beside=(), **more)
+    return train_sets(KIND, CONFIG, *sets, folder, encode=encode, **more)
 
 
 def opened(folder: Path) -> GrilCheckpoint:

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 import torch
-from lodestar.engine.errors import UsageError
-from lodestar.engine.training import training_config
 from lodestar.models.checkpoint import BadCheckpointError
 from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.network import Bridge, GraphRetriever
@@ -18,22 +16,17 @@ from lodestar.models.gril.readers import (
     GenerativeReader,
     Passage,
     ReaderModel,
-    ReaderQuestion,
-    ReaderTarget,
-    WrittenReply,
     new_reader,
 )
-from lodestar.models.gril.training import EncodedSubgraphs, GrilCheckpoint, JointNetwork, reader_targets
+from lodestar.models.gril.training import EncodedSubgraphs, GrilCheckpoint, JointNetwork
 from lodestar.models.kinds import CheckpointOpenOptions, LoraOptions, TrainingOptions
-from lodestar.models.subgraphs import QuestionLabels
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training import NothingToLearnError
 from safetensors.torch import load_file
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import question_graphs
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
-from tests.made.trainings import StoppedError, labels_of, stop_at, train_sets
+from tests.made.trainings import StoppedError, stop_at, train_sets
 
 CPU = torch.device("cpu")
 LORA = LoraOptions(rank=2, alpha=4, dropout=0.0)
@@ -56,11 +49,11 @@ def options(language_model: str, **changes: object) -> JointOptions:
     return replace(given, **changes)
 
 
-def network_of(joint: JointOptions, wanted: dict[str, ReaderTarget] | None = None) -> JointNetwork:
+def network_of(joint: JointOptions) -> JointNetwork:
     torch.manual_seed(0)
     reader = new_reader(joint)
     retriever = GraphRetriever(26, 8, GrowOptions(num_layers=2))
-    return JointNetwork(retriever, Bridge(8, joint.inner, reader.width), reader, joint, wanted).eval()
+    return JointNetwork(retriever, Bridge(8, joint.inner, reader.width), reader, joint).eval()
 
 
 def encoded() -> EncodedSubgraphs:
@@ -102,13 +95,13 @@ def test_the_loss_is_the_mean_of_each_questions_answer_by_token(llama: str) -> N
         losses = []
         for each, token in zip(given.questions, given.tokens, strict=True):
             prompt = reader._prompt(each.passage)
-            answer = [*reader._ids(" | ".join(each.wanted.answers)), reader._tokenizer.eos_token_id]
+            answer = [*reader._ids(" | ".join(each.answers)), reader._tokenizer.eos_token_id]
             words = reader._embeddings(torch.tensor([*prompt, *answer]))
             labels = torch.tensor([[-100] * (1 + len(prompt)) + answer])
             whole = torch.cat([token[None], words])[None]
             losses.append(reader.language_model(inputs_embeds=whole, labels=labels).loss)
         questions = given.questions
-        silent = replace(questions[0], wanted=ReaderTarget(()))
+        silent = replace(questions[0], answers=())
         tokens = given.tokens[[0, 0, 1, 2]]
         with_silent = reader.loss([silent, *questions], tokens)
         assert reader.loss([silent], tokens[:1]).item() == 0
@@ -164,12 +157,10 @@ def config(language_model: str, **joint: object) -> GrilConfig:
     )
 
 
-def train(
-    folder: Path, chosen: GrilConfig, wanted: dict[str, ReaderTarget] | None = None, **more: Any
-) -> GrilDescription:
+def train(folder: Path, chosen: GrilConfig, **more: Any) -> GrilDescription:
     encode = LetterEncoder().encode
     sets = [question_graphs(0, 6)], [question_graphs(9, 12)]
-    return train_sets(KIND, chosen, *sets, folder, encode=encode, beside=labels_of(wanted or {}), **more)
+    return train_sets(KIND, chosen, *sets, folder, encode=encode, **more)
 
 
 def opened_reader(folder: Path) -> ReaderModel:
@@ -214,57 +205,3 @@ def test_without_its_language_model_a_checkpoint_says_so(llama: str, tmp_path: P
         path.unlink()
     with pytest.raises(BadCheckpointError, match=r"the language model .* cannot be loaded"):
         opened_reader(tmp_path / "out")
-
-
-OPTIONS = ("Sol", "Lima city", "Peru")
-PASSAGE = Passage("which city", ("Peru", "Lima", "Sol"), ((0, "used", 2), (0, "capital", 1)), (1, 2), OPTIONS)
-
-
-def test_of_options_one_is_written_by_the_likelihood_of_its_words(llama: str) -> None:
-    """Against transformers' own loss of each option, which is the mean over its tokens."""
-    reader = new_reader(options(llama))
-    assert isinstance(reader, GenerativeReader)
-    token = torch.linspace(-1, 1, reader.width)[None]
-    prompt = reader.eval()._prompt(PASSAGE)
-    assert "Options: Sol | Lima city | Peru" in reader._tokenizer.decode(prompt)
-    means = []
-    for option in OPTIONS:
-        answer = [*reader._ids(option), reader._tokenizer.eos_token_id]
-        whole = torch.cat([token, reader._embeddings(torch.tensor([*prompt, *answer]))])[None]
-        labels = torch.tensor([[-100] * (1 + len(prompt)) + answer])
-        with torch.no_grad():
-            means.append(-reader.language_model(inputs_embeds=whole, labels=labels).loss)
-    expected = torch.stack(means).softmax(0)
-    torch.testing.assert_close(reader.option_probabilities(PASSAGE, token), expected)
-    (reply,) = reader.replies([PASSAGE], token)
-    assert reply == WrittenReply((OPTIONS[int(expected.argmax())],), pytest.approx(float(expected.max())))
-    asked = ReaderQuestion(PASSAGE, (), 0, ReaderTarget(("Lima city",), OPTIONS, 1))
-    (output,) = reader.outputs([asked], token)
-    assert (output.scores.tolist(), output.is_right.tolist()) == (
-        pytest.approx(expected.tolist()),
-        [False, True, False],
-    )
-    with torch.no_grad():
-        torch.testing.assert_close(reader.loss([asked], token), -means[1])
-
-
-def test_in_the_open_domain_options_are_learned_that_no_graph_has(llama: str, tmp_path: Path) -> None:
-    graphs = question_graphs(0, 6)
-    wanted = {
-        id_: ReaderTarget(("nowhere",), ("somewhere", "nowhere"), 1)
-        for id_ in (*graphs.texts.ids, *question_graphs(9, 12).texts.ids)
-    }
-    description = train(tmp_path, config(llama, graph_supervision=False, prior_weight=0.1), wanted=wanted)
-    assert description.figures.keys() == {"hops", "reader"}
-
-
-def test_the_right_option_is_the_answers_name() -> None:
-    chosen = training_config(KIND, ["joint.graph_supervision=false"], {"joint.reader": "x", "joint.reads": "writing"})
-    assert chosen.open_domain
-    label = QuestionLabels("set", "q", ("a",), all_named=True, options=("b", "a"))
-    assert reader_targets([label], chosen) == {"q": ReaderTarget(("a",), ("b", "a"), 1)}
-    for wrong in (("b", "c"), ("a", "a")):
-        with pytest.raises(NothingToLearnError, match="expected one right answer among the 2 options"):
-            reader_targets([replace(label, options=wrong)], chosen)
-    with pytest.raises(UsageError, match="expected a reader to train"):
-        training_config(KIND, [], {"joint.reads": "writing"})
