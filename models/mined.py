@@ -29,7 +29,7 @@ from .ranges import Count, Range, Share
 from .text.verbalise import DirectedRelation, Hop, RelationWords
 from .whole_file import atomic_write
 
-FORMAT = 1
+FORMAT = 2
 MAX_LINE_BYTES = 1 << 25
 """The longest line of a question; the longest of 2,000 questions of FB15k-237 has 146 kB."""
 MAX_RATIO = 100
@@ -228,8 +228,6 @@ class MinedQuestion:
     negatives: tuple[NegativePath, ...]
     reach: tuple[PathTrie, ...]
     """One entry per topic."""
-    num_hops: int | None = None
-    """Hops to the nearest answer, if the question set has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +364,7 @@ class PoolChain:
 class PooledQuestion:
     """A question with its candidates. answer: id of the representative answer, where chains of kind `path` end.
 
-    num_raw: candidates before answers and chains were merged. cut: the bounds that cut candidates off. chosen: numbers
+    cut: the bounds that cut candidates off. chosen: numbers
     of the supervision chains. how: `refined`, or `unrefined` (all shortest paths, as a fallback); "" before refinement.
     """
 
@@ -375,7 +373,6 @@ class PooledQuestion:
     topics: tuple[str, ...]
     answer: str
     chains: tuple[PoolChain, ...]
-    num_raw: Count
     cut: tuple[str, ...] = ()
     chosen: tuple[Count, ...] = ()
     how: HowChosen = ""

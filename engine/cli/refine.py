@@ -46,8 +46,7 @@ def command(
     """
     from ...models.mined import write_pool
     from ..progress import progress_bar
-    from ..supervision.pools import pool_of
-    from ..supervision.refine import refine_pool
+    from ..supervision.pools import pool_of, refine_pool
     from ..whole_file import check_output_file, translate_storage_errors
 
     check_output_file("--out", out, reads=[pool], force=force)

@@ -19,7 +19,6 @@ relation is compared or replaced.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import random
 from collections import Counter
@@ -51,7 +50,7 @@ from ...models.similarity import mask_topic
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_path
-from ..errors import EncoderError, GraphError, InputError, QueryTimeoutError
+from ..errors import EncoderError, GraphError, InputError, QueryTimeoutError, UsageError
 from ..gold_questions import (
     NO_PATH,
     REASONS,
@@ -394,7 +393,6 @@ class TrainingExampleBuilder:
                 rng=rng,
             ),
             reach=tuple(map(serialise_trie, walked.reach)),
-            num_hops=question.num_hops,
         )
 
 
@@ -556,7 +554,9 @@ def mined_sets(request: TrainingRequest, _config: Any, _out: TrainingFolder, *, 
 
     def read(file: str) -> MinedFile:
         if is_mined(Path(file)):
-            return sample_mined(read_mined(file), request.limit, request.seed)
+            if request.limit is not None:
+                raise UsageError(f"--limit: expected question sets, found the mined file {file}: mine it with --limit")
+            return read_mined(file)
         questions = request.questions(file)
 
         def mine(engine: Engine, wanted: Path, progress: Progress) -> None:
@@ -574,17 +574,3 @@ def read_mined(path: str) -> MinedFile:
         return read_mined_file(Path(path))
     except MinedFileError as error:
         raise InputError(str(error)) from error
-
-
-def sample_mined(mined: MinedFile, limit: int | None, seed: int) -> MinedFile:
-    """Return a random sample of the questions of a mined file, in its order; all without a limit."""
-    if limit is None or limit >= len(mined.questions):
-        return mined
-    places = sorted(random.Random(seed).sample(range(len(mined.questions)), limit))  # noqa: S311 - a sample, no secret
-    mining = mined.mining
-    name = f"sample of {limit}, seed {seed}"
-    digest, of_set = (
-        hashlib.sha256(f"{of}/{name}".encode()).hexdigest() for of in (mined.sha256, mining.questions_sha256)
-    )
-    mining = replace(mining, questions=f"{mining.questions}, to {name}", questions_sha256=of_set)
-    return MinedFile(mining, tuple(mined.questions[place] for place in places), digest)

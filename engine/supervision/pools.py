@@ -1,4 +1,4 @@
-"""Collect the candidate chains of each question (ReG's pools), and mine them into a file.
+"""Mine the candidate chains of each question (ReG's pools), and let a language model choose its supervision from them.
 
 ReG, section 4.1 and appendices D.1 and D.2: all shortest paths from topics to answers, and the one-hop neighbourhoods
 of the topics and the answers; then one representative answer is kept (answer merging), and paths with the same
@@ -10,10 +10,12 @@ with the most paths, then the first by id. Chains from different topics are diff
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import closing, contextmanager
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic.dataclasses import dataclass
 
 from ...models.mined import (
+    INVERSE,
     ChainKind,
     MinedFileError,
     PoolChain,
@@ -31,7 +34,9 @@ from ...models.mined import (
     write_pool,
 )
 from ...models.ranges import Positive
-from ..errors import GraphError, InputError, UsageError
+from ..answering.llm import fill_placeholders, find_json_objects
+from ..errors import GraphError, InputError, LLMError, UsageError
+from ..evidence.text import one_line
 from ..gold_questions import (
     NO_PATH,
     REASONS,
@@ -43,13 +48,15 @@ from ..gold_questions import (
     look_up_answers,
     say_nothing_found,
 )
+from ..llm.gateway import ChatGateway
+from ..llm.prompts import Completed, Message, Prompt
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import RelationPathGroup, find_shortest_paths, read_neighbourhoods
 from ..parallel import HERE, Workers
 from ..progress import Progress, ignore_progress
 from ..relations.words import words_of_relations
-from ..settings import Connection
+from ..settings import Connection, Settings
 from ..whole_file import check_output_file, translate_storage_errors
 from .mining import Mine, mine_batches
 
@@ -127,12 +134,10 @@ def _pool(
     for topic in topics:
         add("query", topic, around.get(topic, ()))
     add("answer", answer, around.get(answer, ()))
-    all_paths = [chain for topic in topics for each in answers for chain in paths[topic, each]]
-    neighbours = [chain for id_ in (*topics, *answers) for chain in around.get(id_, ())]
     cuts = {
         CUT_ANSWERS: len(placed.answers) - len(set(topics) & placed.answers) > len(answers),
-        CUT_PATHS: any(chain.cut for chain in all_paths),
-        CUT_NEIGHBOURS: any(chain.cut for chain in neighbours),
+        CUT_PATHS: any(chain.cut for topic in topics for each in answers for chain in paths[topic, each]),
+        CUT_NEIGHBOURS: any(chain.cut for id_ in (*topics, *answers) for chain in around.get(id_, ())),
         CUT_CHAINS: len(chains) > options.max_chains,
     }
     return PooledQuestion(
@@ -141,7 +146,6 @@ def _pool(
         topics,
         answer,
         tuple(chains.values())[: options.max_chains],
-        sum(chain.count for chain in (*all_paths, *neighbours)),
         tuple(name for name, is_cut in cuts.items() if is_cut),
     )
 
@@ -255,3 +259,82 @@ def read_refined_pools(supervision: Sequence[str], sets: Collection[str]) -> dic
             "mine it from a set of --dataset or --dev"
         )
     return pools
+
+
+_KEYS = {"chains", "chain", "numbers", "selected", "chosen", "answer", "answers"}
+_NUMBER = re.compile(r"(?<![\w.-])\d{1,6}(?![\w.]|-\w)")
+UNNAMED = "…"
+MAX_NAME_CHARS = 80
+REFINED = "refined"
+FAILED = "unrefined: no reply"
+UNREADABLE = "unrefined: no reply could be read"
+REFINED_AT_ONCE = 64
+
+
+def refine_pool(pool: PoolFile, settings: Settings, cache: Path, *, progress: Progress = ignore_progress) -> PoolFile:
+    """Return the pool with the chains that a language model chooses as supervision (ReG, section 4.1).
+
+    Where a reply cannot be read the shortest paths stay (`unrefined`). Replies are stored in the settings' cache, else
+    in `cache`, so that they are paid for once. Raises `LLMError` if no model is configured, or no question of a batch
+    is answered, for example when the budget is spent.
+    """
+    template = Path(__file__).with_name("refine-prompt.txt").read_text(encoding="utf-8")
+    counts = Counter(dict.fromkeys((REFINED, FAILED, UNREADABLE), 0))
+    found: list[PooledQuestion] = []
+    with closing(ChatGateway.of(settings if settings.llm_cache else replace(settings, llm_cache=str(cache)))) as chat:
+        progress("asking", 0, len(pool.questions))
+        for start in range(0, len(pool.questions), REFINED_AT_ONCE):
+            batch = pool.questions[start : start + REFINED_AT_ONCE]
+            replies = chat.complete([_ask_for_chains(template, question) for question in batch])
+            failures = [said for said in replies if isinstance(said, LLMError)]
+            if len(failures) == len(batch):
+                raise failures[0]
+            found += [_refine(question, said, counts) for question, said in zip(batch, replies, strict=True)]
+            progress("asking", len(found), len(pool.questions))
+    spent = {"calls": chat.usage.calls, "from the cache": chat.usage.cached, "tokens": chat.usage.tokens}
+    return pool.apply_refinement(found, chat.endpoint.model, {**counts, **spent})
+
+
+def _ask_for_chains(template: str, question: PooledQuestion) -> Prompt:
+    lines = [f"{number}. {write_chain(chain)}" for number, chain in enumerate(question.chains, start=1)]
+    content = fill_placeholders(template, question=one_line(question.text), evidence="\n".join(lines))
+    num_chains = len(question.chains)
+    return Prompt(
+        (Message("user", content),), json=True, is_read=lambda said: bool(parse_chosen_numbers(said, num_chains))
+    )
+
+
+def _refine(question: PooledQuestion, said: Completed, counts: Counter[str]) -> PooledQuestion:
+    chosen: tuple[int, ...] = ()
+    if not isinstance(said, LLMError) and said.refusal is None:
+        chosen = parse_chosen_numbers(said.content, len(question.chains))
+    counts[FAILED if isinstance(said, LLMError) else REFINED if chosen else UNREADABLE] += 1
+    return replace(question, chosen=chosen or question.weak, how="refined" if chosen else "unrefined")
+
+
+def parse_chosen_numbers(content: str, num_chains: int) -> tuple[int, ...]:
+    """Return the indices of the chosen chains, from 0, ascending; none where the reply names no chain.
+
+    The expected reply is ``{"chains": [1, 3]}``, counted from 1. Also accepted: text around the object, other keys,
+    numbers as text, a single number instead of a list, and a bare list; of several objects or lists the last counts.
+    """
+    content = re.sub(r"\A.*</think>", "", content, flags=re.DOTALL).strip()
+    replies = [
+        value[key] for value in find_json_objects(content) if isinstance(value, dict) for key in _KEYS & value.keys()
+    ]
+    said = json.dumps(replies[-1]) if replies else "".join(re.findall(r"\[[^\[\]]*\]", content)[-1:])
+    return tuple(sorted({int(each) - 1 for each in _NUMBER.findall(said) if 1 <= int(each) <= num_chains}))
+
+
+def write_chain(chain: PoolChain) -> str:
+    """Return a chain as one line, with the direction of each triple."""
+    words = [_name(chain.names[0])]
+    for step, name in zip(chain.steps, chain.names[1:], strict=True):
+        inverse = step.startswith(INVERSE)
+        arrow = "<-" if inverse else "->"
+        words += [arrow, one_line(step.removeprefix(INVERSE)), arrow, _name(name)]
+    return " ".join(words) + (f" (1 of {chain.count:,})" if chain.count > 1 else "")
+
+
+def _name(name: str) -> str:
+    return one_line(name, MAX_NAME_CHARS) if name else UNNAMED

@@ -63,7 +63,7 @@ class GrowInputs:
 @dataclass(frozen=True, slots=True)
 class GrownSubgraph:
     """The grown subgraph. path_probability: P, (num_triples,), 0 for unseen triples. is_seen, is_kept:
-    (num_triples,). entity_probability: (num_nodes,). is_grown: (num_nodes,) topics and kept entities.
+    (num_triples,). entity_probability: (num_nodes,).
     entities: (num_nodes, hidden), updated.
     """
 
@@ -71,7 +71,6 @@ class GrownSubgraph:
     is_seen: Tensor
     is_kept: Tensor
     entity_probability: Tensor
-    is_grown: Tensor
     entities: Tensor
 
 
@@ -132,7 +131,7 @@ class GraphRetriever(nn.Module):
             if inputs.grown_anyway is not None:
                 seen = torch.zeros_like(is_grown).index_fill(0, edges.targets, True)
                 is_grown = is_grown | (seen & inputs.grown_anyway)
-        return GrownSubgraph(path_probability, is_seen, is_kept, entity_probability, is_grown, entities)
+        return GrownSubgraph(path_probability, is_seen, is_kept, entity_probability, entities)
 
     def _neighbours(self, inputs: GrowInputs, is_grown: Tensor) -> _Edges:
         """Return every triple that leaves or enters the grown nodes; a self-loop counts once."""

@@ -62,7 +62,6 @@ def question(country: str, asks: str) -> MinedQuestion:
         ),
         negatives=tuple(NegativePath(0, hops, kind) for hops, kind in wrong),
         reach=(REACH,),
-        num_hops=1,
     )
 
 

@@ -14,7 +14,7 @@ CHAINS = (
 
 def pooled_question(number: int = 0) -> PooledQuestion:
     text = f"What is the capital of Peru, number {number}?"
-    return PooledQuestion(f"q{number}", text, ("peru",), "lima", CHAINS, 16)
+    return PooledQuestion(f"q{number}", text, ("peru",), "lima", CHAINS)
 
 
 def candidate_pool(size: int = 3) -> PoolFile:

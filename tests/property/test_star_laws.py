@@ -58,7 +58,6 @@ def questions(draw: st.DrawFn) -> MinedQuestion:
         ),
         negatives=tuple(draw(st.lists(st.builds(NegativePath, topic, HOPS, TEXT), max_size=3))),
         reach=tuple(trie(draw(st.lists(HOPS, min_size=1, max_size=4))) for _ in topics),
-        num_hops=draw(st.none() | st.integers(1, 3)),
     )
 
 

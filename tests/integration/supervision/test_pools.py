@@ -83,8 +83,6 @@ def test_a_pool_has_what_a_search_of_all_paths_finds(gateway: Gateway, driver: n
         assert merged(pool.chains, "answer", pool.answer) == counted(
             [(step,) for step, _ in steps_from(triples, pool.answer)]
         )
-        neighbours = sum(len(steps_from(triples, node)) for node in {*pool.topics, *answers})
-        assert pool.num_raw == sum(map(len, paths.values())) + neighbours
         assert not pool.cut
 
 
@@ -102,7 +100,6 @@ def test_bounds_are_kept_and_counted(engine: Engine) -> None:
     assert not whole.cut
     assert set(cut.cut) == set(CUTS)
     assert len(cut.chains) == 2
-    assert cut.num_raw < whole.num_raw
     assert cut.chains[0].kind == "path"
 
 

@@ -167,7 +167,6 @@ class TestGrowing:
         torch.testing.assert_close(found.entities, own + torch.stack([torch.zeros(3), sent, torch.zeros(3)]))
         assert found.path_probability.tolist() == pytest.approx([0.6, 0.4])
         assert found.is_kept.tolist() == [True, False]
-        assert found.is_grown.tolist() == [True, True, False]
 
     def test_what_is_pruned_is_not_grown_from_but_for_what_is_on_right_paths(self) -> None:
         edges = [(0, 0, 1 + place) for place in range(30)] + [(1, 0, 40)]

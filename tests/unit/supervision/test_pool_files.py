@@ -32,7 +32,7 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
     first, second = json.loads(lines[0]), json.loads(lines[1])
     chain = second["chains"][0]
     wrong = {
-        (1, json.dumps(first | {"format": 9})): "format 1 in the first line",
+        (1, json.dumps(first | {"format": 9})): "format 2 in the first line",
         (1, json.dumps(first | {"kind": "paths"})): "kind pool in the first line",
         (1, json.dumps(first | {"refiner": 1})): "refiner: input should be a valid string",
         (2, lines[1][:-4]): "",
