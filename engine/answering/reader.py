@@ -182,9 +182,6 @@ class ReaderAnswerer:
             if best[first] < 0:
                 continue
             there = other is not None and best[other] >= 0
-            if names := self.reader.names_of(source.name):
-                found.append((0.0 if there else names.named - names.unnamed, NAMED_BY[source.name]))
-                continue
             weights = self.reader.of(source.name, source.kind)
             difference = x[best[first]] - (x[best[other]] if there else np.zeros(len(NAMES)))
             if source.name in NAMED_BY:

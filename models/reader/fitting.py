@@ -370,12 +370,14 @@ def open_model(folder: Path, _opening: CheckpointOpenOptions) -> tuple[ReaderDes
     with translate_read_errors(folder / PART):
         columns = {name: each.double().numpy() for name, each in read_weights(folder / PART).items()}
         num = len(description.sources)
-        if description.features != tuple(NAMES) or columns["weights"].shape != (num, len(NAMES)):
-            raise ValueError("its weights are of other features than those that are computed here")
-        if columns["bias"].shape != (num + 1,) or columns["share"].shape != (num,):
-            raise ValueError("its weights are of another number of sources")
-        if "answers" not in columns or columns["answers"].shape != (len(ANSWER_FEATURES) + 1,):
-            raise ValueError("its confidence is computed in another way: train it again")
+        shapes = {
+            "weights": (num, len(NAMES)),
+            "bias": (num + 1,),
+            "share": (num,),
+            "answers": (len(ANSWER_FEATURES) + 1,),
+        }
+        if description.features != tuple(NAMES) or any(columns[each].shape != shape for each, shape in shapes.items()):
+            raise ValueError("its weights are of other features or sources than those that are computed here")
         sources = {
             name: SourceWeights(columns["weights"][row], float(columns["bias"][row]), float(columns["share"][row]))
             for row, name in enumerate(description.sources)

@@ -7,7 +7,6 @@
 
 Our own. Shipped weights know the two kinds of evidence, chains and triples, fitted on training questions of several
 graphs; a reader of your own graph has weights of each source of its recipe and learns which paths questions ask for.
-What a language model's names are worth to a reader that did not learn it is `NAME_WEIGHTS`.
 
 Features
 --------
@@ -257,7 +256,6 @@ ANSWER_FEATURES = ("logit", "lead", "two", "three", "ends")
 """What the confidence of an answer is computed from: the logit of its first candidate; how far that is ahead of the
 best candidate whose best way has another chain; and features of the best way to it, the mean over sources."""
 _OF_THE_WAY = [NAMES.index(name) for name in ANSWER_FEATURES[2:]]
-_CHAIN = NAMES.index("chain")
 
 ABSENT = -6.0
 """The log-odds of a candidate that a source has no way to; no way is worth less."""
@@ -276,24 +274,8 @@ class SourceWeights:
     calibration: Floats | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NameWeights:
-    """What a language model's reply adds to the log-odds of a question's candidates: of those that it names, and of the
-    others. A reply that names none of them says nothing."""
-
-    named: float
-    unnamed: float
-
-    def score(self, is_named: npt.NDArray[np.bool_], question: Ints) -> Floats:
-        """Return what is added to each candidate. is_named, question: (num_candidates,)."""
-        speaks = np.bincount(question, weights=is_named) > 0
-        return np.where(speaks[question], np.where(is_named, self.named, self.unnamed), 0.0)
-
-
-NAME_WEIGHTS: Mapping[str, NameWeights] = {"llm": NameWeights(1.0, 0.0), "closed-book": NameWeights(3.0, -1.0)}
-"""By the source of the names (`engine.answering.integrating`): a model that reads the evidence mostly repeats it.
-
-Chosen on training questions of two graphs (docs/how-it-works.md)."""
+NAMED_BY_MODELS = ("llm", "closed-book")
+"""Sources of a language model's names (`engine.answering.integrating`), which only a reader of your own knows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -327,14 +309,10 @@ class Reader:
 
     def of(self, name: str, kind: str) -> SourceWeights:
         """Return the weights of a source: its own, else those of its kind; raise `LookupError` where it has neither."""
-        found = self.sources.get(name) or self.sources.get(kind)
+        found = self.sources.get(name) or (None if name in NAMED_BY_MODELS else self.sources.get(kind))
         if found is None:
             raise LookupError(f"it has weights of {', '.join(self.sources)}, and none of {name} ({kind})")
         return found
-
-    def names_of(self, source: str) -> NameWeights | None:
-        """Return what names of a language model are worth that this reader did not learn, None for any other source."""
-        return None if source in self.sources else NAME_WEIGHTS.get(source)
 
     def read(self, sources: Sequence[tuple[str, str, SourceChainColumns]]) -> ReaderScores:
         """Return what the weights say of candidates. sources: name, kind and columns of each.
@@ -343,21 +321,16 @@ class Reader:
         that found nothing for a whole batch is one without a way. Raises `LookupError` for a source it does not know.
         """
         features = tuple(way_features(ways) for _, _, ways in sources)
-        num_weighed = sum(self.names_of(name) is None for name, _, _ in sources)
         logits = np.full(sources[0][2].num_candidates if sources else 0, self.bias)
         best, chains = [], []
         for (name, kind, ways), x in zip(sources, features, strict=True):
-            if (names := self.names_of(name)) is None:
-                mine = self.of(name, kind)
-                each, which = best_ways(x @ mine.weights + mine.bias, ways.candidate, ways.num_candidates)
-                logits += each * (mine.share if self.trained else 1 / num_weighed)
-            else:
-                _, which = best_ways(x[:, _CHAIN], ways.candidate, ways.num_candidates)
-                logits += names.score(which >= 0, _find_questions(sources))
+            mine = self.of(name, kind)
+            each, which = best_ways(x @ mine.weights + mine.bias, ways.candidate, ways.num_candidates)
+            logits += each * (mine.share if self.trained else 1 / len(sources))
             best.append(which)
             chains.append(np.append(ways.chain, -1)[which])
         if self.trained:
-            seen = {name if name in self.sources else kind for name, kind, _ in sources if self.names_of(name) is None}
+            seen = {name if name in self.sources else kind for name, kind, _ in sources}
             logits += sum(ABSENT * each.share for name, each in self.sources.items() if name not in seen)
         return ReaderScores(logits, features, tuple(best), tuple(chains))
 
@@ -367,32 +340,18 @@ class Reader:
         sources: names and kinds of what it is from; of shipped weights each has a calibration of its own, and several
         count alike.
         """
-        own = [self.of(*each).calibration for each in sources if self.names_of(each[0]) is None]
+        own = [self.of(*each).calibration for each in sources]
         line = np.mean([each for each in own if each is not None] or [self.calibration], axis=0)
         return float(sigmoid(features @ line[:-1] + line[-1]))
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Reader:
-        """Return the reader of plain data; raise `ValueError` where it was made with other features."""
-        if list(data["features"]) != NAMES:
-            raise ValueError("the reader's weights are of other features than those that are computed here")
-        sources = {
-            name: SourceWeights(
-                np.array(each["weights"]),
-                float(each["bias"]),
-                float(each["share"]),
-                np.array(each["calibration"]),
-            )
-            for name, each in data["sources"].items()
-        }
-        if any(each.weights.shape != (len(NAMES),) for each in sources.values()):
-            raise ValueError(f"expected {len(NAMES)} weights of each source of the reader")
-        return cls(sources, float(data["bias"]), np.array(data["calibration"]))
-
 
 def shipped_reader() -> Reader:
-    text = Path(__file__).with_name(SHIPPED).read_text(encoding="utf-8")
-    return Reader.from_json(json.loads(text))
+    data = json.loads(Path(__file__).with_name(SHIPPED).read_text(encoding="utf-8"))
+    sources = {
+        name: SourceWeights(np.array(each["weights"]), each["bias"], each["share"], np.array(each["calibration"]))
+        for name, each in data["sources"].items()
+    }
+    return Reader(sources, data["bias"], np.array(data["calibration"]))
 
 
 def add_plan_scores(
@@ -414,13 +373,6 @@ def answer_features(read: ReaderScores, order: Ints) -> Floats:
     lead = min(logit - float(read.logits[order[~beside]].max(initial=-SPAN)), SPAN)
     ways = [read.features[place][read.best_way[place][first], _OF_THE_WAY] for place in with_way]
     return np.array([logit, lead, *(np.mean(ways, axis=0) if ways else np.zeros(len(_OF_THE_WAY)))])
-
-
-def _find_questions(sources: Sequence[tuple[str, str, SourceChainColumns]]) -> Ints:
-    found = np.zeros(sources[0][2].num_candidates, dtype=np.int64)
-    for _, _, ways in sources:
-        found[ways.candidate] = ways.question[ways.chain]
-    return found
 
 
 def best_ways(scores: Floats, candidate: Ints, num_candidates: int) -> tuple[Floats, Ints]:

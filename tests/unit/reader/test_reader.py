@@ -199,21 +199,8 @@ def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert [each.id for each in answerer(after).answer_batch([two_hops()])[0].entities] == ["other film"]
 
 
-@pytest.mark.parametrize(
-    ("name", "shape", "message"),
-    [
-        ("weights", (1, len(NAMES) - 1), "of other features"),
-        ("weights", (2, len(NAMES)), "of other features"),
-        ("features", (), "of other features"),
-        ("bias", (1,), "of another number of sources"),
-        ("share", (2,), "of another number of sources"),
-        ("answers", (len(ANSWER_FEATURES),), "in another way: train it again"),
-        ("answers", None, "in another way: train it again"),
-    ],
-)
-def test_a_checkpoint_of_other_weights_is_refused(
-    name: str, shape: tuple[int, ...] | None, message: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", ["features", "weights", "answers"])
+def test_a_checkpoint_of_other_weights_is_refused(name: str, tmp_path: Path) -> None:
     import torch
     from lodestar.models.kinds import CheckpointOpenOptions
     from lodestar.models.reader.fitting import KIND, ReaderConfig
@@ -226,12 +213,11 @@ def test_a_checkpoint_of_other_weights_is_refused(
     if name == "features":
         said["features"] = said["features"][::-1]
     else:
-        del columns[name]
-        columns |= {} if shape is None else {name: torch.zeros(shape)}
+        columns[name] = torch.zeros(1)
     save_file(columns, weights)
     said["files"] = {"weights/model.safetensors": file_sha256(weights)}
     described.write_text(json.dumps(said), encoding="utf-8")
-    with pytest.raises(BadCheckpointError, match=message):
+    with pytest.raises(BadCheckpointError, match="of other features or sources"):
         KIND.open(tmp_path, CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors()))
 
 
