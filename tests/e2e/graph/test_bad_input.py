@@ -60,8 +60,7 @@ def test_closed_standard_input_is_said(environment: dict[str, str]) -> None:
     assert ran.stderr == "lodestar: standard input: expected questions, found it closed\n"
 
 
-@pytest.mark.parametrize("after_s", [0.6, 2.0])
-def test_ctrl_c_is_one_line_and_130(environment: dict[str, str], tmp_path: Path, after_s: float) -> None:
+def test_ctrl_c_is_one_line_and_130(environment: dict[str, str], tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "questions")  # nobody writes to it: the command waits for it until it is interrupted
     with subprocess.Popen(
         [*COMMAND, "ask", "--file", str(tmp_path / "questions")],
@@ -70,7 +69,7 @@ def test_ctrl_c_is_one_line_and_130(environment: dict[str, str], tmp_path: Path,
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        time.sleep(after_s)
+        time.sleep(1.0)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err.strip()) == (130, "", "lodestar: interrupted")

@@ -1,8 +1,8 @@
-"""`lodestar load neo4j` by the command line, from a second server."""
+"""`lodestar load neo4j` by the command line; a second server is read in `make test-long` alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +20,10 @@ pytestmark = pytest.mark.usefixtures("empty_graph")
 
 
 @pytest.fixture
-def source(source_server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> Connection:
-    """The server that is read, whose password is in the environment."""
-    connection = source_server.connection()
+def source(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> Connection:
+    """The tests' own server, read by --dry-run alone; its password is in the environment."""
     monkeypatch.setenv("LODESTAR_FROM_PASSWORD", connection.password)
     return connection
-
-
-@pytest.fixture
-def theirs(source: Connection) -> Iterator[neo4j.Driver]:
-    with neo4j.GraphDatabase.driver(source.uri, **source.driver_options) as driver:
-        yield driver
 
 
 def state(driver: neo4j.Driver) -> list[Any]:
@@ -47,10 +40,11 @@ def state(driver: neo4j.Driver) -> list[Any]:
 def test_a_server_that_refuses_every_write_is_read_over_tls(
     lodestar: Lodestar,
     source_server: EmbeddedServer,
-    source: Connection,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
+    source = source_server.connection()
+    monkeypatch.setenv("LODESTAR_FROM_PASSWORD", source.password)
     with neo4j.GraphDatabase.driver(source.uri, **source.driver_options) as driver:
         write_graph(driver, MOVIES)
     usual = home.configuration
@@ -90,16 +84,10 @@ def test_a_server_that_refuses_every_write_is_read_over_tls(
         source_server.start(progress=False)
 
 
-def test_bad_input_is_one_line_each(
-    lodestar: Lodestar,
-    source: Connection,
-    theirs: neo4j.Driver,
-    connection: Connection,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    write_graph(theirs, MOVIES)
+def test_bad_input_is_one_line_each(lodestar: Lodestar, source: Connection, driver: neo4j.Driver) -> None:
+    write_graph(driver, MOVIES)
     load = ("load", "neo4j", "--from", source.uri, "--dry-run")
-    before = state(theirs)
+    before = state(driver)
     Path("m.toml").write_text("[labels.Film]\nname = 'title'\n", encoding="utf-8")
     expected: list[tuple[int, str, tuple[str, ...]]] = [
         (2, "--labels: there is no label 'Persn', there is Person", (*load, "--labels", "Persn")),
@@ -114,13 +102,10 @@ def test_bad_input_is_one_line_each(
     for code, message, arguments in expected:
         ran = lodestar(*arguments)
         assert (ran.code, message in ran.err, ran.err.count("\n")) == (code, True, 1), (arguments, ran.err)
-    assert state(theirs) == before
-    theirs.execute_query("MATCH (n) DETACH DELETE n")
+    assert state(driver) == before
+    driver.execute_query("MATCH (n) DETACH DELETE n")
     ran = lodestar(*load)
     assert (ran.code, "expected nodes in database 'neo4j', found none that 'neo4j' may read" in ran.err) == (3, True)
-    monkeypatch.setenv("LODESTAR_FROM_PASSWORD", connection.password)
-    ran = lodestar("load", "neo4j", "--from", connection.uri)
-    assert ran.code == 3, "an empty database"
 
 
 def test_a_wrong_password_is_tried_once(
@@ -137,9 +122,8 @@ def test_a_wrong_password_is_tried_once(
 
 
 def test_the_database_that_is_loaded_into_is_not_read(
-    lodestar: Lodestar, connection: Connection, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
+    lodestar: Lodestar, source: Connection, driver: neo4j.Driver
 ) -> None:
     write_graph(driver, MOVIES)
-    monkeypatch.setenv("LODESTAR_FROM_PASSWORD", connection.password)
-    ran = lodestar("load", "neo4j", "--from", connection.uri)
+    ran = lodestar("load", "neo4j", "--from", source.uri)
     assert (ran.code, "--from names the database that is loaded into" in ran.err) == (2, True), ran.err
