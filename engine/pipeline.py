@@ -124,7 +124,6 @@ def unite(left: Evidence[Item], right: Evidence[Any], names: tuple[str, str] = (
         left_out=tuple(dict.fromkeys((*left.left_out, *right.left_out))),
         note=left.note and right.note,
         reason=left.reason and right.reason,
-        walked=(*left.walked, *right.walked),
         stages=(*left.stages, *right.stages),
         sources=_number_names(sources),
     )

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..evidence.bridges import to_chains
-from ..evidence.evidence import Answer, Evidence, Item
+from ..evidence.evidence import Answer
 from ..gold_questions import NO_ANSWER, NO_TOPIC, TOO_LONG, GoldQuestion, SkippedQuestion
 from ..neo4j.catalogue import read_catalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import stream_mediator_relations
 from ..retrieval.beam import FrontierBounds
-from ..supervision.answer_paths import TopicAnswerPath, steps_of
 from ..supervision.mining import Miner, MiningOptions, QuestionPaths, mine_in_halves
 from .metrics import Prediction, match_predictions
 
@@ -26,7 +25,7 @@ KINDS = {
     "not linked": "no entity of the question was found",
     "not in the graph": "no right answer is in the graph",
     "out of reach": "no path of the allowed hops leads to a right answer",
-    "pruned": "the search dropped the right path at hop {}",
+    "pruned": "the search dropped the right path",
     "not the first": "the right path came back at rank {}",
     "lost by the answerer": "the first path leads to a right answer, and another was given",
     "in part": "the first answer is right, others are wrong or missing",
@@ -36,7 +35,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """Why a question is answered wrongly: one of `KINDS`, with the hop of the loss or the rank of the path."""
+    """Why a question is answered wrongly: one of `KINDS`; place: the rank of the path that is not the first."""
 
     kind: str
     place: int | None = None
@@ -73,16 +72,4 @@ class Diagnosis:
                 return None
             kinds = {NO_TOPIC: "not linked", NO_ANSWER: "not in the graph"}
             return Miss(kinds.get(found.reason, "out of reach"))
-        return Miss("pruned", _find_lost_hop(found, evidence) if evidence.walked else None)
-
-
-def _find_lost_hop(found: QuestionPaths, evidence: Evidence[Item]) -> int:
-    """Return the hop at which the search dropped the last of the paths to a gold answer."""
-    kept = {(topic, tuple(map(str, path.steps))) for topic, path in evidence.walked}
-
-    def lost_hop(path: TopicAnswerPath) -> int:
-        topic, hops = found.topics[path.topic].id, range(len(path.hops), 0, -1)
-        walked = (hop for hop in hops if (topic, tuple(map(str, steps_of(path.hops[:hop])))) in kept)
-        return min(next(walked, 0) + 1, len(path.hops))
-
-    return max(map(lost_hop, found.paths), default=1)
+        return Miss("pruned")

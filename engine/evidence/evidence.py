@@ -12,7 +12,7 @@ import numpy as np
 
 from ..context import StageCost, merge_costs
 from ..errors import LodestarError
-from ..values import AnswerEntity, Question, RelationPath, Scored, TokenUsage, Topic, check_finite
+from ..values import AnswerEntity, Question, Scored, TokenUsage, Topic, check_finite
 from .chain import Chain, Item
 from .data import AnswerData, AnswerKind, EvidenceData, Reason, answer_data, evidence_data
 from .text import item_text, shorten_iris
@@ -106,13 +106,12 @@ class Evidence(Generic[ItemT_co]):
 
     `calibration` says what the scores mean, None where nobody knows; a stage that rescores replaces or drops it.
     `groups` has the priority group of each item (0 first; GraphRAG-FI), empty where all are of one. `left_out` says in
-    sentences what else is left out or undone, beside ends that a chain lacks. `walked` are the relation paths that a
-    search carried on or took for a result, each with its topic's id: all others were pruned; empty where a retriever
-    does not say. `retrieved` are the chains that triples were taken from, best first, each as its topic's id and its
-    relation path. Where there is nothing, or nothing that fits, `reason` and in words `note` say why. `extras` are what
-    single features add, one of each class at most (`extra_of`). `sources` has, of a union, the evidence of each
-    retriever by its name, as it was before they were joined: a reader weighs them side by side. `stages` has of each
-    stage its name and the evidence before it, None for a retriever, and after it.
+    sentences what else is left out or undone, beside ends that a chain lacks. `retrieved` are the chains that triples
+    were taken from, best first, each as its topic's id and its relation path. Where there is nothing, or nothing that
+    fits, `reason` and in words `note` say why. `extras` are what single features add, one of each class at most
+    (`extra_of`). `sources` has, of a union, the evidence of each retriever by its name, as it was before they were
+    joined: a reader weighs them side by side. `stages` has of each stage its name and the evidence before it, None for
+    a retriever, and after it.
     """
 
     question: Question
@@ -125,7 +124,6 @@ class Evidence(Generic[ItemT_co]):
     note: str = ""
     reason: Reason | None = None
     trace: tuple[StageCost, ...] = field(default=(), compare=False)
-    walked: tuple[tuple[str, RelationPath], ...] = field(default=(), compare=False)
     retrieved: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
     extras: tuple[EvidenceExtra, ...] = ()
     sources: tuple[tuple[str, Evidence[Item]], ...] = field(default=(), compare=False, repr=False)

@@ -79,7 +79,6 @@ class _Search:
     fitting: set[str] = field(default_factory=set)
     """Ids of the ends that fit the question's filter."""
     results: list[_Result] = field(default_factory=list)
-    walked: list[tuple[str, RelationPath]] = field(default_factory=list)
 
     def worst_result(self, pool: int) -> float:
         """The score that a new result must pass to be among the best `pool`."""
@@ -147,7 +146,6 @@ class BeamSearch:
     def _advance(self, search: _Search, picks: Sequence[_Taken]) -> None:
         search.beams = []
         for candidate, stop, carried, frontier in picks:
-            search.walked.append((frontier.topic.id, frontier.relation_path))
             if self._ends(search, frontier):
                 search.results.append(_Result(frontier, stop))
             if carried or frontier.at_mediator:
@@ -214,7 +212,6 @@ class BeamSearch:
             "chain",
             tuple(sorted(items, key=item_sort_key)),
             self.calibration,
-            walked=tuple(search.walked),
         )
 
 

@@ -68,7 +68,7 @@ def four() -> Run:
     return run_of(
         (right, answered(right, ["x"], ["x"], TokenUsage(100, 10))),
         (half, replace(answered(half, ["z", "y"], ["z", "y"]), miss=Miss("lost by the answerer"))),
-        (empty, replace(answered(empty, [], []), miss=Miss("pruned", 1))),
+        (empty, replace(answered(empty, [], []), miss=Miss("pruned"))),
         (lost, replace(record_failure(lost, "LLMError: no"), miss=Miss("failed"))),
     )
 
@@ -92,7 +92,7 @@ def test_it_opens_with_what_is_right_and_why_the_others_are_wrong() -> None:
     assert format_summary(report).startswith("1 of 4 right (F1 of the answers ≥ 0.8), 3 are wrong: 1 failed; 1 pruned;")
     assert [each["because"] for each in report["wrong"]] == [
         "the first path leads to a right answer, and another was given",
-        "the search dropped the right path at hop 1",
+        "the search dropped the right path",
         "it failed: LLMError: no",
     ]
     assert report["wrong"][0]["expected"] == ["X", "Y"]
@@ -153,7 +153,7 @@ RECORDS = [
         "q3",
         "where?",
         ("m.1",),
-        miss=Miss("pruned", 2),
+        miss=Miss("not the first", 2),
         seconds={"total": 0.1},
         round_trips={"link": 1},
     ),
