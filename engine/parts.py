@@ -349,7 +349,7 @@ def reorganise(ctx: Context, name: str, stage: Any, evidence: Sequence[Evidence[
             each if stage.takes in (None, each.kind) else convert_item_kind(each, stage.takes) for each in evidence
         ]
         found = stage(ctx, taken)
-    return [after.add_stage(name, before) for before, after in zip(taken, found, strict=True)]
+    return [each.add_stage(name) for each in found]
 
 
 # The registry: parts by name, found in the files of the folders, which are not imported for it

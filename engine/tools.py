@@ -69,8 +69,8 @@ class EngineTools(ABC):
     async def _in_thread(self, call: Callable[[], T]) -> T: ...
 
     def explain(self, question: str | Question, *, top_k: int = 5) -> Explanation:
-        """Return the answer with the reasons of its first items: how their paths are read, and for a recipe that scores
-        paths what a trained scorer attended to, else what the scores lose without each word."""
+        """Return the answer with the reasons of its first items: how their paths are read, and what a trained scorer
+        attended to."""
         from .show.explanation import explain
 
         answer = self.ask(question)

@@ -28,9 +28,8 @@ def command(
     """Show an answer with what decided for it.
 
     Of each path you see how it is read (the kind of thing that the question asks for, the phrase that matched), where
-    each source of a union has it, and which words its score depends on: the attention of a cross-attentive scorer,
-    [QSP] in the question and [PSP] in the path (STAR, section 5.4), else what the score loses without a word; in
-    brackets per cent. At the end, how many items each stage left, and what it dropped.
+    each source of a union has it, and in per cent what a cross-attentive scorer attends to: [QSP] in the question and
+    [PSP] in the path (STAR, section 5.4). At the end, how many items each stage left.
 
     \b
     Examples:

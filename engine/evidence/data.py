@@ -194,9 +194,7 @@ def evidence_data(evidence: Evidence[Item], *, trace: bool = False) -> EvidenceD
     if trace:
         data["trace"] = {
             "costs": [cost_data(cost) for cost in evidence.trace],
-            "stages": [
-                {"stage": name, "kind": each.kind, "items": len(each.items)} for name, _, each in evidence.stages
-            ],
+            "stages": [{"stage": name, "kind": kind, "items": number} for name, kind, number in evidence.stages],
             "calibration": None if evidence.calibration is None else asdict(evidence.calibration),
         }
     return data

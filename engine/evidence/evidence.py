@@ -110,8 +110,8 @@ class Evidence(Generic[ItemT_co]):
     were taken from, best first, each as its topic's id and its relation path. Where there is nothing, or nothing that
     fits, `reason` and in words `note` say why. `extras` are what single features add, one of each class at most
     (`extra_of`). `sources` has, of a union, the evidence of each retriever by its name, as it was before they were
-    joined: a reader weighs them side by side. `stages` has of each stage its name and the evidence before it, None for
-    a retriever, and after it.
+    joined: a reader weighs them side by side. `stages` has of each stage its name, and the kind and number of items
+    that it left.
     """
 
     question: Question
@@ -127,7 +127,7 @@ class Evidence(Generic[ItemT_co]):
     retrieved: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
     extras: tuple[EvidenceExtra, ...] = ()
     sources: tuple[tuple[str, Evidence[Item]], ...] = field(default=(), compare=False, repr=False)
-    stages: tuple[tuple[str, Evidence[Item] | None, Evidence[Item]], ...] = field(default=(), compare=False, repr=False)
+    stages: tuple[tuple[str, Kind, int], ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.groups and len(self.groups) != len(self.items):
@@ -212,9 +212,9 @@ class Evidence(Generic[ItemT_co]):
         score, length, topic, path = item_sort_key(scored)
         return (score, place, length, topic, path)
 
-    def add_stage(self, name: str, before: Evidence[Item] | None = None) -> Evidence[ItemT_co]:
+    def add_stage(self, name: str) -> Evidence[ItemT_co]:
         """Return the evidence as it stands after a stage."""
-        return replace(self, stages=(*self.stages, (name, before, self)))
+        return replace(self, stages=(*self.stages, (name, self.kind, len(self.items))))
 
     def add_costs(self, costs: Iterable[StageCost]) -> Evidence[ItemT_co]:
         """Return the evidence with more costs, added to those of the same stage."""

@@ -49,16 +49,6 @@ def test_as_json(lodestar: Lodestar, checkpoint: str) -> None:
             assert sum(word["weight"] for word in words) == pytest.approx(1, abs=1e-4)
 
 
-def test_what_has_no_attention_is_explained_by_leaving_words_out(lodestar: Lodestar, tmp_path: Path) -> None:
-    ran = lodestar("explain", QUESTION)
-    assert ran.code == 0, ran.err
-    assert "currency(" in ran.out
-    folder = str(write_tiny_checkpoint(tmp_path / "dual", scorer="similarity"))
-    ran = lodestar("explain", QUESTION, "--checkpoint", folder, "--set", "any_graph=true")
-    assert ran.code == 0, ran.err
-    assert "no attention to show: the weights are the loss of a path's score without a word" in ran.out
-
-
 def test_verbs_that_search_take_a_checkpoint(lodestar: Lodestar, checkpoint: str, tmp_path: Path) -> None:
     explained = lodestar("explain", QUESTION, "--checkpoint", checkpoint, "--json", "--top-k", "10")
     ran = lodestar("ask", QUESTION, "--checkpoint", checkpoint, "--json")

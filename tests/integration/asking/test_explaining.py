@@ -11,12 +11,10 @@ from lodestar import Engine
 from lodestar.engine.errors import CheckpointError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import SIMILARITY, Calibration
-from lodestar.engine.evidence.text import item_text
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.retrieval.star import Star
 from lodestar.engine.settings import Settings
-from lodestar.engine.show.explanation import OCCLUSION
 from lodestar.engine.values import Question
 
 from tests.made.tiny_checkpoint import write_tiny_checkpoint
@@ -61,24 +59,6 @@ def test_each_path_is_explained_with_the_search_s_own_words(trained: Engine) -> 
     assert texts[mediated] == "peru , location adjoin s adjoins [END]"
 
 
-def test_without_attention_words_weigh_what_the_score_loses_without_them(settings: Settings, tmp_path: Path) -> None:
-    folder = write_tiny_checkpoint(tmp_path / "dual", scorer="similarity")
-    for recipe in ("similarity", Star(checkpoint=str(folder), any_graph=True)):
-        with Engine(settings, recipe=recipe) as engine:
-            explanation = engine.explain(CURRENCY, top_k=3)
-        assert explanation.note == OCCLUSION
-        weights = [item.words for item in explanation.items if item.words]
-        assert len(weights) == 3
-        for words in weights:
-            assert words.cross_score is None
-            assert " ".join(word.text for word in words.question) == CURRENCY.text
-            assert sum(word.weight for word in words.question) == pytest.approx(1)
-            assert sum(word.weight for word in words.path) == pytest.approx(1)
-            assert next(word for word in words.question if word.text.startswith("Peru")).weight <= 1 / 6
-        if recipe == "similarity":
-            assert max(weights[0].question, key=lambda word: word.weight).text == "currency"
-
-
 @pytest.mark.usefixtures("engine")
 def test_a_union_says_which_source_found_an_item_and_what_each_stage_left(settings: Settings) -> None:
     options = {"answerer.kind": "reader", "similarity.max_hop": 1}
@@ -98,24 +78,6 @@ def test_a_union_says_which_source_found_an_item_and_what_each_stage_left(settin
     assert data["answer"] == answer.text
     assert [row["rank"] for row in data["trace"]["items"]] == [1, 2]
     assert data["trace"]["items"][0]["rankings"][1]["source"] == "similarity"
-
-
-@pytest.mark.usefixtures("engine")
-def test_what_a_stage_dropped_is_said_with_the_first_ones(settings: Settings) -> None:
-    options = {"fi.coarse": 1, "fi.fine": False, "similarity.max_hop": 1}
-    with Engine(settings, recipe="similarity + fi", options=options) as engine:
-        reasons = engine.explain(CURRENCY)
-    (dropped,) = reasons.dropped
-    (name, before, after) = reasons.answer.evidence.stages[-1]
-    assert before is not None
-    assert name == dropped.stage == "fi"
-    kept = after.items[0].value
-    gone = [item.value for item in before.items if item.value != kept]
-    assert (dropped.number, dropped.num_given) == (len(gone), len(gone) + 1)
-    assert dropped.number > len(dropped.first) == 3
-    first = item_text(gone[0], max_names=2)
-    assert str(dropped).startswith(f"fi dropped {len(gone)} of {len(gone) + 1} chains: {first}; ")
-    assert reasons.to_dict()["trace"]["dropped"][0]["first"][0] == first
 
 
 def test_answers_take_their_probability_from_the_checkpoint(trained: Engine, engine: Engine) -> None:
