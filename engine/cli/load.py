@@ -10,8 +10,15 @@ import click
 from ..errors import UsageError
 from .db import load_line
 from .load_graph import GRAPH_FORMATS
-from .load_options import load_options, split_names, subset_options
-from .options import database_options, gateway_options, json_option, open_gateway
+from .options import (
+    database_options,
+    gateway_options,
+    json_option,
+    load_options,
+    open_gateway,
+    split_names,
+    subset_options,
+)
 from .terminal import confirm_deletion, echo, print_json, print_report, printable, say
 
 if TYPE_CHECKING:

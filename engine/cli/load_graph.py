@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .load_options import MODE, read_load_options, split_names
-from .options import FORCE, options_for
+from .options import FORCE, MODE, options_for, read_load_options, split_names
 from .terminal import echo, print_json, print_report, printable
 
 if TYPE_CHECKING:

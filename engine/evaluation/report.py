@@ -20,8 +20,7 @@ import numpy as np
 
 from ..errors import UsageError
 from ..whole_file import write_text_file
-from .diagnosis import KINDS
-from .runs import PAGE, RECORDS, REPORT, RIGHT_F1, Record, Run
+from .runs import KINDS, PAGE, RECORDS, REPORT, RIGHT_F1, Record, Run
 from .statistics import PairedComparison, bootstrap_interval, compare_pairs, expected_calibration_error
 
 FORMAT = 3

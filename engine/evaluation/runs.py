@@ -24,16 +24,28 @@ from ..errors import InputError, LodestarError, UsageError
 from ..evidence.bridges import to_chains
 from ..evidence.chain import Chain
 from ..evidence.evidence import Answer
-from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up_topic_ids
+from ..gold_questions import (
+    NO_ANSWER,
+    NO_TOPIC,
+    TOO_LONG,
+    GoldQuestion,
+    QuestionSet,
+    SkippedQuestion,
+    look_up_answers,
+    look_up_topic_ids,
+)
 from ..machine import code_sha256, commit, describe_machine
-from ..neo4j.catalogue import read_graph_state, read_loads
+from ..neo4j.catalogue import read_catalogue, read_graph_state, read_loads
+from ..neo4j.gateway import Gateway
+from ..neo4j.mining import stream_mediator_relations
 from ..parallel import HERE, PerProcess, Workers
 from ..recipes import Recipe
+from ..retrieval.beam import FrontierBounds
 from ..settings import Settings
+from ..supervision.mining import Miner, MiningOptions, mine_in_halves
 from ..values import Entity, Scored
 from ..whole_file import check_output_file, lock_file, parse_json, translate_storage_errors, write_text_file
-from .diagnosis import Diagnosis, Miss
-from .metrics import Prediction, RetrievedPath, answer_scores, path_scores, rog_scores
+from .metrics import Prediction, RetrievedPath, answer_scores, match_predictions, path_scores, rog_scores
 
 _log = logging.getLogger(__name__)
 
@@ -44,6 +56,59 @@ DIGITS = 6
 """Of scores and confidences; further digits depend on which texts are encoded together."""
 RECORDS, REPORT, PAGE = OUTPUTS = ("records.jsonl", "report.json", "report.md")
 """The files of a run in its folder, beside ``run.json``, which identifies the run."""
+
+
+EVERY = FrontierBounds(proposers=1_000)
+"""Paths also through entities that the search itself would not walk on from."""
+
+KINDS = {
+    "failed": "it failed",
+    "not linked": "no entity of the question was found",
+    "not in the graph": "no right answer is in the graph",
+    "out of reach": "no path of the allowed hops leads to a right answer",
+    "pruned": "the search dropped the right path",
+    "not the first": "the right path came back at rank {}",
+    "lost by the answerer": "the first path leads to a right answer, and another was given",
+    "in part": "the first answer is right, others are wrong or missing",
+}
+"""Kinds of misses, in the order of the checks, with what they mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Why a question is answered wrongly: one of `KINDS`; place: the rank of the path that is not the first."""
+
+    kind: str
+    place: int | None = None
+
+
+class Diagnosis:
+    """Determines the kinds of misses in the graph of a gateway, for searches of at most `max_hop` hops: at which stage
+    a gold answer was lost, by the paths that mining finds between topics and gold answers."""
+
+    def __init__(self, gateway: Gateway, max_hop: int, *, return_to_topic: bool = False) -> None:
+        options = MiningOptions(max_hop=max_hop, return_to_topic=return_to_topic, bounds=EVERY)
+        mediating = frozenset(gateway.stream(stream_mediator_relations()))
+        self._miner = Miner(gateway, gateway.run(read_catalogue()), mediating, options)
+
+    def miss(self, question: GoldQuestion, answer: Answer) -> Miss | None:
+        """Return the kind of miss of a question whose first answer is wrong or missing; None if it takes too long."""
+        evidence = answer.evidence
+        started = tuple(topic.entity.id for topic in evidence.topics)
+        wanted = question.topic_ids
+        if not started or (wanted and not set(wanted) & set(started)):
+            return Miss("not linked")
+        for rank, chain in enumerate(to_chains(evidence).items, start=1):
+            ends = [Prediction(end.label, end.id) for end in chain.value.ends]
+            if any(match_predictions(ends, question.answers)):
+                return Miss("lost by the answerer") if rank == 1 else Miss("not the first", rank)
+        (found,) = mine_in_halves(self._miner.mine, [replace(question, topic_ids=started, paths=())])
+        if isinstance(found, SkippedQuestion):
+            if found.reason == TOO_LONG:
+                return None
+            kinds = {NO_TOPIC: "not linked", NO_ANSWER: "not in the graph"}
+            return Miss(kinds.get(found.reason, "out of reach"))
+        return Miss("pruned")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from lodestar.engine.evaluation.diagnosis import Diagnosis, Miss
+from lodestar.engine.evaluation.runs import Diagnosis, Miss
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion

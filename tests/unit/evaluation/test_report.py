@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from lodestar.engine.context import StageCost
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.engine.evaluation.diagnosis import Miss
 from lodestar.engine.evaluation.report import compare_runs, format_summary, make_report, report_page
 from lodestar.engine.evaluation.runs import (
     AnswerRecord,
+    Miss,
     PathRecord,
     Record,
     Run,
