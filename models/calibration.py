@@ -1,4 +1,4 @@
-"""Fit logistic regressions, and the probability that a score stands for."""
+"""Fit logistic regressions, and the probability that a score stands for; keep a shortlist above all others."""
 
 from __future__ import annotations
 
@@ -66,3 +66,15 @@ def fit_logistic_regression(
 def sigmoid(z: Floats) -> Floats:
     found: Floats = 1 / (1 + np.exp(-np.clip(z, -500, None)))
     return found
+
+
+GAP = 1e-3
+"""At least between the last of the shortlist and the first of the others."""
+
+
+def lower_other_scores(scores: npt.NDArray[np.float32], rows: npt.NDArray[np.int64]) -> None:
+    """Lower, in place, all scores but those at `rows` by the same, so that they come after; scores: (num_paths,)."""
+    others = np.ones(len(scores), dtype=np.bool_)
+    others[rows] = False
+    if len(rows) and others.any():
+        scores[others] -= max(0.0, GAP + float(scores[others].max() - scores[rows].min()))

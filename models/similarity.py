@@ -31,23 +31,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .calibration import lower_other_scores
 from .text.vectors import LRUCache, TextVectors
 from .text.verbalise import Hop, find_end_kind, find_end_type, hop_phrases, reverse_hop, verbalise_hop, verbalise_path
-from .word_places import WORD, AskedWords, WordPlaces, find_mention, find_stems, stem
+from .word_places import WORD, AskedWords, WordPlaces, find_stems, stem
 from .wording.english import EMPTY_WORDS, NOUN_ENDS, STOP_WORDS
 from .wording.kinds import agreement, find_wanted_kind, find_which_noun, noun_kind
-
-GAP = 1e-3
-"""At least between the last of the shortlist and the first of the others."""
-
-
-def lower_other_scores(scores: npt.NDArray[np.float32], rows: npt.NDArray[np.int64]) -> None:
-    """Lower, in place, all scores but those at `rows` by the same, so that they come after; scores: (num_paths,)."""
-    others = np.ones(len(scores), dtype=np.bool_)
-    others[rows] = False
-    if len(rows) and others.any():
-        scores[others] -= max(0.0, GAP + float(scores[others].max() - scores[rows].min()))
-
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -82,16 +71,6 @@ COSINE = SimilarityWeights(0, 0, 0, 0, 0, 0, 0, 0, 0, phrases=False)
 """The cosine alone."""
 
 _ASKED_FOR = {"who": "person", "whom": "person", "whose": "person", "where": "location", "when": "date"}
-
-
-def mask_topic(question: str, topic: str) -> str:
-    """Return the question without its longest run of words that are all in the topic's name."""
-    tokens = [(m.group().lower(), m.start(), m.end()) for m in WORD.finditer(question)]
-    first, after = find_mention([token for token, _, _ in tokens], topic)
-    if first == after:
-        return question
-    rest = " ".join((question[: tokens[first][1]] + question[tokens[after - 1][2] :]).split())
-    return rest if WORD.search(rest) else question
 
 
 def find_asked_type(question: str) -> str:

@@ -73,6 +73,16 @@ def find_mention(words: Sequence[str], topic: str) -> tuple[int, int]:
     return best
 
 
+def mask_topic(question: str, topic: str) -> str:
+    """Return the question without its longest run of words that are all in the topic's name."""
+    tokens = [(m.group().lower(), m.start(), m.end()) for m in WORD.finditer(question)]
+    first, after = find_mention([token for token, _, _ in tokens], topic)
+    if first == after:
+        return question
+    rest = " ".join((question[: tokens[first][1]] + question[tokens[after - 1][2] :]).split())
+    return rest if WORD.search(rest) else question
+
+
 @lru_cache(65_536)
 def stem(word: str) -> str:
     """Return what a word has in common with words of the same root: "directed", "director" and "directs"."""

@@ -18,9 +18,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ...models.similarity import UNKNOWN_TYPE, compute_support, find_asked_type, mask_topic
+from ...models.similarity import UNKNOWN_TYPE, compute_support, find_asked_type
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, hop_phrases, verbalise_hop
+from ...models.word_places import mask_topic
 from ...models.wording.kinds import find_which_noun
 from ..values import Topic
 from .entity_index import EntityTypes

@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...models.similarity import mask_topic
 from ...models.text.verbalise import DirectedRelation, Hop, RelationWords
+from ...models.word_places import mask_topic
 from ..values import RelationPath, Topic
 
 FloatArray = npt.NDArray[np.float32]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 
+from ...models.calibration import lower_other_scores
 from ...models.ranges import Range, Share
-from ...models.similarity import lower_other_scores
 from ...models.text.verbalise import RelationWords
 from ..errors import UsageError
 from ..evidence.chain import Chain

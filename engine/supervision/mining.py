@@ -46,10 +46,10 @@ from ...models.mined import (
     write_mined_file,
 )
 from ...models.ranges import Count, Hops, Positive
-from ...models.similarity import mask_topic
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_path
+from ...models.word_places import mask_topic
 from ..errors import EncoderError, GraphError, InputError, QueryTimeoutError, UsageError
 from ..gold_questions import (
     NO_PATH,

@@ -24,8 +24,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from ..calibration import lower_other_scores
 from ..checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
-from ..similarity import lower_other_scores
 from ..text.bert import Backbone, hidden_states, open_stored_backbone, write_backbone_description
 from ..text.vectors import LRUCache
 from ..text.verbalise import Hop, verbalise_hop

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ....models.similarity import PathSimilarity, PathsOfTopic, mask_topic
+from ....models.similarity import PathSimilarity, PathsOfTopic
 from ....models.text.vectors import TextVectors
 from ....models.text.verbalise import DirectedRelation, RelationWords
-from ....models.word_places import read_asked_words
+from ....models.word_places import mask_topic, read_asked_words
 from ...evidence.bridges import expand_ranges
 from ...neo4j.catalogue import look_up_relation_name
 from ...neo4j.graph import (

@@ -16,7 +16,6 @@ from lodestar.models.similarity import (
     PathsOfTopic,
     SimilarityWeights,
     compute_support,
-    mask_topic,
     score_paths,
 )
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
@@ -30,7 +29,7 @@ from lodestar.models.text.verbalise import (
     reverse_hop,
     verbalise_hop,
 )
-from lodestar.models.word_places import AskedWords
+from lodestar.models.word_places import AskedWords, mask_topic
 from lodestar.models.wording.kinds import EndKind
 
 BIRTH = RelationWords("person", ("place of birth",))

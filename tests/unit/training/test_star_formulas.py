@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from lodestar.models.calibration import PENALTY, fit_calibration
-from lodestar.models.similarity import GAP
+from lodestar.models.calibration import GAP, PENALTY, fit_calibration
 from lodestar.models.star import PoolTrainingOptions
 from lodestar.models.star.network import attend, mix_shortlist_scores
 from lodestar.models.star.training import (
