@@ -18,7 +18,6 @@ from lodestar.models.gril.readers import (
     PointingReader,
     ReaderModel,
     ReaderOutput,
-    ReaderQuestion,
     encode_passage,
     is_answer,
     reading_loss,
@@ -33,7 +32,6 @@ from lodestar.models.gril.training import (
     mean_f1_at,
 )
 from lodestar.models.kinds import CheckpointOpenOptions, TrainingOptions
-from lodestar.models.reg.triples import TripleColumns
 from lodestar.models.text.bert import write_backbone_description
 from lodestar.models.text.vectors import TextVectors
 
@@ -147,18 +145,6 @@ PASSAGE = Passage("what", ("Peru", "Lima", None, "Sol"), ((0, "capital", 1), (0,
 
 
 class TestReading:
-    def test_a_passage_without_candidates_has_no_answer(self) -> None:
-        reader = PointingReader(tiny_backbone(), 120).eval()
-        nothing = Passage("what", ("Peru", "Lima"), ((0, "capital", 1),), ())
-        asked = [
-            ReaderQuestion(PASSAGE, (True, False), 1, ("Lima",)),
-            ReaderQuestion(nothing, (), 1, ("Lima",)),
-        ]
-        with torch.no_grad():
-            some, none = reader.outputs(asked, None)
-        assert (len(some.scores), len(none.scores)) == (2, 0)
-        assert mean_f1_at(0.5, [none]) == 0
-
     def test_what_is_written(self) -> None:
         words: list[str] = ["[", "]"]
 
@@ -314,16 +300,6 @@ class TestTraining:
             np.testing.assert_allclose(scores, each.scores, rtol=1e-4, atol=1e-5)
         assert all(said.any() for _, said in read)
         assert model.read([], []) == []
-
-    @pytest.mark.parametrize("token", [True, False])
-    def test_a_retriever_at_work_has_the_token_that_its_reader_was_trained_with(
-        self, reader_folder: str, tmp_path: Path, token: bool
-    ) -> None:
-        train(tmp_path, config(reader_folder, token=token))
-        ends, flags = np.array([0, 1]), np.array([True, False])
-        columns = TripleColumns(["who"], ["in"], ["Peru", "Lima"], flags, ends[:1], ends[:1], ends[1:], ends[:1])
-        (given,) = opened(tmp_path).retriever.grow(columns, flags & False, np.array([0, 0])).tokens
-        assert len(given) == (DIMENSION if token else 0)
 
     def test_a_retriever_alone_has_no_reader(self, tmp_path: Path) -> None:
         description = train(tmp_path, config(""))

@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions
-from lodestar.models.gril.network import Bridge, GraphRetriever, GrilModel, HopPredictor
+from lodestar.models.gril.network import Bridge, GrilModel, HopPredictor
 from lodestar.models.gril.training import (
     EncodedSubgraphs,
     GrilCheckpoint,
     HopObjective,
-    graph_supervision,
     hops_to_answers,
-    mark_answer_path_nodes,
 )
 from lodestar.models.kinds import CheckpointOpenOptions, TrainingOptions
 from lodestar.models.reg.triples import TripleColumns
@@ -130,20 +128,3 @@ def test_hops_are_predicted_from_the_question(trained: Path) -> None:
     figures = objective.evaluate()
     assert figures["accuracy"] > 0.9 > figures["majority"] == 0.5
     assert network.max_hops == 4
-
-
-def test_graph_supervision_by_hand() -> None:
-    """Of each question five nodes: the topic does not count, the four others do."""
-    graphs = question_graphs(0, 2)
-    encoded = EncodedSubgraphs(graphs, LetterEncoder().encode, CPU)
-    assert mark_answer_path_nodes(graphs).tolist() == [True, True, False, False, False, True, False, True, False, False]
-    torch.manual_seed(0)
-    network = GraphRetriever(26, 8, CONFIG.grow)
-    inputs = encoded.grow_inputs([0, 1], supervised=True)
-    grown = network(inputs)
-    expected = []
-    for question, right in ((0, 1), (1, 2)):
-        reached = grown.entity_probability[5 * question : 5 * question + 5].clamp(1e-6, 1 - 1e-6)
-        losses = [-(reached[n].log() if n == right else (1 - reached[n]).log()) for n in range(1, 5)]
-        expected.append(sum(losses) / 4)
-    torch.testing.assert_close(graph_supervision(grown, inputs, encoded.on_path([0, 1])), sum(expected) / 2)

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import torch
-from lodestar.models.checkpoint import BadCheckpointError
 from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.network import Bridge, GraphRetriever
 from lodestar.models.gril.readers import (
@@ -75,12 +74,6 @@ def test_the_loss_reaches_the_retriever_the_bridge_and_the_factors_and_nothing_o
     assert of_reader
     assert all("lora_" in name for name in of_reader)
     assert all("lora_" in name for name in network.trained_weights() if name.startswith("reader."))
-
-
-def test_separate_without_the_token_the_factors_alone_learn(llama: str) -> None:
-    network = network_of(options(llama, token=False))
-    network.losses(encoded(), [0, 1], [4, 4])["reading"].backward()
-    assert {name.split(".")[0] for name in reached(network)} == {"reader"}
 
 
 def test_the_loss_is_the_mean_of_each_questions_answer_by_token(llama: str) -> None:
@@ -195,13 +188,3 @@ def test_in_bf16_with_accumulation_it_is_taken_up_and_at_work(llama: str, tmp_pa
     assert [model.write([each.passage], [tokens[place]])[0] for place, each in enumerate(asked)] == replies
     assert all(0 <= reply.probability <= 1 for reply in replies)
     assert model.write([], []) == []
-
-
-def test_without_its_language_model_a_checkpoint_says_so(llama: str, tmp_path: Path) -> None:
-    folder = write_tiny_causal_lm(tmp_path / "lm", num_layers=1)
-    few = replace(config(str(folder)), joint_training=TrainingOptions(epochs=1, precision="bf16"))
-    train(tmp_path / "out", few)
-    for path in folder.iterdir():
-        path.unlink()
-    with pytest.raises(BadCheckpointError, match=r"the language model .* cannot be loaded"):
-        opened_reader(tmp_path / "out")

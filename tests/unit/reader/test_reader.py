@@ -13,7 +13,6 @@ import pytest
 from lodestar.engine.answering.candidates import compute_log_odds, find_candidates
 from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.answering.reader import (
-    WORDS,
     ReaderAnswerer,
     make_reader_columns,
 )
@@ -113,25 +112,6 @@ def trained() -> Reader:
 
 def answerer(reader: Reader, least: float = 0.0) -> ReaderAnswerer:
     return ReaderAnswerer(reader, WORDS_OF, vectors(), Extractive(least, 0.5))
-
-
-def test_features_by_hand() -> None:
-    evidence = [two_hops()]
-    found = find_candidates(evidence)
-    ((_, kind, ways),) = make_reader_columns(found, evidence, WORDS_OF, vectors())
-    x = {found.entities[row].id: dict(zip(NAMES, values, strict=True)) for row, values in
-         zip(ways.candidate.tolist(), way_features(ways), strict=True)}  # fmt: skip
-    assert kind == "triple"
-    assert {each: x[each]["two"] for each in x} == {"director": 0, "other film": 1, "1999": 0}
-    assert x["director"]["chain"] == 3.0
-    assert x["other film"]["chain"] == 2.5  # its weakest step
-    assert x["other film"]["steady"] == pytest.approx(0.25)
-    assert x["other film"]["behind"] == pytest.approx(-0.5)
-    assert x["director"]["on"] == x["director"]["on_first"] == pytest.approx(-0.5)
-    assert x["other film"]["stops"] == 1
-    assert x["1999"]["rank"] == pytest.approx(-np.log(3))
-    assert all(x[each]["ends"] == pytest.approx(np.log(2)) for each in x)
-    assert set(WORDS) == set(NAMES)
 
 
 def test_it_learns_to_go_on_where_the_best_chain_stops() -> None:

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
-from lodestar.models.kinds import TrainingOptions
-from lodestar.models.reg import EntityConfig
-from lodestar.models.reg.entities import EntityObjective, EntityScorer, node_questions, triple_logits
+from lodestar.models.reg.entities import EntityScorer, node_questions, triple_logits
 from lodestar.models.reg.triples import EncodedGraphs, TripleInputs
 from torch import Tensor
 from torch_geometric.nn import PNAConv
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import question_graphs
-
-CONFIG = EntityConfig(
-    hidden=16,
-    num_layers=1,
-    batch_size=4,
-    training=TrainingOptions(epochs=12, head_learning_rate=0.02, weight_decay=0.0, patience=99),
-)
 
 
 def test_messages_are_aggregated_as_the_paper_has_it() -> None:
@@ -113,16 +103,3 @@ def test_the_pass_is_that_of_a_reference_message_by_message() -> None:
         expected = pass_of(network, inputs, degrees)
         assert expected.std() > 0.1
         torch.testing.assert_close(network(inputs), expected, rtol=1e-3, atol=1e-3)
-
-
-def test_all_right_entities_and_a_few_wrong_ones_are_learned_from() -> None:
-    graphs = [EncodedGraphs(question_graphs(0, 2), LetterEncoder().encode, 2, torch.device("cpu"))]
-    network = EntityScorer(graphs[0].dimension, 10, 8, 1, (0, 3, 1, 1)).eval()
-    objective = EntityObjective(network, graphs, graphs, replace(CONFIG, num_negatives=1))
-    drawn = set()
-    for epoch in range(20):
-        objective.batches(epoch)
-        logits, right = objective.logits_and_labels(0, [0, 1])
-        assert right.tolist() == [1, 1, 0, 1, 1, 0]  # the topic and the answer are of the right triple
-        drawn.add(round(logits[2].item(), 5))
-    assert len(drawn) == 3  # each wrong one in its turn

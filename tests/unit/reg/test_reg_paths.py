@@ -14,10 +14,9 @@ from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.checkpoint import BadCheckpointError
 from lodestar.models.kinds import LoraOptions, TrainingOptions
-from lodestar.models.language.causal_lm import ModelAndTokenizer, load_language_model
+from lodestar.models.language.causal_lm import load_language_model
 from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
 from lodestar.models.reg import PATH, PathConfig, PathDescription
-from lodestar.models.reg import paths as path_writing
 from lodestar.models.reg.paths import (
     PathModel,
     PathPrefix,
@@ -123,18 +122,6 @@ def test_only_what_is_offered_is_written_and_its_scores_are_those_of_the_model(m
     assert len(model.write(prefixes[:1], text, 1)[0]) == 1
 
 
-def test_how_the_makers_of_a_model_would_sample_it_does_not_count(base: Path, model: PathModel) -> None:
-    """Chat models come with such settings; without them the search writes the likeliest alone."""
-    lm = load_language_model(str(base))
-    plain = PathModel(model.description, lm, lm.network)
-    prefixes = [PathPrefix("which capital or language?", "Land", path, NAMES) for path in ((), ("capital",))]
-    found = plain.write(prefixes, plain.text(VOCABULARY), 1)
-    lm.network.generation_config.update(do_sample=True, temperature=50.0, repetition_penalty=9.0)
-    for seed in range(5):
-        torch.manual_seed(seed)
-        assert plain.write(prefixes, plain.text(VOCABULARY), 1) == found
-
-
 def query(text: str, *paths: tuple[str, ...]) -> PathQuery:
     topic = Topic(Entity("land", "Land"), mention="Land")
     steps = [
@@ -195,21 +182,3 @@ def test_questions_without_a_path_teach_nothing(base: Path, tmp_path: Path) -> N
     for train_on, choose_on, why in ((empty, pool(0, 3), "learn from"), (pool(0, 3), empty, "choose by")):
         with pytest.raises(NothingToLearnError, match=f"no question to {why}"):
             train_sets(PATH, config(base), [train_on], [choose_on], tmp_path, beside=VOCABULARY)
-
-
-def test_a_language_model_is_fetched_only_where_it_is_named_anew(
-    trained: Path, base: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[dict[str, object]] = []
-
-    def load(model: str, **options: object) -> ModelAndTokenizer:
-        asked.append({"model": model, **options})
-        return load_language_model(model)
-
-    monkeypatch.setattr(path_writing, "load_language_model", load)
-    read_path_writer(trained, device="one")
-    read_path_writer(trained, f"{base}/", device="other")
-    assert asked == [
-        {"model": str(base), "device": "one", "fetch": False},
-        {"model": f"{base}/", "device": "other", "fetch": True},
-    ]

@@ -55,26 +55,15 @@ def line(folder: Path, read: Callable[..., object] = Resources.model) -> str:
     ("changes", "message"),
     [
         ({"calibration": [1.0]}, "damaged: calibration.1: field required, found [1.0]"),
-        ({"calibration": 2}, "damaged: calibration: input should be a valid array, found 2"),
         ({"calibration": [1.0, float("nan")]}, "damaged: Out of range float values"),
         ({"calibration": [1e300, 0.0]}, "damaged: calibration.0: input should be less than or equal to 1000000000"),
-        ({"calibration": ["1", 0.0]}, "damaged: calibration.0: input should be a valid number, found '1'"),
-        ({"mix": float("nan")}, "damaged: Out of range float values"),
-        ({"mix": 1e308}, "damaged: mix: input should be less than or equal to 1, found 1e+308"),
-        ({"mix": -0.1}, "damaged: mix: input should be greater than or equal to 0, found -0.1"),
         ({"mix": True}, "damaged: mix: input should be a valid number, found True"),
         (
             {"config": {"cross": {"shortlist": -1}}},
             "config.cross.shortlist: input should be greater than or equal to 1",
         ),
-        (
-            {"config": {"cross": {"shortlist": 2.5}}},
-            "config.cross.shortlist: input should be a valid integer, found 2.5",
-        ),
         ({"config": {"scorer": "oracle"}}, "config.scorer: input should be 'cross' or 'similarity', found 'oracle'"),
         ({"config": {"scorer": "similarity"}}, "mix: expected 0 for the scorer similarity, found 0.5"),
-        ({"train": [{"graph": 3}]}, "damaged: train.0.questions: field required"),
-        ({"figures": {"dual encoder": {"f1": float("inf")}}}, "damaged: Out of range float values"),
         ({"other": 1}, "damaged: other: unexpected keyword argument, found 1"),
         (
             {"config": {"encoder": ["x" * 5_000]}},
@@ -84,8 +73,8 @@ def line(folder: Path, read: Callable[..., object] = Resources.model) -> str:
         ({"files": {"dual/../../x": "0" * 64}}, "damaged: 'dual/../../x' is not a file of a part"),
         ({"files": {}}, "cross/model.safetensors: missing, or not the file that was written"),
         ({"files": [1]}, "damaged: input should be an object, found [1]"),
-        ({"format": 2}, "expected format 3 and kind star, found 2 and 'star': train the checkpoint again, or update"),
-        ({"kind": "gril"}, "expected format 3 and kind star, found 3 and 'gril'"),
+        ({"format": 2}, "expected format 4 and kind star, found 2 and 'star': train the checkpoint again, or update"),
+        ({"kind": "gril"}, "expected format 4 and kind star, found 4 and 'gril'"),
     ],
 )
 def test_a_value_that_cannot_be_is_named(changes: Said, message: str, folder: Path) -> None:

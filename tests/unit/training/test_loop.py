@@ -11,17 +11,13 @@ import pytest
 import torch
 from lodestar.engine.errors import UsageError
 from lodestar.engine.training import check_disjoint_sets, training_config
-from lodestar.models.calibration import fit_calibration
 from lodestar.models.kinds import TrainingOptions
-from lodestar.models.mined import AnswerPath, MinedFile
-from lodestar.models.star import KIND, DualOptions, StarConfig
-from lodestar.models.star.network import CachedTokenizer, DualEncoder
-from lodestar.models.star.training import DualObjective, calibration, examples_of, mark_remaining_paths
+from lodestar.models.mined import MinedFile
+from lodestar.models.star import KIND, StarConfig
 from lodestar.models.training import Figures, Objective, TrainingStateError, rate_share, train
 from torch import Tensor, nn
 
 from tests.made.mined_examples import MINING, questions
-from tests.made.tiny_checkpoint import tiny_backbone
 from tests.made.trainings import StoppedError
 
 
@@ -184,41 +180,6 @@ def test_questions_in_common_are_refused_by_words_and_topic() -> None:
     check_disjoint_sets([of(0, 3)], [of(3, 6)])
     with pytest.raises(UsageError, match=r"--dev: 2 of its questions .* \(the first is capital-Chile\)"):
         check_disjoint_sets([of(5, 6), of(0, 2)], [of(1, 3)])
-
-
-def of_each_path() -> MinedFile:
-    """A question for each path of a graph, so that whatever path is first is right for one of them."""
-    paths = [
-        *(("capital",), ("capital", "^capital"), ("capital", "borders"), ("currency_used",), ("borders",)),
-        *(("currency_used", "^currency_used"), ("borders", "capital"), ("borders", "borders"), ("treaty → ^signed",)),
-    ]
-    asked = [
-        replace(each, paths=(AnswerPath(0, hops, 1.0, 1.0, 0.9, shortest=True, positive=True),), negatives=())
-        for each, hops in zip(questions(3)[::2], paths, strict=True)
-    ]
-    return MinedFile(MINING, tuple(asked), "6" * 64)
-
-
-def test_probabilities_are_of_what_retrieves_as_if_each_fifth_question_had_no_answer() -> None:
-    """Each dev question counts four times, and once without the relations that lead to its answers."""
-    examples = examples_of(of_each_path())
-    backbone = tiny_backbone()
-    dual = DualEncoder(backbone).eval()
-    objective = DualObjective(
-        dual, CachedTokenizer(backbone.tokenizer), [], [examples], DualOptions(), TrainingOptions()
-    )
-    scored = list(objective.iterate_stop_scores(examples))
-    asked: list[tuple[float, float]] = []
-    for example, scores in scored:
-        first = int(scores.argmax())
-        left = scores[mark_remaining_paths(example, examples.table)]
-        asked += [(float(scores[first]), float(example.f1[first] > 0))] * 4 + [(float(left.max()), 0.0)]
-
-    def probabilities(slope: float, intercept: float) -> list[float]:
-        return [1 / (1 + math.exp(-(slope * score + intercept))) for score, _ in asked[::5]]
-
-    found = probabilities(*calibration(scored, [examples.table] * len(scored)))
-    assert found == pytest.approx(probabilities(*fit_calibration(asked)), abs=0.01)
 
 
 @pytest.mark.parametrize(

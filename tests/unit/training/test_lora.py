@@ -9,7 +9,7 @@ import pytest
 import torch
 from lodestar.models.checkpoint import read_weights, write_weights
 from lodestar.models.kinds import LoraOptions
-from lodestar.models.language.causal_lm import CausalLMError, ModelAndTokenizer, load_language_model
+from lodestar.models.language.causal_lm import ModelAndTokenizer, load_language_model
 from lodestar.models.language.lora import (
     adapter_weights,
     add_lora,
@@ -92,12 +92,3 @@ def test_factors_are_kept_as_safetensors_and_come_back(folder: Path, tmp_path: P
     larger = add_lora(load_language_model(str(folder)), LoraOptions(rank=3))
     with pytest.raises(ValueError, match="belongs to another language model or another rank"):
         restore_adapter(larger, read_weights(tmp_path))
-
-
-def test_weights_in_a_pickle_are_refused(folder: Path, tmp_path: Path) -> None:
-    for path in folder.iterdir():
-        if path.suffix != ".safetensors":
-            (tmp_path / path.name).write_bytes(path.read_bytes())
-    torch.save({}, tmp_path / "pytorch_model.bin")
-    with pytest.raises(CausalLMError, match="cannot be loaded"):
-        load_language_model(str(tmp_path))

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from lodestar.engine.retrieval.scoring import PathQuery
-from lodestar.engine.retrieval.star import StarScorer
-from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.calibration import fit_calibration
-from lodestar.models.kinds import TrainingOptions
-from lodestar.models.mined import words_of
-from lodestar.models.star import KIND, DualOptions, StarConfig
-from lodestar.models.star.network import StarModel, read_checkpoint
 from lodestar.models.star.training import mark_remaining_paths, relations_of
 
-from tests.made.mined_examples import MINING, example_set, mined, tiny_encoder
-from tests.made.trainings import train_sets
+from tests.made.mined_examples import example_set
 
 
 def test_without_the_relations_that_lead_to_its_answers() -> None:
@@ -54,38 +45,3 @@ def test_probabilities_are_lower_where_some_have_no_answer() -> None:
         return 1 / (1 + math.exp(-(fitted[0] * score + fitted[1])))
 
     assert all(probability(all_, score) < probability(answered, score) for score in (2.0, 2.5, 3.0))
-
-
-def trained(folder: Path, *, any_graph: bool = False) -> Path:
-    encoder = str(tiny_encoder(folder / "encoder"))
-    config = StarConfig(
-        scorer="similarity",
-        encoder=encoder,
-        dual=DualOptions(batch_size=3),
-        dual_training=TrainingOptions(epochs=1),
-    )
-    train_sets(KIND, config, [mined(folder, 0, 3)], [mined(folder, 3, 5)], folder / "star", any_graph=any_graph)
-    return folder / "star"
-
-
-def test_nothing_is_learned_by_what_a_relation_is_numbered_or_called(tmp_path: Path) -> None:
-    model = StarModel(read_checkpoint(trained(tmp_path)))
-    words = words_of(MINING)
-    renamed = {f"r{number}": words[name] for number, name in enumerate(sorted(words, reverse=True))}
-    topic = Topic(Entity("p", "Peru"), mention="Peru", matched_name="Peru")
-    scores = [
-        StarScorer(known, model)
-        .score(
-            [
-                PathQuery(
-                    "Which currency is used in Peru?",
-                    (topic,) * len(names),
-                    tuple(RelationPath((RelationStep(name),)) for name in names),
-                    (0.0,) * len(names),
-                )
-            ]
-        )[0]
-        .stop
-        for known, names in ((words, sorted(words, reverse=True)), (renamed, list(renamed)))
-    ]
-    assert scores[0] == pytest.approx(scores[1], abs=1e-6)

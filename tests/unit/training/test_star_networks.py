@@ -12,20 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from lodestar.engine.evidence.chain import Chain, ChainStep
-from lodestar.engine.retrieval.scoring import PathQuery
-from lodestar.engine.retrieval.star import ShortlistRescorer, StarScorer
-from lodestar.engine.values import Entity, RelationPath, RelationStep, Scored, Topic
 from lodestar.models.kinds import TrainingOptions
 from lodestar.models.star import SPECIAL_TOKENS, DualOptions, PoolTrainingOptions
 from lodestar.models.star.network import (
     CachedTokenizer,
-    Checkpoint,
     CrossAttentiveScorer,
     DualEncoder,
-    StarModel,
     cross_batch,
-    read_checkpoint,
 )
 from lodestar.models.star.training import DualObjective, PoolObjective, dual_batch
 from lodestar.models.text.bert import (
@@ -38,17 +31,14 @@ from lodestar.models.text.bert import (
     write_backbone_description,
 )
 from lodestar.models.text.encoders import EncoderUnavailableError
-from lodestar.models.text.verbalise import DirectedRelation, RelationWords
+from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training import Objective
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
-from transformers import BertTokenizer
 
 from benchmarks.accuracy.error_shares import DualPoolObjective
-from tests.fakes.call_context import make_context
-from tests.made.evidence import evidence_of
 from tests.made.mined_examples import example_set, tiny_encoder
-from tests.made.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
+from tests.made.tiny_checkpoint import tiny_backbone
 
 QUESTION, PATH, END = SPECIAL_TOKENS
 WORDS = {
@@ -56,7 +46,6 @@ WORDS = {
     "currency": RelationWords("country", ("currency used",)),
     "official": RelationWords("", ("official language of the country",)),
 }
-HOPS = {(name, inverse): (DirectedRelation(WORDS[name], inverse),) for name in WORDS for inverse in (False, True)}
 PAIRS = [
     ("What is the capital of Peru?", "peru, capital"),
     ("Is it?", "lima, country capital, capital country, official language of the country"),
@@ -94,13 +83,6 @@ def cross() -> CrossAttentiveScorer:
     network = CrossAttentiveScorer(tiny_backbone(1), key_dimension=8).eval()
     learned(network)
     return network
-
-
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
-    checkpoint = read_checkpoint(write_tiny_checkpoint(tmp_path_factory.mktemp("star")))
-    learned(checkpoint.dual)
-    return checkpoint
 
 
 def test_the_encoder_that_scores_is_the_one_that_was_trained(tmp_path: Path) -> None:
@@ -176,37 +158,6 @@ def test_a_pair_is_laid_out_as_the_paper_says(texts: CachedTokenizer) -> None:
     assert [row.nonzero()[:, 0].tolist() for row in batch.is_path] == [[8, 9, 10, 11], [5, 6]]
     assert batch.text.mask.sum(dim=1).tolist() == [13, 8]
     assert all(token == texts.tokenizer.pad_token_id for token in batch.text.ids[1, 8:].tolist())
-
-
-def test_long_texts_are_cut_and_keep_the_layout(texts: CachedTokenizer) -> None:
-    tokens, at = texts.pair("what " * 500, "capital " * 500)
-    assert at == 67
-    assert len(tokens) == 67 + 1 + 96 + 2
-    batch = texts.pairs([(tokens, at)])
-    assert (int(batch.is_question.sum()), int(batch.is_path.sum())) == (64, 97)
-    assert len(texts.encode_single("what " * 500)) == 66
-
-
-def test_the_special_tokens_begin_as_the_mean_of_all_others(tmp_path: Path) -> None:
-    plain = tiny_backbone()
-    size = len(plain.tokenizer) - 3
-    plain.model.resize_token_embeddings(size)
-    plain.model.save_pretrained(tmp_path)
-    vocabulary = sorted(plain.tokenizer.get_vocab(), key=plain.tokenizer.get_vocab().__getitem__)[:size]
-    (tmp_path / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
-    BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
-    found = open_pretrained(str(tmp_path), SPECIAL_TOKENS)
-    embeddings = found.model.get_input_embeddings().weight
-    assert len(embeddings) == len(found.tokenizer) == size + 3
-    assert found.tokenizer.convert_tokens_to_ids([QUESTION, PATH, END]) == [size, size + 1, size + 2]
-    assert torch.allclose(embeddings[size:], embeddings[:size].mean(dim=0).expand(3, -1), atol=1e-6)
-    knows = tiny_encoder(tmp_path / "knows them")
-    again = open_pretrained(str(knows), SPECIAL_TOKENS)
-    assert len(again.tokenizer) == len(tiny_backbone().tokenizer)
-    again.model.resize_token_embeddings(len(again.tokenizer) + 5, mean_resizing=False)
-    again.model.save_pretrained(knows)
-    wide = open_pretrained(str(knows), SPECIAL_TOKENS).model.get_input_embeddings()
-    assert len(wide.weight) == len(again.tokenizer) + 5
 
 
 def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: CachedTokenizer) -> None:
@@ -352,31 +303,3 @@ def test_the_hardest_negatives_are_taken_anew_each_epoch() -> None:
         pool = objective.pools[0, at].negatives
         (scores,) = objective.score(objective.train[0], [(example, pool)])
         assert set(objective.negatives_of((0, at)).paths) == set(pool.paths[np.argsort(-scores)[:2]])
-
-
-def query(prefix: str) -> PathQuery:
-    def topic(name: str) -> Topic:
-        return Topic(Entity(f"{prefix}{name}", name), 10, mention=name, matched_name=name)
-
-    paths = tuple(RelationPath((RelationStep(name, inverse=inverse),)) for name, inverse in HOPS) * 2
-    topics = (topic("Peru"),) * 6 + (topic("Lima"),) * 6
-    return PathQuery("What is the capital of Peru?", topics, paths, (0.0,) * 12)
-
-
-def test_the_first_chains_are_read_and_both_scores_blended(checkpoint: Checkpoint) -> None:
-    asked, scorer = query(""), StarScorer(WORDS, StarModel(checkpoint))
-    end = Entity("e", "End")
-    chains = [
-        Scored(Chain(topic.entity, (ChainStep(path.steps[0], ((topic.entity, end),)),), (end,)), float(-rank))
-        for rank, (topic, path) in enumerate(zip(asked.topics, asked.paths, strict=True))
-    ]
-    topics = tuple(dict.fromkeys(asked.topics))
-    evidence = evidence_of(*chains, text=asked.question, topics=topics)
-    rescoring = ShortlistRescorer(scorer, shortlist=5, mix=0.7, link_weight=1.0)
-    (found,) = rescoring(make_context(), [evidence])
-    read = StarModel(checkpoint).cross(
-        [(asked.question, asked.topics[i].mention, (hop,)) for i, hop in enumerate(list(HOPS.values())[:5])]
-    )
-    blended = [0.3 * -rank + 0.7 * score for rank, score in enumerate(read.tolist())]
-    assert [item.score for item in found.items[:5]] == pytest.approx(sorted(blended, reverse=True), abs=1e-4)
-    assert [item.value for item in found.items[5:]] == [chain.value for chain in chains[5:]]
