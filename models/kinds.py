@@ -169,14 +169,13 @@ class CheckpointOpenOptions:
 class ModelKind:
     """A kind of trained model.
 
-    name: of `lodestar train NAME` and the checkpoint's ``NAME.json``. title, about: of the model card. config: a
-    pydantic dataclass of all options and their defaults. code: the module with `fit`, which trains from config,
-    training sets, dev sets and folder, writes the checkpoint and returns its description, and `open_model`, which
-    returns the scorer of a checkpoint's folder; it is imported at first use. figures: names of dev figures, in display
-    order. epochs_of: the `TrainingOptions` in the configuration that ``--epochs`` sets; without any, all.
+    title, about: of the model card. config: a pydantic dataclass of all options and their defaults. code: the module
+    with `fit`, which trains from config, training sets, dev sets and folder, writes the checkpoint and returns its
+    description, and `open_model`, which returns the scorer of a checkpoint's folder; it is imported at first use.
+    figures: names of dev figures, in display order. epochs_of: the `TrainingOptions` in the configuration that
+    ``--epochs`` sets; without any, all.
     """
 
-    name: str
     title: str
     learns_from: LearnsFrom
     config: type[Any]
@@ -185,6 +184,11 @@ class ModelKind:
     about: str
     figures: tuple[str, ...]
     epochs_of: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Of `lodestar train NAME` and the checkpoint's ``NAME.json``."""
+        return self.description.kind
 
     def fit(self, config: Any, train: Sequence[Any], dev: Sequence[Any], out: TrainingFolder) -> Any:
         """Train a model, write its checkpoint, and return its description."""

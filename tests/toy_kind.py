@@ -106,7 +106,6 @@ def fit(
 
 
 KIND = ModelKind(
-    name="toy",
     title="Toy scorer",
     learns_from="subgraphs",
     config=ToyConfig,

@@ -52,10 +52,10 @@ class GenerativePathScorer:
     encoding_s = 0.0
 
     def __init__(self, words: Mapping[str, RelationWords], model: PathModel, num_beams: int) -> None:
-        from ...models.reg.paths import RelationTokens  # with PyTorch
+        from ...models.reg.paths import relation_texts  # with PyTorch
 
         self._model = model
-        self._text = model.text(RelationTokens.of(words))
+        self._text = model.text(relation_texts(words))
         self._num_beams = num_beams
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:

@@ -227,7 +227,7 @@ def pool_sets(request: TrainingRequest, _config: Any, _out: TrainingFolder, *, s
 
     supervision: files of `lodestar refine`, each replaces the pool of its question set.
     """
-    from ...models.reg.paths import RelationTokens
+    from ...models.reg.paths import relation_texts
     from ..api import Engine
 
     pools = []
@@ -241,8 +241,8 @@ def pool_sets(request: TrainingRequest, _config: Any, _out: TrainingFolder, *, s
     refined = read_refined_pools(supervision, [pool.header.questions_sha256 for pool in pools])
     with Engine(request.settings) as engine:
         relations = engine.gateway().run(read_catalogue()).relations
-    tokens = RelationTokens.of(words_of_relations(relations))
-    return request.split([refined.get(pool.header.questions_sha256, pool) for pool in pools], tokens)
+    texts = relation_texts(words_of_relations(relations))
+    return request.split([refined.get(pool.header.questions_sha256, pool) for pool in pools], texts)
 
 
 def read_refined_pools(supervision: Sequence[str], sets: Collection[str]) -> dict[str, PoolFile]:

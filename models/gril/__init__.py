@@ -123,7 +123,6 @@ class GrilDescription(ModelDescription):
 
 
 KIND = ModelKind(
-    name="gril",
     title="GRIL graph retriever",
     learns_from="subgraphs",
     config=GrilConfig,

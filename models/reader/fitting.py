@@ -388,7 +388,6 @@ def open_model(folder: Path, _opening: CheckpointOpenOptions) -> tuple[ReaderDes
 
 
 KIND = ModelKind(
-    name="reader",
     title="Reader",
     learns_from="readings",
     config=ReaderConfig,

@@ -127,7 +127,6 @@ class PathDescription(ModelDescription):
 
 
 TRIPLE = ModelKind(
-    name="reg-triple",
     title="ReG triple scorer",
     learns_from="subgraphs",
     config=TripleConfig,
@@ -138,7 +137,6 @@ TRIPLE = ModelKind(
     figures=FIGURES,
 )
 ENTITY = ModelKind(
-    name="reg-entity",
     title="ReG entity scorer",
     learns_from="subgraphs",
     config=EntityConfig,
@@ -149,7 +147,6 @@ ENTITY = ModelKind(
     figures=FIGURES,
 )
 PATH = ModelKind(
-    name="reg-path",
     title="ReG path writer",
     learns_from="pools",
     config=PathConfig,

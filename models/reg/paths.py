@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,38 +35,26 @@ PROMPT = "Question: {question}\nTopic: {topic}\nRelations that lead from the top
 SEPARATOR = " <SEP>"
 
 
-@dataclass(frozen=True, slots=True)
-class RelationTokens:
-    """texts: of each token. tokens: by relation and direction; ``^`` marks an inverse step (tail to head)."""
-
-    texts: tuple[str, ...]
-    tokens: Mapping[str, int] = field(repr=False)
-
-    @classmethod
-    def of(cls, words: Mapping[str, RelationWords]) -> RelationTokens:
-        """Return the tokens of relations by name."""
-        steps = {f"{INVERSE * inverse}{name}": (name, bool(inverse)) for name in words for inverse in (0, 1)}
-        texts = []
-        for name, inverse in steps.values():
-            text = verbalise_hop((DirectedRelation(words[name], inverse),))
-            texts.append(f"{text} backwards" if inverse else text)
-        return cls(tuple(texts), {step: token for token, step in enumerate(steps)})
-
-    def knows(self, path: Sequence[str]) -> bool:
-        """Whether all relations of a path are known."""
-        return all(step in self.tokens for step in path)
+def relation_texts(words: Mapping[str, RelationWords]) -> dict[str, str]:
+    """Return how a path says each relation, by its name, ``^`` before it for an inverse step (tail to head)."""
+    forward = {name: verbalise_hop((DirectedRelation(each, False),)) for name, each in words.items()}
+    inverse = {
+        f"{INVERSE}{name}": f"{verbalise_hop((DirectedRelation(each, True),))} backwards"
+        for name, each in words.items()
+    }
+    return forward | inverse
 
 
 class PathTokenizer:
     """Prompts and paths as tokens. Raises `CausalLMError` for a tokenizer without an end token."""
 
-    def __init__(self, tokenizer: Any, vocabulary: RelationTokens) -> None:
+    def __init__(self, tokenizer: Any, texts: Mapping[str, str]) -> None:
         if tokenizer.eos_token_id is None:
             raise CausalLMError("the language model's tokenizer has no end token: expected one to end a path with")
         self.end = int(tokenizer.eos_token_id)
         self.padding = int(tokenizer.pad_token_id)
         self._tokenizer = tokenizer
-        self._vocabulary = vocabulary
+        self._texts = texts
         self.separator = self._pieces(SEPARATOR)
         self._of_step: dict[str, Tokens] = {}
 
@@ -79,7 +67,7 @@ class PathTokenizer:
     def step(self, step: str) -> Tokens:
         """Return the tokens of a relation with its direction."""
         if step not in self._of_step:
-            self._of_step[step] = self._pieces(f" {self._vocabulary.texts[self._vocabulary.tokens[step]]}")
+            self._of_step[step] = self._pieces(f" {self._texts[step]}")
         return self._of_step[step]
 
     def path(self, steps: Sequence[str]) -> Tokens:
@@ -160,9 +148,9 @@ class PathModel:
         self._network: Any = network
         self._turn = threading.RLock()
 
-    def text(self, vocabulary: RelationTokens) -> PathTokenizer:
+    def text(self, texts: Mapping[str, str]) -> PathTokenizer:
         """Return the tokens of paths over these relations."""
-        return PathTokenizer(self._tokenizer, vocabulary)
+        return PathTokenizer(self._tokenizer, texts)
 
     def write(self, prefixes: Sequence[PathPrefix], text: PathTokenizer, num_beams: int) -> list[ScoredRelations]:
         """Return, for each prefix, the `num_beams` offered relations that a beam search writes, with scores.
@@ -296,22 +284,22 @@ Pair = tuple[PathExample, tuple[str, ...]]
 """A path for a question."""
 
 
-def examples_of(pools: Sequence[PoolFile], vocabulary: RelationTokens) -> list[PathExample]:
+def examples_of(pools: Sequence[PoolFile], texts: Mapping[str, str]) -> list[PathExample]:
     """Return the training examples of pools: for each question and topic, the chains that leave it."""
     return [
         example
         for pool in pools
         for question in pool.questions
-        for example in _examples(question, vocabulary)
+        for example in _examples(question, texts)
         if any(example.is_right)
     ]
 
 
-def _examples(question: PooledQuestion, vocabulary: RelationTokens) -> Iterator[PathExample]:
+def _examples(question: PooledQuestion, texts: Mapping[str, str]) -> Iterator[PathExample]:
     right = set(question.supervision)
     for topic in question.topics:
         chains = [chain for chain in question.chains if chain.kind != "answer" and chain.start == topic]
-        known = [chain for chain in chains if vocabulary.knows(chain.steps)]
+        known = [chain for chain in chains if all(step in texts for step in chain.steps)]
         if known:
             paths = tuple(chain.steps for chain in known)
             is_right = tuple(chain in right for chain in known)
@@ -399,7 +387,7 @@ class PathObjective(Objective[nn.Module, Pair]):
 
 
 def fit(config: PathConfig, train: Sequence[PoolFile], dev: Sequence[PoolFile], out: TrainingFolder) -> PathDescription:
-    """Train the LoRA, and write the checkpoint. `out.beside`: the `RelationTokens` of the graph's relations.
+    """Train the LoRA, and write the checkpoint. `out.beside`: the `relation_texts` of the graph's relations.
 
     Raises `CausalLMError` if the language model cannot be loaded.
     """

@@ -110,7 +110,6 @@ class StarDescription(ModelDescription):
 
 
 KIND = ModelKind(
-    name="star",
     title="STAR path scorer",
     learns_from="paths",
     config=StarConfig,

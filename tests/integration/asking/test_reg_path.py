@@ -19,7 +19,7 @@ from lodestar.engine.training import training_config
 from lodestar.engine.values import Question
 from lodestar.models.mined import PoolFile
 from lodestar.models.reg import PATH
-from lodestar.models.reg.paths import RelationTokens
+from lodestar.models.reg.paths import relation_texts
 
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.trainings import train_in
@@ -49,8 +49,8 @@ def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_pa
     changes = [f"model={model}", "batch_size=2", "training.learning_rate=0.02", "training.patience=99"]
     config = training_config(PATH, changes, epochs=10)
     folder = tmp_path / "reg"
-    vocabulary = RelationTokens.of(words_of_relations(engine.gateway().run(read_catalogue()).relations))
-    description = train_in(PATH, config, [train], [dev], folder, vectors=engine.resources.vectors, beside=vocabulary)
+    texts = relation_texts(words_of_relations(engine.gateway().run(read_catalogue()).relations))
+    description = train_in(PATH, config, [train], [dev], folder, vectors=engine.resources.vectors, beside=texts)
     assert description.supervision == "weak"
     with Engine(settings, recipe=RegPath(checkpoint=str(folder)), options={"answerer.min_probability": 0.0}) as asked:
         answer = asked.ask(Question("What is the capital of Chile?", ("m.chile",)))
@@ -69,4 +69,4 @@ def test_paths_are_written_and_walked(settings: Settings, engine: Engine, tmp_pa
     with pytest.raises(UsageError, match=r"--set reg-path\.checkpoint=FOLDER.*lodestar train reg-path"):
         RegPath().check()
     with pytest.raises(UsageError, match="of its questions are in --dataset as well"):
-        train_in(PATH, config, [train], [train], folder, vectors=engine.resources.vectors, beside=vocabulary)
+        train_in(PATH, config, [train], [train], folder, vectors=engine.resources.vectors, beside=texts)

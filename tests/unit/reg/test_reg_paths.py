@@ -21,11 +21,11 @@ from lodestar.models.reg.paths import (
     PathModel,
     PathPrefix,
     PathTokenizer,
-    RelationTokens,
     Trie,
     examples_of,
     log_probabilities,
     read_path_writer,
+    relation_texts,
 )
 from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training import NothingToLearnError
@@ -34,7 +34,7 @@ from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.trainings import StoppedError, stop_at, train_sets
 
 WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "currency code", "language")}
-VOCABULARY = RelationTokens.of(WORDS)
+VOCABULARY = relation_texts(WORDS)
 NAMES = ("capital", "currency", "language")
 
 
