@@ -21,7 +21,7 @@ class ScoredTriples:
     self-loop has head == tail; pooling ignores relation names. topics: (num_topics,) int64 nodes; a topic in no triple
     is an isolated node. node_starts, triple_starts: (num_questions + 1,) int64. Question q has the nodes from
     node_starts[q] to node_starts[q + 1] and the triples from triple_starts[q] to triple_starts[q + 1]; questions share
-    no nodes. Raises `ValueError` if the columns do not fit together, or a score is not finite.
+    no nodes.
     """
 
     heads: Ints
@@ -30,15 +30,6 @@ class ScoredTriples:
     topics: Ints
     node_starts: Ints
     triple_starts: Ints
-
-    def __post_init__(self) -> None:
-        if not len(self.heads) == len(self.tails) == len(self.scores) == self.triple_starts[-1]:
-            raise ValueError(
-                f"columns of {self.triple_starts[-1]} triples differ in length: {len(self.heads)} heads, "
-                f"{len(self.tails)} tails, {len(self.scores)} scores"
-            )
-        if not np.isfinite(self.scores).all():
-            raise ValueError("a score of a triple is not a finite number")
 
     @property
     def num_triples(self) -> int:

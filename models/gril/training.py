@@ -37,7 +37,7 @@ from ..checkpoint import (
 from ..kinds import CheckpointOpenOptions, TrainingOptions
 from ..language.causal_lm import CausalLMError
 from ..reg.triples import Encode, EncodedGraphs, calibration_pairs, list_learnable_questions, triple_figures
-from ..subgraphs import UNNAMED, UNREACHED, QuestionGraphs, hops_from
+from ..subgraphs import UNREACHED, QuestionGraphs, hops_from
 from ..text.vectors import encode_each_once
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, split_parameters
 from . import (
@@ -112,25 +112,12 @@ class EncodedSubgraphs(EncodedGraphs):
         """Return the whole subgraphs of some questions; `supervised` keeps expanding nodes on right paths."""
         graphs = self.graphs
         nodes, triples = self.nodes_and_triples(questions)
-        sizes = [graphs.node_starts[each + 1] - graphs.node_starts[each] for each in questions]
-        question_of = np.repeat(np.arange(len(questions)), sizes)
-        relations, relation_of = np.unique(graphs.relation_of[triples], return_inverse=True)
-        text_of = graphs.text_of[nodes]
-        moved = np.repeat(
-            np.cumsum([0, *sizes])[:-1] - graphs.node_starts[list(questions)],
-            [graphs.triple_starts[each + 1] - graphs.triple_starts[each] for each in questions],
-        )
+        sizes = np.diff(graphs.node_starts)[list(questions)]
         return GrowInputs(
-            questions=self._tensor(self._questions[list(questions)]),
-            relations=self._tensor(self._relations[relations]),
-            entities=self._tensor(self._entities[np.maximum(text_of, 0)]),
-            is_named=self._tensor(text_of != UNNAMED),
+            **self.vectors_and_triples(questions, nodes, triples),
             is_topic=self._tensor(graphs.is_topic[nodes]),
             is_literal=self._tensor(graphs.is_literal[nodes]),
-            question_of=self._tensor(question_of),
-            heads=self._tensor(graphs.heads[triples] + moved),
-            relation_of=self._tensor(relation_of),
-            tails=self._tensor(graphs.tails[triples] + moved),
+            question_of=self._tensor(np.repeat(np.arange(len(questions)), sizes)),
             grown_anyway=self._tensor(self._on_path[nodes]) if supervised else None,
         )
 

@@ -54,22 +54,32 @@ class EncodedGraphs:
 
     def inputs(self, questions: Sequence[int], rows: Sequence[Ints]) -> TripleInputs:
         """Return some triples of some questions; `rows` has those of each question."""
-        graphs = self.graphs
         chosen = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
-        nodes, ends = np.unique(np.concatenate([graphs.heads[chosen], graphs.tails[chosen]]), return_inverse=True)
-        relations, relation_of = np.unique(graphs.relation_of[chosen], return_inverse=True)
-        text_of = graphs.text_of[nodes]
+        nodes = np.unique(np.concatenate([self.graphs.heads[chosen], self.graphs.tails[chosen]]))
         return TripleInputs(
-            questions=self._tensor(self._questions[list(questions)]),
-            relations=self._tensor(self._relations[relations]),
-            entities=self._tensor(self._entities[np.maximum(text_of, 0)]),
-            is_named=self._tensor(text_of != UNNAMED),
+            **self.vectors_and_triples(questions, nodes, chosen),
             distances=self._tensor(self._distances[nodes]),
             question_of=self._tensor(np.repeat(np.arange(len(rows)), [len(each) for each in rows])),
-            heads=self._tensor(ends[: len(chosen)]),
-            relation_of=self._tensor(relation_of),
-            tails=self._tensor(ends[len(chosen) :]),
         )
+
+    def vectors_and_triples(self, questions: Sequence[int], nodes: Ints, triples: Ints) -> dict[str, Tensor]:
+        """Return what the inputs of all networks have of some questions: the vectors of their texts, and the triples
+        between these nodes.
+        """
+        graphs = self.graphs
+        relations, relation_of = np.unique(graphs.relation_of[triples], return_inverse=True)
+        text_of = graphs.text_of[nodes]
+        order = np.argsort(nodes)
+        arrays = {
+            "questions": self._questions[list(questions)],
+            "relations": self._relations[relations],
+            "entities": self._entities[np.maximum(text_of, 0)],
+            "is_named": text_of != UNNAMED,
+            "heads": order[np.searchsorted(nodes, graphs.heads[triples], sorter=order)],
+            "relation_of": relation_of,
+            "tails": order[np.searchsorted(nodes, graphs.tails[triples], sorter=order)],
+        }
+        return {name: self._tensor(array) for name, array in arrays.items()}
 
     def labels(self, rows: Sequence[Ints]) -> Tensor:
         """Return which of the triples are right, as 0 and 1."""
