@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from .api import Engine
     from .gold_questions import QuestionSet
 
-PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
-"""The training's precision by that of the settings; with ``auto`` the configuration decides."""
 DIGITS = 12
 """Digits of the graph's fingerprint in the name of a file that was made from it."""
 Sets = tuple[Sequence[Any], Sequence[Any], Any]
@@ -119,13 +117,13 @@ def training_config(
     values: Mapping[str, Any] | None = None,
     *,
     epochs: int | None = None,
-    precision: str | None = None,
+    precision: str = "auto",
     seed: int = 0,
 ) -> Any:
     """Return the configuration of a training: the kind's own, with changes.
 
     values: by key, of command-line options; None changes nothing. changes: ``KEY=VALUE``, applied last. precision:
-    fp32, bf16 or fp16. Raises `UsageError` for an unknown option or a value out of range.
+    with ``auto`` the configuration decides. Raises `UsageError` for an unknown option or a value out of range.
     """
     data: dict[str, Any] = {}
     for each in fields(kind.config):
@@ -134,7 +132,7 @@ def training_config(
             value = replace(value, seed=seed)
             if epochs is not None and (not kind.epochs_of or each.name in kind.epochs_of):
                 value = replace(value, epochs=epochs)
-            if precision is not None:
+            if precision != "auto":
                 value = replace(value, precision=precision)
         if value is not MISSING:
             data[each.name] = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

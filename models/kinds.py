@@ -57,8 +57,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 QuestionKey = tuple[str, str, frozenset[str]]
 """Id, text and topics of a question."""
 Coefficient = Annotated[float, Range(-1e9, 1e9)]
-Precision = Literal["fp32", "bf16", "fp16"]
-_DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
+Precision = Literal["float32", "bfloat16", "float16"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ class TrainingOptions:
     max_norm: Annotated[float, Range(1e-6)] = 1.0
     accumulate: Positive = 1
     patience: Positive = 2
-    precision: Precision = "fp32"
+    precision: Precision = "float32"
     seed: int = 0
 
     @property
@@ -84,7 +83,7 @@ class TrainingOptions:
         """The autocast type; None for the type of the network's weights."""
         import torch
 
-        return getattr(torch, _DTYPES[self.precision]) if self.precision in _DTYPES else None
+        return None if self.precision == "float32" else getattr(torch, self.precision)
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,7 @@ def train(
     optimizer = torch.optim.AdamW(
         [{"params": parameters, "lr": rate} for parameters, rate in groups], weight_decay=options.weight_decay
     )
-    scaler = torch.amp.GradScaler(enabled=options.precision == "fp16" and torch.cuda.is_available())
+    scaler = torch.amp.GradScaler(enabled=options.precision == "float16" and torch.cuda.is_available())
     history: list[dict[str, float]] = []
     best: Mapping[str, Tensor] = {}
     before, started = 0.0, time.monotonic()
@@ -200,7 +200,7 @@ def rate_share(progress: float, warmup: float) -> float:
 class _State:
     """What a state has beside its tensors; a resume must have the same `resolved` configuration.
 
-    history: the figures of each finished epoch. scaler: of the gradients, empty except in fp16.
+    history: the figures of each finished epoch. scaler: of the gradients, empty except in float16.
     """
 
     history: list[dict[str, FiniteFloat]]

@@ -109,7 +109,7 @@ def errors_of(
         epochs=arguments.epochs,
         learning_rate=arguments.learning_rate,
         patience=arguments.epochs,
-        precision="bf16",
+        precision="bfloat16",
         seed=seed,
     )
     network.precision = training.dtype

@@ -165,13 +165,12 @@ def _train(
     """Train a kind, and print its figures. given: the options of what it learns from, and of the kind."""
     from ...loaders.questions.question_sets import read_questions
     from ..progress import progress_bar
-    from ..training import PRECISIONS, TrainingRequest, read_sets, train_in_folder, training_config
+    from ..training import TrainingRequest, read_sets, train_in_folder, training_config
 
     kind = load_kind(name)
     options = {option: value for option, value in given.items() if option in _ARGUMENTS}
     values = {_CONFIGURATION[option]: value for option, value in given.items() if option in _CONFIGURATION}
-    precision = PRECISIONS.get(settings.precision)
-    config = training_config(kind, changes, values, epochs=epochs, precision=precision, seed=seed)
+    config = training_config(kind, changes, values, epochs=epochs, precision=settings.precision, seed=seed)
     request = TrainingRequest(train_files, dev_files, out, settings, read_questions, seed, limit, options, say)
     train, dev, folder = read_sets(kind, config, request, any_graph=any_graph)
     with progress_bar(out.name, "training") as (progress, tell):

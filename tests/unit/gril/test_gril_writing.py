@@ -146,7 +146,7 @@ def config(language_model: str, **joint: object) -> GrilConfig:
         training=few,
         hop_training=few,
         joint=options(language_model, **joint),
-        joint_training=replace(few, precision="bf16"),
+        joint_training=replace(few, precision="bfloat16"),
     )
 
 

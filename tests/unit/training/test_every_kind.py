@@ -50,7 +50,7 @@ def computed() -> Iterator[set[torch.dtype]]:
 
 
 @pytest.mark.parametrize("name", sorted(KINDS.keys() - FITTED))
-@pytest.mark.parametrize(("precision", "dtype"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
+@pytest.mark.parametrize(("precision", "dtype"), [("float32", torch.float32), ("bfloat16", torch.bfloat16)])
 def test_every_network_computes_in_the_precision(
     name: str, precision: Precision, dtype: torch.dtype, computed: set[torch.dtype], tmp_path: Path
 ) -> None:
@@ -64,7 +64,7 @@ def test_every_network_computes_in_the_precision(
     assert of_phases.keys() == description.figures.keys()
     for phase, types in of_phases.items():
         assert dtype in types, (phase, types)
-        if precision == "fp32":
+        if precision == "float32":
             assert types == {torch.float32}, phase
     written = json.loads((tmp_path / name / f"{name}.json").read_text(encoding="utf-8"))
     assert written["files"]
