@@ -290,7 +290,9 @@ def _add_errors(app: FastAPI) -> None:
     async def invalid(_request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         place = ".".join(str(each) for each in first.get("loc", ())[1:]) or "the body"
-        return make_error_response(422, f"{place[:200]}: {first.get('msg', 'not of the form')[:300]}: see /docs")
+        return make_error_response(
+            422, f"{place[:200]}: {first.get('msg', 'not of the form').removeprefix('Value error, ')[:300]}: see /docs"
+        )
 
     @app.exception_handler(HTTPException)
     async def other(_request: Request, error: HTTPException) -> Response:

@@ -94,7 +94,7 @@ def test_doctor_says_what_is_there(lodestar: Lodestar) -> None:
     ran = lodestar("doctor", "--json")
     (findings,) = lines_of(ran.out)
     levels = {finding["part"]: finding["level"] for finding in findings}
-    parts = ("Python", "JVM", "database", "graph", "encoder")
+    parts = ("Python", "database", "graph", "encoder")
     assert {part: levels[part] for part in parts} == dict.fromkeys(parts, "ok")
     assert ran.code == 0
 

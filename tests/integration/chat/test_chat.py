@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Sequence
@@ -26,13 +27,6 @@ from lodestar.engine.llm.prompts import (
 from lodestar.engine.values import ChatUsage, TokenUsage
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, completion, hangs, raw, refuses, says, status
-
-
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
 
 
 def gateway(
@@ -248,3 +242,25 @@ def test_a_stream_whose_connection_is_cut_is_no_reply() -> None:
     with ScriptedLLM([Reply(body=whole, cut_after_bytes=len(whole) // 2)]) as llm:
         (failed,) = gateway(llm).complete([Prompt("q", on_text=lambda _text: None)])
     assert "cut the connection in the middle of its reply" in str(failed)
+
+
+@pytest.mark.parametrize("number", [302, 308])
+def test_a_redirect_is_named_and_nothing_is_sent_there(number: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as elsewhere:
+        elsewhere.setblocking(False)
+        port = elsewhere.getsockname()[1]
+        location = {"Location": f"http://user:sk-secret@127.0.0.1:{port}/v1/chat/completions?key=sk-secret"}
+        with ScriptedLLM([status(number, location)] * 3) as llm:
+            (found,) = gateway(llm, api_key="sk-secret", max_retries=2).complete([Prompt("a")])
+        with pytest.raises(BlockingIOError):
+            elsewhere.accept()
+    assert f"redirects (HTTP {number}), which was not followed" in str(found)
+    assert "sk-secret" not in str(found)
+    assert len(llm.requests) == 1
+
+
+def test_an_endpoint_that_never_answers_is_left() -> None:
+    with ScriptedLLM([hangs()] * 2) as llm:
+        (found,) = gateway(llm, timeout_s=1, max_retries=1).complete([Prompt("a")])
+    assert "did not answer in time: check that it runs, or raise LODESTAR_LLM_TIMEOUT_S" in str(found)
+    assert len(llm.requests) == 2

@@ -32,13 +32,6 @@ from tests.made.evidence import evidence_of, leads
 KEY = "sk-secret-0123456789"
 
 
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-
-
 def ask(chat: ChatGateway, found: Evidence[Chain]) -> Answer:
     (answer,) = LanguageModel()(Context(MemoryGraph([]), graph_without_prompt(), chat), [found])
     return answer
