@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lodestar.engine.gold_questions import QuestionSet
 from lodestar.engine.values import Question
-from lodestar.loaders.questions.question_sets import read_questions
+from lodestar.loaders.question_sets import read_questions
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve
 from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.formats.text import TextSource, concept_id
-from lodestar.loaders.questions.question_sets import read_questions
+from lodestar.loaders.question_sets import read_questions
 from lodestar.models.whole_file import file_sha256
 
 from ..pages.results import AskedGraph, graphs, serve_graph, set_reach

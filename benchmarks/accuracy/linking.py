@@ -48,7 +48,7 @@ from lodestar.engine.neo4j.mining import find_entities_by_name
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import make_connection, resolve
 from lodestar.engine.values import Topic
-from lodestar.loaders.questions.question_sets import read_questions
+from lodestar.loaders.question_sets import read_questions
 
 BATCH = 32
 RANKS = (1, 3, 5, 10)

@@ -36,7 +36,7 @@ from lodestar.engine.recipes import read_recipe
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import make_connection, resolve
 from lodestar.engine.supervision.readings import build_reader_training_set, retrieve_for_reader
-from lodestar.loaders.questions.question_sets import read_questions
+from lodestar.loaders.question_sets import read_questions
 from lodestar.models.reader.fitting import ReaderTrainingSet, figures, figures_of_questions, fit_reader
 from lodestar.models.reader.model import READS, SourceChainColumns, shipped_reader
 from safetensors import safe_open

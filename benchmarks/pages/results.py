@@ -26,7 +26,7 @@ from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve
 from lodestar.loaders.formats.delimited import MetaqaSource, PathquestionSource, TsvSource
 from lodestar.loaders.loads.loading import LoadOptions, load_embedded
-from lodestar.loaders.questions.question_sets import read_questions
+from lodestar.loaders.question_sets import read_questions
 from lodestar.loaders.source import Source
 
 from ..accuracy.ablation import table

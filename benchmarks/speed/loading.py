@@ -31,10 +31,10 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.writing.records import relation_rows
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource
+from lodestar.loaders.loads.bulk import BulkWriter, relation_table
 from lodestar.loaders.loads.loading import LoadOptions, load, load_embedded
 from lodestar.loaders.source import Source, Subset
-from lodestar.loaders.stage.stage import Stage
-from lodestar.loaders.writing.bulk_writer import BulkWriter, relation_table
+from lodestar.loaders.stage import Stage
 
 PREFIX = "<http://rdf.freebase.com/ns/"
 NAIVE_BATCH = 1_000

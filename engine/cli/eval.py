@@ -60,7 +60,7 @@ def command(
       lodestar eval metaqa/ --split 1-hop-dev --limit 1000
       lodestar eval questions-dev.jsonl.gz --recipe cosine --against runs/questions-dev-similarity
     """
-    from ...loaders.questions.question_sets import choose_file, read_questions
+    from ...loaders.question_sets import choose_file, read_questions
     from ..errors import require_extra
     from ..evaluation.report import compare_runs, make_report, report_page, write_report
     from ..evaluation.runs import RunOptions, ask_remaining_questions, check_run_folder, read_records

@@ -48,7 +48,7 @@ def command(
       lodestar export kg.tsv.gz --names names.tsv.gz --phrases phrases.tsv
       lodestar export | head
     """
-    from ...loaders.export.exporting import ExportRequest, export
+    from ...loaders.export import ExportRequest, export
     from ...loaders.formats.freebase import FREEBASE
     from ..progress import progress_bar
     from ..whole_file import check_output_file

@@ -61,7 +61,7 @@ def command(
       lodestar mine metaqa/ --split 2-hop-train --limit 10000 --out train.jsonl.gz
       lodestar mine questions-train.jsonl.gz --pool --out pool.jsonl.gz
     """
-    from ...loaders.questions.question_sets import choose_file, read_questions
+    from ...loaders.question_sets import choose_file, read_questions
     from ..progress import progress_bar
     from ..supervision.mining import MiningOptions, mine_to_file
     from ..supervision.pools import PoolBounds, mine_pool

@@ -163,7 +163,7 @@ def _train(
     **given: Any,
 ) -> None:
     """Train a kind, and print its figures. given: the options of what it learns from, and of the kind."""
-    from ...loaders.questions.question_sets import read_questions
+    from ...loaders.question_sets import read_questions
     from ..progress import progress_bar
     from ..training import TrainingRequest, read_sets, train_in_folder, training_config
 

@@ -31,7 +31,7 @@ from ..property_graph import (
     map_graph,
 )
 from ..reading.files import derive_source_name, list_files
-from ..stage.stage import translate_interrupts
+from ..stage import translate_interrupts
 from .tables import Column, Database, Reference, Table, quote_name, read_tables
 from .tables_of_admin import AdminGraph, is_admin_csv
 

@@ -30,7 +30,7 @@ from ..property_graph import (
 )
 from ..reading.files import PACKED_ENDINGS, PARQUET, RereadableFile, list_files
 from ..source import digest_of, split_batches
-from ..stage.stage import run_on_batches
+from ..stage import run_on_batches
 from .delimited import columns_by_name, why_table
 from .triples_parquet import read_columns
 

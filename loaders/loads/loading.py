@@ -31,9 +31,9 @@ from ...engine.settings import LOAD_TIMEOUT_S, Settings
 from ...engine.whole_file import lock_file
 from ...engine.writing.records import BASE_LOAD, Manifest, check_graph_was_loaded, check_schema, ensure_lock_constraint
 from ..source import Source, Subset
-from ..stage.stage import Stage, StageCounts, delete_abandoned_stages
-from ..writing.bulk_writer import BulkWriter
-from ..writing.online_writer import BATCH_SIZE, OnlineWriter
+from ..stage import Stage, StageCounts, delete_abandoned_stages
+from .bulk import BulkWriter
+from .online import BATCH_SIZE, OnlineWriter
 from .report import LoadReport
 
 if TYPE_CHECKING:

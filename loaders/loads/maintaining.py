@@ -49,9 +49,9 @@ from ...engine.writing.typed_values import MAX_CHARS, add_typed_values, find_typ
 from ..parsers import read_parser
 from ..reading.lines import LINES
 from ..source import ROWS, LineFile, Source, record_batches
-from ..stage.stage import query
-from ..writing.online_writer import BATCH_SIZE
+from ..stage import query
 from .loading import load_lock
+from .online import BATCH_SIZE
 from .report import number_of
 
 

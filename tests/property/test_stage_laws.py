@@ -19,7 +19,7 @@ from lodestar.engine.writing.records import (
     remove_load_names,
 )
 from lodestar.loaders.source import NO_ID, Source, StatementRow, Subset, name_row, triple_row
-from lodestar.loaders.stage.stage import Stage, StageCounts
+from lodestar.loaders.stage import Stage, StageCounts
 from lodestar.models.wording.english import find_initials
 
 from tests.conftest import examples

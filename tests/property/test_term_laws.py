@@ -7,7 +7,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
-from lodestar.loaders.export.writers import (
+from lodestar.loaders.export import (
     XSD_STRING,
     IriMapper,
     check_tsv_id,

@@ -17,7 +17,7 @@ from lodestar.engine.recipes import read_recipe
 from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
 from lodestar.loaders.formats.rdf import RdfSource
-from lodestar.loaders.questions.question_sets import read_questions
+from lodestar.loaders.question_sets import read_questions
 from lodestar.models.mined import read_mined_file
 
 from tests.conftest import clear_database

@@ -11,7 +11,7 @@ import pytest
 from lodestar.engine.errors import GraphError, UsageError
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
-from lodestar.loaders.export.exporting import ExportReport, ExportRequest, export
+from lodestar.loaders.export import ExportReport, ExportRequest, export
 from lodestar.loaders.formats.freebase import FREEBASE
 from pyarrow import parquet
 

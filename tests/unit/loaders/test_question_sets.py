@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.loaders.questions.question_sets import FORMATS, choose_file, read_questions
+from lodestar.loaders.question_sets import FORMATS, choose_file, read_questions
 from pyarrow import parquet
 
 LODESTAR: list[dict[str, Any]] = [

@@ -18,7 +18,7 @@ from lodestar.engine.writing.records import RelationFacts
 from lodestar.loaders.formats.by_name import detect_format
 from lodestar.loaders.formats.rdf import RdfSource
 from lodestar.loaders.source import Subset
-from lodestar.loaders.stage.stage import Stage, StageCounts
+from lodestar.loaders.stage import Stage, StageCounts
 
 from tests.references.read_source import ReadSource, read_source
 

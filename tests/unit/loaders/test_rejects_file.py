@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.stage.stage import Rejects
+from lodestar.loaders.stage import Rejects
 
 
 def test_rejects_appear_at_the_end_whatever_that_is(tmp_path: Path) -> None:

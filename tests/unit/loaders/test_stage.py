@@ -16,7 +16,7 @@ from lodestar.engine.errors import StorageError
 from lodestar.engine.whole_file import lock_file
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.source import Subset
-from lodestar.loaders.stage.stage import ABANDONED_S, Stage, TermNumbering, delete_abandoned_stages, query
+from lodestar.loaders.stage import ABANDONED_S, Stage, TermNumbering, delete_abandoned_stages, query
 
 
 def fill(folder: Path) -> None:
@@ -99,7 +99,7 @@ def test_terms_that_do_not_fit_into_memory_are_collected_in_passes(
         collected.append(name)
         return too_much + query(name)
 
-    monkeypatch.setattr("lodestar.loaders.stage.stage.query", query_too_much)
+    monkeypatch.setattr("lodestar.loaders.stage.query", query_too_much)
     assert stage_rows() == in_one_pass
     assert len(collected) == 1 + 1 + 1 + 8  # one pass, two, four and eight, of which the last ones come to an end
 
@@ -135,7 +135,7 @@ def test_a_stage_that_nobody_came_back_for_is_swept(tmp_path: Path) -> None:
 )
 def test_an_interrupt_does_not_wait(slow_one: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = "SELECT count(*) FROM range(100000) AS a, range(10000000) AS b WHERE a.range + b.range = 7"
-    monkeypatch.setattr("lodestar.loaders.stage.stage.query", lambda name: slow if name == slow_one else query(name))
+    monkeypatch.setattr("lodestar.loaders.stage.query", lambda name: slow if name == slow_one else query(name))
     threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     started_s = time.monotonic()
     with pytest.raises(KeyboardInterrupt):

@@ -12,7 +12,7 @@ from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.loads.loading import LoadOptions, preview
 from lodestar.loaders.loads.report import LoadReport
 from lodestar.loaders.source import Source, Subset
-from lodestar.loaders.stage.stage import Stage, StageCounts
+from lodestar.loaders.stage import Stage, StageCounts
 
 TRIPLES = [
     ("e1", "born", "1983-02-01"),

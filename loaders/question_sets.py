@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from io import BufferedReader
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from ...engine.errors import InputError, UsageError
-from ...engine.gold_questions import GoldQuestion, QuestionSet
-from ...engine.values import MAX_OPTIONS, MAX_QUESTION_CHARS, MAX_TOPICS_CHARS
-from ..reading.files import RereadableFile
-from .formats import (
+from ..engine.errors import InputError, UsageError
+from ..engine.gold_questions import GoldQuestion, QuestionSet
+from ..engine.values import MAX_OPTIONS, MAX_QUESTION_CHARS, MAX_TOPICS_CHARS
+from ..models.message_text import quote_line
+from .question_formats import (
     CwqQuestions,
     GrailqaQuestions,
+    Line,
     LodestarQuestions,
     MedqaQuestions,
     MetaqaQuestions,
     PathquestionQuestions,
+    RecordFields,
     RogQuestions,
     WebqspQuestions,
 )
-from .lines import Line, QuestionIds, RecordFields, is_json_or_parquet, lines, records
+from .reading.files import (
+    PARQUET,
+    RereadableFile,
+    UnreadableError,
+    decode_line,
+    format_value,
+    parquet_records,
+    parse_record,
+    record_lines,
+)
 
 
 def choose_file(path: str, split: str | None) -> str:
@@ -134,3 +147,119 @@ def _check_question(question: GoldQuestion, item: RecordFields | Line, ids: Ques
         expected = f"answers of at most {MAX_ANSWER_CHARS:,} characters each"
         raise InputError(f"{item.where}: expected {expected}, found one of {longest:,}: shorten it")
     return replace(question, id=ids.id_of(question.id, item.number), text=text)
+
+
+class QuestionIds:
+    """Assigns ids in the order of the set: a question without one gets the set's name and its number in the file.
+
+    A later question with the same id gets `#2`, `#3` and so on.
+    """
+
+    def __init__(self, set_name: str) -> None:
+        self._set_name = set_name
+        self._times: dict[str, int] = {}
+
+    def id_of(self, given: str, number: int) -> str:
+        """Return the id of the next question, by its own id, if any, and its number."""
+        own = given.strip() or f"{self._set_name}:{number}"
+        free = own
+        while free in self._times:
+            self._times[own] += 1
+            free = f"{own}#{self._times[own]}"
+        self._times[free] = 1
+        return free
+
+
+_BUFFER_BYTES = 1 << 20
+_JSON = re.compile(rb"\s*(?:\{|\[\s*(?:[\]{]|\Z))")
+_GRAPHS = {"graph", "subgraph"}
+_CONTAINER = "Questions"
+
+
+def is_json_or_parquet(file: RereadableFile) -> bool:
+    """Return whether the file starts as JSON or parquet, and not as text; raise `InputError` for an empty file."""
+    with file.translate_faults(), _open_file(file) as reader:
+        start = reader.peek(1)
+    if not start.strip():
+        raise InputError(f"{file.shown}: expected questions, found an empty file: fetch it again")
+    return start.startswith(PARQUET) or _JSON.match(start) is not None
+
+
+def lines(file: RereadableFile) -> Iterator[Line]:
+    """Yield the lines that are not blank; raise `InputError` for one that is not UTF-8."""
+    number = 0
+    with file.translate_faults(lambda: number), _open_file(file) as reader:
+        for number, raw in record_lines(reader, file.shown):
+            try:
+                text = decode_line(raw)
+            except UnreadableError as error:
+                raise _unreadable(file, number, error) from error
+            if text.strip():
+                yield Line(text, number, f"{file.shown}:{number}", file.shown)
+
+
+def records(file: RereadableFile) -> Iterator[RecordFields]:
+    """Yield the questions one by one: rows of parquet, or JSON objects, one per line, in an array, or in `Questions`.
+
+    Lines and parquet are streamed, and parquet's graphs are skipped; other JSON is read whole. Raises `InputError`,
+    with the line or the number of the question, for invalid JSON or a value that is not an object.
+    """
+    number = 0
+    with file.translate_faults(lambda: number), _open_file(file) as reader:
+        if reader.peek(len(PARQUET)).startswith(PARQUET):
+            yield from _number_records(file, parquet_records(reader, file.shown, _without_graphs))
+            return
+        is_first, in_one = True, False
+        for number, raw in record_lines(reader, file.shown):
+            if not raw.strip():
+                continue
+            if in_one:
+                found = quote_line(raw)
+                raise InputError(f"{file.shown}:{number}: expected the end of the file, found {found}: fetch it again")
+            value = _json(file, number, raw, reader)
+            questions = value.get(_CONTAINER) if isinstance(value, dict) else value
+            if is_first and isinstance(questions, list):
+                in_one = True
+                yield from _number_records(file, questions)
+            else:
+                yield _record(value, number, f"{file.shown}:{number}")
+            is_first = False
+
+
+def _json(file: RereadableFile, number: int, raw: bytes, reader: BufferedReader[Any]) -> Any:
+    """Return the JSON of the line or, if it only starts there, of the line and the rest of the file."""
+    try:
+        return parse_record(raw)
+    except UnreadableError as error:
+        rest = reader.read() if error.ends_early else b""
+        if not rest:
+            raise _unreadable(file, number, error) from error
+    try:
+        return parse_record(raw + rest)
+    except UnreadableError as error:
+        raise _unreadable(file, number, error) from error
+
+
+def _unreadable(file: RereadableFile, number: int, error: UnreadableError) -> InputError:
+    return InputError(f"{file.shown}:{number + error.line - 1}: {error}: correct the file or fetch it again")
+
+
+def _number_records(file: RereadableFile, values: Iterable[object]) -> Iterator[RecordFields]:
+    for number, value in enumerate(values, start=1):
+        yield _record(value, number, f"{file.shown}: question {number}")
+
+
+def _record(value: object, number: int, where: str) -> RecordFields:
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: expected a JSON object, found {format_value(value)}: correct the file")
+    return RecordFields(value, number, where)
+
+
+def _without_graphs(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name not in _GRAPHS]
+
+
+@contextmanager
+def _open_file(file: RereadableFile) -> Iterator[BufferedReader[Any]]:
+    with file.open_unpacked() as stream:
+        yield BufferedReader(cast(Any, stream), _BUFFER_BYTES)

@@ -33,7 +33,7 @@ from ...engine.writing.records import (
     write_relations,
 )
 from ..source import RowStream
-from ..stage.stage import Stage
+from ..stage import Stage
 
 if TYPE_CHECKING:
     from ...engine.neo4j.embedded import EmbeddedServer

@@ -33,7 +33,7 @@ from ...engine.writing.records import (
 )
 from ...engine.writing.typed_values import add_typed_values
 from ..source import split_by_bytes
-from ..stage.stage import Stage
+from ..stage import Stage
 
 BATCH_SIZE = 10_000
 

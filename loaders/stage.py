@@ -26,23 +26,23 @@ from weakref import WeakSet
 import duckdb
 import pyarrow as pa
 
-from ...engine import machine
-from ...engine.errors import InputError, LoadInProgressError, StorageError
-from ...engine.progress import Progress, ignore_progress
-from ...engine.whole_file import lock_file
-from ...engine.writing.records import RelationFacts
-from ...engine.writing.typed_values import typed_value_macros
-from ...models.message_text import quote_line
-from ...models.whole_file import atomic_write
-from ...models.wording.english import SMALL_WORDS
-from ..parsers import read_parser
-from ..source import LineFile, Part, Source, SourceRowBatches, Subset
+from ..engine import machine
+from ..engine.errors import InputError, LoadInProgressError, StorageError
+from ..engine.progress import Progress, ignore_progress
+from ..engine.whole_file import lock_file
+from ..engine.writing.records import RelationFacts
+from ..engine.writing.typed_values import typed_value_macros
+from ..models.message_text import quote_line
+from ..models.whole_file import atomic_write
+from ..models.wording.english import SMALL_WORDS
+from .parsers import read_parser
+from .source import LineFile, Part, Source, SourceRowBatches, Subset
 
 
 @cache
 def query(name: str) -> str:
-    """Return the text of a file of `queries`, named by folder and file: ``reading/take``."""
-    return resources.files(__name__.rpartition(".")[0]).joinpath(f"queries/{name}.sql").read_text(encoding="utf-8")
+    """Return the text of a file of `sql`, named by folder and file: ``reading/take``."""
+    return resources.files(__name__.rpartition(".")[0]).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")
 
 
 def set_variables(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> None:

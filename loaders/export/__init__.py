@@ -1,1 +1,0 @@
-"""Write graphs to files, one format per class."""

@@ -1,1 +1,0 @@
-"""Read question sets; their content tells the format."""

@@ -1,1 +1,0 @@
-"""The stage between a source and the writers: parsed, deduplicated and numbered on disk, in bounded memory."""
