@@ -116,22 +116,6 @@ def record_batches(rows: Iterable[Sequence[object]], schema: pa.Schema) -> Itera
         yield pa.record_batch(columns, schema=schema)
 
 
-class RowStream:
-    """Rows of tables with the same columns; there is at least one table."""
-
-    def __init__(self, tables: Iterable[pa.Table]) -> None:
-        self._tables = iter(tables)
-        self._rest: pa.Table | None = None
-
-    def take(self, num_rows: int) -> pa.Table:
-        """Return the next `num_rows` rows; there must be enough."""
-        rest = next(self._tables) if self._rest is None else self._rest
-        while rest.num_rows < num_rows:
-            rest = pa.concat_tables([rest, next(self._tables)])
-        self._rest = rest.slice(num_rows)
-        return rest.slice(0, num_rows)
-
-
 @dataclass(frozen=True, slots=True)
 class LineFile:
     """A file of lines, and the parser (`parsers/NAME.sql`) that reads them."""

@@ -24,13 +24,14 @@ from typing import IO, Any, Self
 from weakref import WeakSet
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from ..engine import machine
 from ..engine.errors import InputError, LoadInProgressError, StorageError
 from ..engine.progress import Progress, ignore_progress
 from ..engine.whole_file import lock_file
-from ..engine.writing.records import RelationFacts
+from ..engine.writing.records import RelationFacts, RelationRow
 from ..engine.writing.typed_values import typed_value_macros
 from ..models.message_text import quote_line
 from ..models.whole_file import atomic_write
@@ -642,3 +643,45 @@ def _segments(batches: Iterable[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordB
     remaining = iter(batches)
     for first in remaining:
         yield chain((first,), islice(remaining, SEGMENT_BATCHES - 1))
+
+
+SIGNATURE_ROWS_A_BATCH = 500_000
+
+
+def relation_table(rows: Sequence[RelationRow]) -> pa.Table:
+    """Return the rows as the queries of the stage join them."""
+    return pa.table(
+        {
+            "staged": pa.array([row.staged for row in rows], pa.int32()),
+            "number": pa.array([row.number for row in rows], pa.int32()),
+            "name": pa.array([row.name for row in rows], pa.string()),
+            "type": pa.array([row.type for row in rows], pa.string()),
+            "is_related": pa.array([row.stored_as is not None for row in rows], pa.bool_()),
+        }
+    )
+
+
+def with_signatures(entities: Iterable[pa.RecordBatch], stage: Stage, relations: pa.Table) -> Iterator[pa.Table]:
+    """Yield batches of all entities, which come in the order of their nodes, with signature and degree.
+
+    A signature has the catalogue numbers of an entity's relations, positive for triples that leave it, negative for
+    those that enter it, ascending, and how many triples each has. Every entity has triples.
+    """
+    rows = stage.rows("results/signature_rows", SIGNATURE_ROWS_A_BATCH, tables={"relation_row": relations})
+    ahead = pa.Table.from_batches([next(rows)])
+    first = 0
+    for batch in entities:
+        end = first + batch.num_rows
+        while ahead.column("node")[-1].as_py() < end and (more := next(rows, None)) is not None:
+            ahead = pa.concat_tables([ahead, pa.Table.from_batches([more])]).combine_chunks()
+        starts = np.searchsorted(ahead.column("node").to_numpy(), np.arange(first, end + 1)).astype(np.int32)
+        own, ahead = ahead.slice(0, int(starts[-1])).combine_chunks(), ahead.slice(int(starts[-1]))
+        table, offsets = pa.Table.from_batches([batch]), pa.array(starts)
+        for name, values in (("signature_relations", "relation"), ("signature_counts", "num_triples")):
+            lists = pa.ListArray.from_arrays(offsets, own.column(values).chunk(0))
+            table = table.append_column(name, lists)
+        degrees = np.add.reduceat(own.column("num_triples").to_numpy(), starts[:-1])
+        yield table.append_column("degree", pa.array(degrees))
+        first = end
+        if not ahead.num_rows and (more := next(rows, None)) is not None:
+            ahead = pa.Table.from_batches([more])

@@ -1,4 +1,5 @@
-// Write entities with all their names, and the typed value of the first; properties that a row lacks are removed. They get the labels, too.
+// Write entities with all their names, and the typed value of the first; properties that a row lacks are removed, except
+// relation signature and degree. They get the labels, too.
 // mode:    write
 // params:  $entities :: LIST<MAP>, $labels :: LIST<STRING>
 // returns:
@@ -6,7 +7,9 @@
 UNWIND $entities AS row
 MERGE (e:Entity {id: row.id})
 SET e:$($labels),
-    e.degree = coalesce(e.degree, 0),
+    e.signature_relations = coalesce(row.signature_relations, e.signature_relations),
+    e.signature_counts = coalesce(row.signature_counts, e.signature_counts),
+    e.degree = coalesce(row.degree, e.degree, 0),
     e.name = row.name,
     e.aliases = row.aliases,
     e.search_names = row.search_names,

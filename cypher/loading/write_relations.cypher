@@ -1,4 +1,4 @@
-// Write relations into the catalogue. An existing relation keeps its number, its count and its known facts.
+// Write relations into the catalogue, new ones with a count. An existing relation keeps its number, its count and its known facts.
 // mode:    write
 // params:  $relations :: LIST<MAP>
 // returns:
@@ -6,7 +6,7 @@
 UNWIND $relations AS row
 MERGE (r:Relation {name: row.name})
 ON CREATE SET r.number = row.number,
-              r.count = 0,
+              r.count = row.count,
               r.label = row.label,
               r.stored_as = row.stored_as
 SET r.domain = coalesce(r.domain, row.domain),

@@ -151,6 +151,10 @@ class GraphState:
     """Whether an unfinished load or deletion is running now; only `read_full_state` reads it."""
 
     @property
+    def num_loads(self) -> int:
+        return self.num_finished_loads + len(self.unfinished_loads) + len(self.deleting_loads)
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing was loaded."""
         return self.num_entities == 0 or self.num_triples == 0

@@ -256,6 +256,13 @@ class Gateway:
             rows = _rows(session.run(Query(request.template.render(request.names)), dict(request.params)))
         return request.decode(rows)
 
+    def execute_all(self, requests: Sequence[Request[None]]) -> None:
+        """Run requests that change the schema, in one transaction."""
+        with translate_errors(self.connection), self._session() as session, session.begin_transaction() as transaction:
+            for request in requests:
+                transaction.run(request.template.render(request.names), dict(request.params)).consume()
+            transaction.commit()
+
     def stream(self, request: Request[T], fetch_size: int = FETCH_SIZE) -> Generator[T, None, None]:
         """Yield the rows of a read request, each decoded by itself, in one transaction without a timeout.
 

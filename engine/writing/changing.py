@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
@@ -243,7 +243,7 @@ def _add_relations(
     if new:
         staged = [(place, name, counts[name]) for place, name in enumerate(new)]
         rows = relation_rows(staged, db.run(read_catalogue()).relations, {})
-        run_batches(db, "write_relations", "relations", [row.as_parameters() for row in rows])
+        run_batches(db, "write_relations", "relations", [asdict(row) | {"count": 0} for row in rows])
         relations |= {row.name: KnownRelation(row.number, 0, row.stored_as) for row in rows}
     return tuple(new)
 

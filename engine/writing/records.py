@@ -26,7 +26,6 @@ from ..neo4j.catalogue import (
     GraphState,
     LoadManifest,
     RelationInfo,
-    read_catalogue,
     read_relation_counts,
 )
 from ..neo4j.gateway import Gateway
@@ -160,6 +159,7 @@ class RelationRow:
 
     staged: int
     name: str
+    num_triples: int
     number: int
     label: str
     domain: str | None
@@ -170,10 +170,6 @@ class RelationRow:
     @property
     def type(self) -> str:
         return self.stored_as or self.name
-
-    def as_parameters(self) -> Mapping[str, object]:
-        """Return the row for write_relations.cypher."""
-        return asdict(self)
 
 
 def count_untyped_relations(rows: Iterable[RelationRow]) -> int:
@@ -206,13 +202,14 @@ def relation_rows(
     typed = set(ranked[:room])
     unknown = RelationFacts()
     rows = []
-    for number, name, _ in staged:
+    for number, name, num_triples in staged:
         fact = facts.get(name, unknown)
         stored_as = old[name].stored_as if name in old else None if name in typed else RELATED
         rows.append(
             RelationRow(
                 staged=number,
                 name=name,
+                num_triples=num_triples,
                 number=old[name].number if name in old else numbers[name],
                 label=fact.label or label_of(name),
                 domain=domain_of(name),
@@ -268,14 +265,13 @@ _PLACES = {
     "entity_names": ("Entity", "search_names"),
 }
 """Label and property of each index, by name."""
-_OF_A_LOAD = (
-    "entity_id", "literal_id", "literal_number", "literal_day", "relation_name", "relation_number", "load_sha256"
-)  # fmt: skip
 
 
-def check_schema(gateway: Gateway) -> set[str]:
-    """Return the names of the indexes; raise `GraphError` if another has one of our names, which would block
-    ours."""
+def ensure_schema(gateway: Gateway, *names: str) -> None:
+    """Create the constraints and indexes of these names that are missing, all where none is named.
+
+    Raises `GraphError` if another index has one of our names, which would block ours.
+    """
     indexes = gateway.run(Request(template("read_indexes"), {}, list))
     for name, labels, properties in indexes:
         if name in _PLACES and (labels or [], properties or []) != tuple([part] for part in _PLACES[name]):
@@ -284,17 +280,15 @@ def check_schema(gateway: Gateway) -> set[str]:
                 f"the database has an index {name} on {'|'.join(labels or ())}({', '.join(properties or ())}), "
                 f"expected it on {label}({property_}): drop it, or name another database with --database"
             )
-    return {name for name, _, _ in indexes}
+    there = {name for name, _, _ in indexes}
+    missing = [name for name in names or _PLACES if name not in there]
+    if missing:
+        gateway.execute_all([make_write_request(f"ensure_{name}") for name in missing])
 
 
-def ensure_schema(gateway: Gateway) -> None:
-    """Create the constraints and the index that a graph needs, where one is missing."""
-    missing = set(_PLACES) - check_schema(gateway)
-    if "load_lock" in missing:
-        ensure_lock_constraint(gateway)
-    if missing - {"load_lock"}:
-        ensure_constraints(gateway)
-        ensure_name_index(gateway)
+def await_indexes(gateway: Gateway) -> None:
+    """Wait until all indexes are filled."""
+    gateway.execute(make_write_request("await_indexes", timeout_s=INDEX_TIMEOUT_S))
 
 
 def check_graph_was_loaded(state: GraphState, loads: Sequence[LoadManifest]) -> None:
@@ -304,24 +298,6 @@ def check_graph_was_loaded(state: GraphState, loads: Sequence[LoadManifest]) -> 
             f"the database has {num_foreign:,} nodes called Entity or Literal that no load of Lodestar's wrote, and "
             "which it leaves alone: name another database with --database, or another server with --name"
         )
-
-
-def ensure_lock_constraint(gateway: Gateway) -> None:
-    """Create the constraint behind the load lock."""
-    gateway.execute(make_write_request("ensure_load_lock"))
-
-
-def ensure_constraints(gateway: Gateway) -> None:
-    """Create the constraints and indexes that a load needs, where one is missing."""
-    there = check_schema(gateway)
-    for name in (name for name in _OF_A_LOAD if name not in there):
-        gateway.execute(make_write_request(f"ensure_{name}"))
-
-
-def ensure_name_index(gateway: Gateway) -> None:
-    """Create the name index, and wait until all indexes are filled."""
-    gateway.execute(make_write_request("ensure_entity_names"))
-    gateway.execute(make_write_request("await_indexes", timeout_s=INDEX_TIMEOUT_S))
 
 
 _RELATIONS_A_BATCH = 10_000
@@ -370,23 +346,21 @@ def make_write_request(name: str, names: Mapping[str, str] | None = None, **para
     return Request(template(name), params, lambda _: None, names or {})
 
 
-def begin_load(gateway: Gateway, manifest: Manifest) -> Sequence[RelationInfo]:
-    """Create the constraints, write the manifest as unfinished, and return the graph's relations."""
-    ensure_constraints(gateway)
+def begin_load(gateway: Gateway, manifest: Manifest) -> None:
+    """Create the schema, and write the manifest as unfinished."""
+    ensure_schema(gateway)
     gateway.run(make_write_request("begin_load", sha256=manifest.sha256, properties=manifest.as_properties()))
-    return gateway.run(read_catalogue()).relations
 
 
-def write_relations(gateway: Gateway, rows: Sequence[RelationRow]) -> None:
-    """Put relations into the catalogue."""
-    for batch in split_into_requests(
-        (row.as_parameters() for row in rows), _RELATIONS_A_BATCH, lambda row: len(str(row))
-    ):
+def write_relations(gateway: Gateway, rows: Sequence[RelationRow], *, counted: bool = False) -> None:
+    """Put relations into the catalogue; `counted`: those that are new with their numbers of triples, else with 0."""
+    params = (asdict(row) | {"count": row.num_triples if counted else 0} for row in rows)
+    for batch in split_into_requests(params, _RELATIONS_A_BATCH, lambda row: len(str(row))):
         gateway.run(make_write_request("write_relations", relations=batch))
 
 
 def finish_load(gateway: Gateway, manifest: Manifest) -> None:
-    """Create the name index, wait until all indexes are filled, and mark the load as finished."""
-    ensure_name_index(gateway)
+    """Wait until all indexes are filled, and mark the load as finished."""
+    await_indexes(gateway)
     options = json.dumps(manifest.options, sort_keys=True)
     gateway.run(make_write_request("finish_load", sha256=manifest.sha256, options=options))

@@ -29,10 +29,9 @@ from ...engine.relations.describing import StatedWords, describe_from_source, st
 from ...engine.relations.kinds import refresh_end_kinds
 from ...engine.settings import LOAD_TIMEOUT_S, Settings
 from ...engine.whole_file import lock_file
-from ...engine.writing.records import BASE_LOAD, Manifest, check_graph_was_loaded, check_schema, ensure_lock_constraint
+from ...engine.writing.records import BASE_LOAD, Manifest, check_graph_was_loaded, ensure_schema
 from ..source import Source, Subset
 from ..stage import Stage, StageCounts, delete_abandoned_stages
-from .bulk import BulkWriter
 from .online import BATCH_SIZE, OnlineWriter
 from .report import LoadReport
 
@@ -73,6 +72,8 @@ class LoadPlan:
     """What a load does to the graph: the number it gets, and whether it replaces the graph's content."""
 
     number: int
+    is_first: bool = False
+    """Whether the graph has no load yet."""
     replaces: bool = False
     finished: LoadManifest | None = None
     """Whether this content is loaded already, so that there is nothing to do."""
@@ -133,10 +134,12 @@ def load_embedded(
             stated = stage.relation_words()
             manifest = _manifest(source, sha256, plan, stated, counts, options, writer)
             if writer == "bulk":
-                facts, lock = stage.relation_facts(), old.lock if old else None
+                from .bulk import BulkWriter  # a small load needs no Arrow files and no importer
+
                 said = _read_statements(old.gateway) if old else ()
                 complete = partial(_give_meaning, said=said, stated=stated)
-                related = BulkWriter(progress).write(stage, manifest, facts, instance, incoming, lock, complete)
+                lock = old.lock if old else None
+                related = BulkWriter(progress).write(stage, manifest, instance, incoming, lock, complete)
                 started = instance.start(progress=False)
                 memory = f"heap {started.heap_mb:,} MB, page cache {started.pagecache_mb:,} MB"
                 say(f"server: {memory} for a store of {instance.store_mb:,} MB")
@@ -190,7 +193,7 @@ def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple
     if mine and mine.finished and not options.force and not (replaces and others):
         return LoadPlan(mine.number, finished=mine)
     if replaces:
-        return LoadPlan(BASE_LOAD, replaces=bool(loads), num_other_nodes=state.num_other_nodes)
+        return LoadPlan(BASE_LOAD, is_first=not loads, replaces=bool(loads), num_other_nodes=state.num_other_nodes)
     state.check_version()
     if mine:
         return LoadPlan(mine.number, num_other_nodes=state.num_other_nodes)
@@ -200,7 +203,7 @@ def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple
             "--replace to put this in its place"
         )
     if not others:
-        return LoadPlan(BASE_LOAD, num_other_nodes=state.num_other_nodes)
+        return LoadPlan(BASE_LOAD, is_first=True, num_other_nodes=state.num_other_nodes)
     if options.mode == "append":
         return LoadPlan(max(load.number for load in others) + 1)
     held = f"{state.num_triples:,} triples of {others[-1].source}"
@@ -239,8 +242,7 @@ def load_lock(gateway: Gateway) -> Iterator[OpenTransaction]:
 
     Raises `LoadInProgressError` if another load has it, `GraphError` if the database has no room for it.
     """
-    check_schema(gateway)
-    ensure_lock_constraint(gateway)
+    ensure_schema(gateway, "load_lock")
     with gateway.hold_load_lock() as hold:
         yield hold
 
@@ -262,7 +264,8 @@ _NOTHING: tuple[GraphState, tuple[LoadManifest, ...]] = (GraphState(0, 0, 0), ()
 
 
 def _read_graph_state(gateway: Gateway) -> tuple[GraphState, tuple[LoadManifest, ...]]:
-    return gateway.run(read_graph_state()), gateway.run(read_loads())
+    state = gateway.run(read_graph_state())
+    return state, gateway.run(read_loads()) if state.num_loads else ()
 
 
 @contextmanager
@@ -305,7 +308,7 @@ def _write_online(
     writer = OnlineWriter(gateway, options.batch_size, progress)
     said = _read_statements(gateway) if plan.replaces else ()
     complete = partial(_give_meaning, said=said, stated=stated)
-    return writer.write(stage, manifest, stage.relation_facts(), lock, replace=plan.replaces, complete=complete)
+    return writer.write(stage, manifest, lock, is_first=plan.is_first, replace=plan.replaces, complete=complete)
 
 
 def _read_statements(gateway: Gateway) -> tuple[RelationInfo, ...]:

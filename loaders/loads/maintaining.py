@@ -31,10 +31,10 @@ from ...engine.relations.kinds import refresh_end_kinds
 from ...engine.writing.changing import MAX_TRIPLES, ChangeReport, add_triples, check_loads_complete, remove_triples
 from ...engine.writing.records import (
     Name,
+    await_indexes,
     build_search_terms,
     check_graph_was_loaded,
-    ensure_constraints,
-    ensure_name_index,
+    ensure_schema,
     labels_of,
     make_name_row,
     make_write_request,
@@ -184,7 +184,7 @@ def refresh(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progres
         check_loads_complete(loads)
         if not loads:
             state.check()
-        ensure_constraints(gateway)
+        ensure_schema(gateway)
         progress("refreshing", 0, _STEPS)
         before = gateway.run(read_catalogue()).relations
         counts = gateway.execute(read_relation_counts())
@@ -207,7 +207,7 @@ def refresh(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progres
         describe_from_source(gateway)
         refresh_end_kinds(gateway)
         lock.check()
-        ensure_name_index(gateway)
+        await_indexes(gateway)
         progress("refreshing", _STEPS, _STEPS)
     return RefreshReport(
         num_triples=sum(counts.values()),
@@ -277,7 +277,7 @@ def upgrade(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progres
         state = gateway.run(read_graph_state())
         if state.graph_version != GRAPH_VERSION - 1:
             state.check_version()
-        ensure_constraints(gateway)
+        ensure_schema(gateway)
         num_done, num_typed = 0, 0
         for label in ("Literal", "Entity"):
             after = ""
@@ -290,7 +290,7 @@ def upgrade(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progres
                 num_done, num_typed = num_done + len(page), num_typed + len(rows)
                 progress("upgrading", num_done, state.num_literals + state.num_entities)
         lock.check()
-        ensure_name_index(gateway)
+        await_indexes(gateway)
         gateway.run(make_write_request("finish_upgrade", version=GRAPH_VERSION))
     return num_typed
 

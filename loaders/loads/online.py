@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ...engine.neo4j.catalogue import RelationInfo
+import pyarrow as pa
+
+from ...engine.neo4j.catalogue import RelationInfo, read_catalogue
 from ...engine.neo4j.gateway import Gateway, OpenTransaction
 from ...engine.neo4j.templates import Request, split_into_requests, template
 from ...engine.progress import Progress, ignore_progress
@@ -16,7 +18,6 @@ from ...engine.writing.records import (
     BASE_LOAD,
     Manifest,
     Name,
-    RelationFacts,
     RelationRow,
     add_load_names,
     begin_load,
@@ -33,7 +34,7 @@ from ...engine.writing.records import (
 )
 from ...engine.writing.typed_values import add_typed_values
 from ..source import split_by_bytes
-from ..stage import Stage
+from ..stage import Stage, relation_table, with_signatures
 
 BATCH_SIZE = 10_000
 
@@ -50,28 +51,30 @@ class OnlineWriter:
         self,
         stage: Stage,
         manifest: Manifest,
-        facts: Mapping[str, RelationFacts],
         lock: OpenTransaction,
         *,
+        is_first: bool = False,
         replace: bool = False,
         complete: Callable[[Gateway], None] = lambda _: None,
     ) -> int:
         """Write everything, the manifest's end last; return how many relations have no type of their own.
 
-        `complete` is called with all triples written, before the load counts as finished.
-
-        Raises `DatabaseError` if the lock was lost: the load is then unfinished.
+        is_first: whether no load has begun on this graph, so that counts and signatures are those of the stage.
+        `complete` is called with all triples written, before the load counts as finished. Raises `DatabaseError` if the
+        lock was lost: the load is then unfinished.
         """
-        known = begin_load(self._gateway, manifest)
+        begin_load(self._gateway, manifest)
+        known = () if is_first else self._gateway.run(read_catalogue()).relations
         if replace:
             self._clear(manifest, known)
             known = ()
-        rows = relation_rows(stage.relations(), known, facts)
-        write_relations(self._gateway, rows)
+        rows = relation_rows(stage.relations(), known, stage.relation_facts())
+        write_relations(self._gateway, rows, counted=is_first)
         self._write_literals(stage, manifest)
-        self._write_entities(stage, manifest)
-        self._write_triples(stage, manifest, rows)
-        self._refresh(stage, manifest, rows, known)
+        self._write_entities(stage, manifest, rows if is_first else ())
+        self._write_triples(stage, manifest, rows, is_first=is_first)
+        if not is_first:
+            self._refresh(stage, manifest, rows, known)
         complete(self._gateway)
         lock.check()
         finish_load(self._gateway, manifest)
@@ -89,9 +92,13 @@ class OnlineWriter:
         self._gateway.run(make_write_request("delete_unused_relations"))
         self._progress("deleting", 1, 1)
 
-    def _write_entities(self, stage: Stage, manifest: Manifest) -> None:
+    def _write_entities(self, stage: Stage, manifest: Manifest, signed: Sequence[RelationRow]) -> None:
+        """Write the entities, with the signatures that they have by these relations."""
         done = 0
-        for batch in split_by_bytes(stage.rows("results/entity_rows", self._batch_size)):
+        batches: Iterable[pa.RecordBatch | pa.Table] = stage.rows("results/entity_rows", self._batch_size)
+        if signed:
+            batches = with_signatures(batches, stage, relation_table(signed))
+        for batch in split_by_bytes(batches):
             rows = batch.to_pylist()
             if manifest.number != BASE_LOAD:
                 rows = self._with_names_of_the_graph(rows, manifest.number)
@@ -114,9 +121,9 @@ class OnlineWriter:
             done += batch.num_rows
             self._progress("literals", done, manifest.num_literals)
 
-    def _write_triples(self, stage: Stage, manifest: Manifest, rows: Sequence[RelationRow]) -> None:
+    def _write_triples(self, stage: Stage, manifest: Manifest, rows: Sequence[RelationRow], *, is_first: bool) -> None:
         """Create the triples of relations that are new to the graph; merge the others, which is slower."""
-        present = count_in_graph(self._gateway, rows)
+        present = {} if is_first else count_in_graph(self._gateway, rows)
         loads = None if manifest.number == BASE_LOAD else [manifest.number]
         typed = [row for row in rows if row.stored_as is None]
         groups: tuple[tuple[str, list[RelationRow], Mapping[str, Any]], ...] = (
@@ -147,9 +154,10 @@ class OnlineWriter:
         done = 0
         self._progress("signatures", 0, manifest.num_entities)
         if manifest.number == BASE_LOAD:
-            all_ = {"LABEL": "Entity"}
             self._gateway.execute(
-                make_write_request("refresh_signatures", all_, numbers=numbers, batch_size=self._batch_size)
+                make_write_request(
+                    "refresh_signatures", {"LABEL": "Entity"}, numbers=numbers, batch_size=self._batch_size
+                )
             )
             refresh_counts(self._gateway, [*rows, *known])
         else:
