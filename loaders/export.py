@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -20,7 +20,7 @@ from io import BufferedWriter, RawIOBase
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 import pyarrow as pa
 from isal import igzip
@@ -29,14 +29,7 @@ from pyarrow import parquet
 from ..engine.errors import GraphError, InputError, StorageError, UsageError
 from ..engine.neo4j.catalogue import read_catalogue, read_full_state, read_loads
 from ..engine.neo4j.gateway import Gateway
-from ..engine.neo4j.whole_graph import (
-    CHUNK_SIZE,
-    EntityNames,
-    HeadTriples,
-    relation_ranks,
-    stream_names,
-    stream_triples,
-)
+from ..engine.neo4j.templates import Request, Row, template
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.describing import format_descriptions
 from ..engine.values import iri_text, literal_term
@@ -48,6 +41,75 @@ from .loads.report import number_of
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+
+CHUNK_SIZE = 200
+"""Triples per row, and a good number of rows to fetch at a time; a hub arrives in chunks of their product."""
+
+
+class StatedTail(NamedTuple):
+    """The tail of a triple: an entity by its id, or a literal by its value."""
+
+    relation: str
+    tail: str
+    is_literal: bool = False
+    datatype: str | None = None
+    language: str | None = None
+
+
+class HeadTriples(NamedTuple):
+    """Some triples of one head, in order; more of the same head may follow."""
+
+    head: str
+    tails: tuple[StatedTail, ...]
+
+
+class EntityNames(NamedTuple):
+    """The name properties of an entity in the graph."""
+
+    id: str
+    name: str
+    aliases: tuple[str, ...]
+    name_tags: str | None
+
+
+def stream_triples(ranks: Mapping[str, int], load: int | None = None) -> Request[HeadTriples]:
+    """Stream all triples, or those of the load with this number; `ranks` are from `relation_ranks`."""
+
+    def decode(rows: Sequence[Row]) -> HeadTriples:
+        head, triples = rows[0]
+        return HeadTriples(head, tuple(map(_tail, triples)))
+
+    params = {"load": load, "ranks": dict(ranks), "chunk_size": CHUNK_SIZE}
+    return Request(template("stream_triples"), params, decode)
+
+
+def stream_names() -> Request[EntityNames]:
+    """Stream the named entities with all their names."""
+
+    def decode(rows: Sequence[Row]) -> EntityNames:
+        id_, name, aliases, tags = rows[0]
+        return EntityNames(id_, name, tuple(aliases or ()), tags)
+
+    return Request(template("stream_names"), {}, decode)
+
+
+def relation_ranks(names: Iterable[str]) -> dict[str, int]:
+    """Return the rank of each relation in code point order; empty if Neo4j's own order is the same.
+
+    Neo4j compares relationship types by UTF-16 units, where characters beyond U+FFFF come before U+E000.
+    """
+    by_code_points = sorted(names)
+    if by_code_points == sorted(by_code_points, key=lambda name: name.encode("utf-16-be")):
+        return {}
+    return {name: rank for rank, name in enumerate(by_code_points)}
+
+
+def _tail(triple: list[Any]) -> StatedTail:
+    if len(triple) == 2:
+        return StatedTail(*triple)
+    relation, value, datatype, language = triple
+    return StatedTail(relation, value, True, datatype, language)
 
 
 STDOUT = "-"

@@ -12,11 +12,11 @@ import pyarrow as pa
 from ..engine.errors import InputError, UsageError
 from ..engine.neo4j.catalogue import read_catalogue
 from ..engine.neo4j.gateway import Gateway
-from ..engine.neo4j.whole_graph import CHUNK_SIZE, HeadTriples, relation_ranks, stream_names, stream_triples
 from ..engine.settings import Settings
 from ..engine.values import Entity
 from ..engine.writing.stated import LiteralValue, Stated, parse_stated_triples
 from ..models.message_text import quote_line
+from .export import CHUNK_SIZE, HeadTriples, relation_ranks, stream_names, stream_triples
 from .formats.graphml import EDGE_RECORDS, ID, KIND_KEYS, RELATION_KEYS
 from .formats.table_graph import TableGraph
 from .formats.tables import Database

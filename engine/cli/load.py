@@ -96,9 +96,8 @@ def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_j
 
 
 def _list_loads(settings: Settings, *, as_json: bool) -> None:
-    from ..neo4j.catalogue import check_load_running, read_loads
+    from ..neo4j.catalogue import check_load_running, describe_state, read_loads
     from ..neo4j.gateway import Gateway
-    from ..neo4j.whole_graph import describe_state
     from ..settings import make_connection
 
     with Gateway(make_connection(settings)) as gateway:

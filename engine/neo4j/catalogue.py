@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...models.wording.kinds import NO_KIND, EndKind
@@ -174,7 +174,7 @@ class GraphState:
         if self.graph_version != GRAPH_VERSION:
             raise GraphError(
                 f"the graph is of model version {self.graph_version}, this Lodestar reads {GRAPH_VERSION}: "
-                f"{'run `lodestar db upgrade`' if self.graph_version == 2 else 'load it again with --replace'}"
+                "load it again with --replace"
             )
 
     def check(self) -> None:
@@ -315,3 +315,24 @@ def look_up_relation_name(number: int, relations: Mapping[int, str]) -> str:
             f"relation number {number} of the graph is not in its catalogue: load the graph again with --force"
         )
     return name
+
+
+def read_figures(gateway: Gateway) -> dict[str, Any] | None:
+    """Return the sizes and loads of a graph as JSON data; None for an empty one."""
+    state = read_full_state(gateway)
+    loads = gateway.run(read_loads())
+    if state.is_empty and not loads:
+        return None
+    return {
+        "num_entities": state.num_entities,
+        "num_literals": state.num_literals,
+        "num_relations": state.num_relations,
+        "num_triples": state.num_triples,
+        "loads": [asdict(load) | {"state": describe_state(load, under_way=state.under_way)} for load in loads],
+    }
+
+
+def describe_state(load: LoadManifest, *, under_way: bool) -> str:
+    """Return when a load finished, or in words why it has not."""
+    half_there = "under way" if under_way else "did not finish"
+    return f"deletion {half_there}" if load.deleting else load.finished or half_there

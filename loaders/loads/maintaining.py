@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from ...engine.errors import GraphError, InputError
 from ...engine.neo4j.catalogue import (
-    GRAPH_VERSION,
     LoadManifest,
     RelationInfo,
     count_signature_mismatches,
@@ -24,7 +23,6 @@ from ...engine.neo4j.catalogue import (
 )
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.templates import Request, Row, split_into_requests, template
-from ...engine.neo4j.whole_graph import HeadTriplesWithLoads, stream_triples_with_loads
 from ...engine.progress import Progress, ignore_progress
 from ...engine.relations.describing import describe_from_source, read_source_descriptions, remove_descriptions
 from ...engine.relations.kinds import refresh_end_kinds
@@ -45,7 +43,7 @@ from ...engine.writing.records import (
     write_relations,
 )
 from ...engine.writing.stated import LiteralValue, Stated
-from ...engine.writing.typed_values import MAX_CHARS, add_typed_values, find_typed_values
+from ...engine.writing.typed_values import add_typed_values
 from ..parsers import read_parser
 from ..reading.lines import LINES
 from ..source import ROWS, LineFile, Source, record_batches
@@ -53,6 +51,32 @@ from ..stage import query
 from .loading import load_lock
 from .online import BATCH_SIZE
 from .report import number_of
+
+CHUNK_SIZE = 200
+"""Triples per row."""
+
+
+class HeadTriplesWithLoads(NamedTuple):
+    """Some triples of one head, each with its loads as last item; more of the same head may follow."""
+
+    head: str
+    tails: tuple[tuple[str, str, bool, str | None, str | None, list[int]], ...]
+
+
+def _stream_triples_with_loads(numbers: Mapping[str, int]) -> Request[HeadTriplesWithLoads]:
+    """Stream all triples with their loads, by head; `numbers` are the catalogue numbers of the relations."""
+
+    def decode(rows: Sequence[Row]) -> HeadTriplesWithLoads:
+        head, triples = rows[0]
+        return HeadTriplesWithLoads(head, tuple(map(_triple_key, triples)))
+
+    return Request(template("stream_stated_triples"), {"numbers": dict(numbers), "chunk_size": CHUNK_SIZE}, decode)
+
+
+def _triple_key(triple: list[Any]) -> tuple[str, str, bool, str | None, str | None, list[int]]:
+    relation, tail, loads, *kind = triple
+    datatype, language = kind or (None, None)
+    return relation, tail, bool(kind), datatype, language, loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +113,7 @@ def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verificati
     progress("checking", 0, state.num_triples)
     numbers = {relation.name: relation.number for relation in catalogue.relations}
     stated = checksum_loads(
-        _report_progress(gateway.stream(stream_triples_with_loads(numbers)), state.num_triples, progress)
+        _report_progress(gateway.stream(_stream_triples_with_loads(numbers)), state.num_triples, progress)
     )
     for load in loads:
         if not load.finished and state.under_way:
@@ -233,7 +257,7 @@ def _add_relations(gateway: Gateway, counts: dict[str, int], known: Sequence[Rel
 
 def _refresh_manifests(gateway: Gateway, loads: Sequence[LoadManifest], numbers: dict[str, int]) -> tuple[str, ...]:
     """Write what the loads state now; every manifest counts the change, so that readers see it."""
-    stated = checksum_loads(gateway.stream(stream_triples_with_loads(numbers)))
+    stated = checksum_loads(gateway.stream(_stream_triples_with_loads(numbers)))
     rows, changed = [], []
     for load in loads:
         num_triples, checksum = stated.get(load.number, (0, 0))
@@ -265,39 +289,6 @@ def rewrite_names(gateway: Gateway, batch_size: int = BATCH_SIZE) -> int:
             gateway.run(make_write_request("write_entities", entities=add_typed_values(some), labels=[]))
             num_written += len(some)
     return num_written
-
-
-def upgrade(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progress = ignore_progress) -> int:
-    """Give a graph of the version before what this one has: typed values, and their indexes.
-
-    Returns the number of typed values. Safe to run again after an interruption. Raises `GraphError` for a graph of
-    another version.
-    """
-    with load_lock(gateway) as lock:
-        state = gateway.run(read_graph_state())
-        if state.graph_version != GRAPH_VERSION - 1:
-            state.check_version()
-        ensure_schema(gateway)
-        num_done, num_typed = 0, 0
-        for label in ("Literal", "Entity"):
-            after = ""
-            while page := gateway.run(_read_texts(label, after, batch_size)):
-                after = page[-1][0]
-                typed = find_typed_values([(text, datatype) for _, text, datatype in page])
-                rows = [{"id": row[0], **of} for row, of in zip(page, typed, strict=True) if any(of.values())]
-                if rows:
-                    gateway.run(make_write_request("write_typed_values", {"LABEL": label}, rows=rows))
-                num_done, num_typed = num_done + len(page), num_typed + len(rows)
-                progress("upgrading", num_done, state.num_literals + state.num_entities)
-        lock.check()
-        await_indexes(gateway)
-        gateway.run(make_write_request("finish_upgrade", version=GRAPH_VERSION))
-    return num_typed
-
-
-def _read_texts(label: str, after: str, limit: int) -> Request[list[tuple[str, str, str | None]]]:
-    params = {"after": after, "limit": limit, "max_chars": MAX_CHARS}
-    return Request(template("read_texts"), params, lambda rows: [(*row,) for row in rows], {"LABEL": label})
 
 
 class _Stored(NamedTuple):

@@ -13,10 +13,16 @@ import pyarrow as pa
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
-from lodestar.engine.neo4j.whole_graph import HeadTriples, StatedTail
 from lodestar.engine.writing.records import Name
 from lodestar.engine.writing.stated import fault_of_id, fault_of_relation
-from lodestar.loaders.export import NTriplesWriter, TsvNameWriter, TsvTripleWriter, open_atomic_outputs
+from lodestar.loaders.export import (
+    HeadTriples,
+    NTriplesWriter,
+    StatedTail,
+    TsvNameWriter,
+    TsvTripleWriter,
+    open_atomic_outputs,
+)
 from lodestar.loaders.formats.by_name import source_class
 from lodestar.loaders.parsers import read_parser
 from lodestar.loaders.source import LineFile, Source

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import neo4j
 import pytest
+from lodestar.engine.neo4j.catalogue import read_figures
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.whole_graph import read_figures
 
 from tests.made.written_graphs import Literal, Load, Names, WrittenGraph, of_base_load
 
