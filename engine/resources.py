@@ -71,7 +71,7 @@ class Resources:
         """The gateway to the language model. Raises `LLMError` if none is configured."""
         from .llm.gateway import ChatGateway
 
-        return self.get_or_make("chat", lambda: ChatGateway.of(self.settings, self.causal_lm))
+        return self.get_or_make("chat", lambda: ChatGateway.of(self.settings))
 
     @property
     def chat_opened(self) -> ChatGateway | None:

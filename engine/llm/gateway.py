@@ -12,16 +12,15 @@ from dataclasses import asdict
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from ...models.language.causal_lm import CausalLM
 from ..errors import InputError, LLMError, LodestarError, StorageError
 from ..parallel import start
 from ..settings import Settings, sends_openai_env
 from ..values import ChatUsage, TokenUsage
 from .endpoint import ChatEndpoint
-from .local import GGUF, LOCAL, GgufEndpoint, LocalEndpoint
+from .gguf import GGUF, GgufEndpoint
 from .prompts import Completed, Completion, Prompt, usage_of
 
-Endpoint = ChatEndpoint | GgufEndpoint | LocalEndpoint
+Endpoint = ChatEndpoint | GgufEndpoint
 
 MAX_CONCURRENT = 8
 """Prompts at a time, if nothing else is said."""
@@ -58,16 +57,14 @@ class ChatGateway:
         self._turns: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 
     @classmethod
-    def of(cls, settings: Settings, local: Callable[[str], CausalLM] = CausalLM) -> ChatGateway:
-        """Return the gateway of these settings; `local` makes a model that runs on this machine.
+    def of(cls, settings: Settings) -> ChatGateway:
+        """Return the gateway of these settings.
 
         Raises `LLMError` if the model or a key it needs is missing, `InputError` or `StorageError` if the cache is
         invalid or cannot be used.
         """
         endpoint: Endpoint
-        if settings.llm_base_url == LOCAL:
-            endpoint = LocalEndpoint(local(settings.llm_model), settings.llm_timeout_s)
-        elif settings.llm_base_url == GGUF:
+        if settings.llm_base_url == GGUF:
             endpoint = GgufEndpoint(settings.llm_model, settings.home_dir / "models", settings.llm_timeout_s)
         else:
             endpoint = ChatEndpoint(

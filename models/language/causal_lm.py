@@ -1,9 +1,9 @@
-"""Run a local causal language model: greedy replies with token probabilities, and attention."""
+"""Run a local causal language model: its attention."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -28,10 +28,6 @@ Ints = npt.NDArray[np.int64]
 
 class CausalLMError(Exception):
     """The model is unavailable, or cannot do what the caller needs; the message says why in one line."""
-
-
-class StoppedError(CausalLMError):
-    """The reply was stopped before its end."""
 
 
 class PromptTooLongError(CausalLMError):
@@ -84,19 +80,6 @@ def load_language_model(
 
 
 @dataclass(frozen=True, slots=True)
-class GeneratedText:
-    """A reply: its text, and each token's text with its natural log-probability; the token texts add up to `text`.
-
-    is_cut: it reached the token limit.
-    """
-
-    text: str
-    tokens: tuple[tuple[str, float], ...]
-    is_cut: bool
-    num_prompt_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
 class PromptAttention:
     """What the prompt's last position attends to: weights, (num_heads, num_tokens), each head's sum to 1.
 
@@ -111,10 +94,9 @@ class PromptAttention:
 class CausalLM:
     """Any Hugging Face causal LM with safetensors, by name or path, loaded at first use. Threads take turns."""
 
-    def __init__(self, name: str, *, device: str | None = None, batch_size: int = 8) -> None:
+    def __init__(self, name: str, *, device: str | None = None) -> None:
         self.name = name
         self.device = device
-        self.batch_size = batch_size
         self._turn = threading.RLock()
 
     @property
@@ -124,7 +106,7 @@ class CausalLM:
 
     @property
     def max_length(self) -> int:
-        """The most tokens of prompt and reply together."""
+        """The most tokens of a prompt."""
         return int(getattr(self._model.config.get_text_config(), "max_position_embeddings", 2**31))
 
     def render(self, messages: Messages) -> str:
@@ -137,38 +119,6 @@ class CausalLM:
         with as_error(f"the chat template of {self.name!r} cannot be filled"):
             return str(self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
 
-    def replies(
-        self, conversations: Sequence[Messages], max_tokens: int, *, goes_on: Callable[[], bool] = lambda: True
-    ) -> list[GeneratedText]:
-        """Return the greedy reply to each conversation, at most `max_tokens` tokens each.
-
-        goes_on: called at every layer of every token; once it returns false the reply is dropped. Raises
-        `PromptTooLongError` for a prompt beyond the model's context, `StoppedError` for a stopped reply.
-        """
-        texts = [self.render(messages) for messages in conversations]
-        order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-        replies: dict[int, GeneratedText] = {}
-        with self._turn, self._stoppable(goes_on):
-            for start in range(0, len(order), self.batch_size):
-                batch = order[start : start + self.batch_size]
-                replies.update(zip(batch, self._generate([texts[i] for i in batch], max_tokens), strict=True))
-        return [replies[number] for number in range(len(texts))]
-
-    @contextmanager
-    def _stoppable(self, goes_on: Callable[[], bool]) -> Iterator[None]:
-        def check(*_: object) -> None:
-            if not goes_on():
-                raise StoppedError(f"{self.name!r} was stopped before its reply ended")
-
-        check()
-        lists = (each for each in self._model.modules() if type(each).__name__ == "ModuleList")
-        hooks = [layer.register_forward_pre_hook(check) for layers in lists for layer in layers]
-        try:
-            yield
-        finally:
-            for hook in hooks:
-                hook.remove()
-
     def attention(self, messages: Messages, layer: int) -> PromptAttention:
         """Return what the prompt's last position attends to in one layer, counted from 0.
 
@@ -180,7 +130,7 @@ class CausalLM:
         content = messages[-1]["content"]
         start = text.rfind(content.strip()) - (len(content) - len(content.lstrip()))
         with self._turn, torch.inference_mode(), as_error(f"{self.name!r} cannot show its attention"):
-            encoded = self._encode([text], offsets=True, room=1)
+            encoded = self._encode(text)
             offsets = encoded.pop("offset_mapping")[0].numpy()
             inputs = {name: tensor.to(self._model.device) for name, tensor in encoded.items()}
             with record_last_row(layer) as row:
@@ -210,61 +160,22 @@ class CausalLM:
     def _model(self) -> Any:
         return self._loaded.network
 
-    def _encode(self, texts: Sequence[str], *, room: int, offsets: bool = False) -> dict[str, torch.Tensor]:
-        """Return the inputs of a batch, padded on the left; raise if a prompt does not leave `room` tokens."""
+    def _encode(self, text: str) -> dict[str, torch.Tensor]:
+        """Return the inputs of a text with the offsets of its tokens; raise if the model does not read so many."""
         encoded = self._tokenizer(
-            list(texts),
+            [text],
             add_special_tokens=self._tokenizer.chat_template is None,  # a chat template adds them
-            padding=True,
             return_tensors="pt",
-            return_offsets_mapping=offsets,
+            return_offsets_mapping=True,
             return_token_type_ids=False,
         )
-        length = int(encoded["input_ids"].shape[1])
-        if length + room > self.max_length:
+        length, most = int(encoded["input_ids"].shape[1]), self.max_length
+        if length > most:
             raise PromptTooLongError(
-                f"a prompt of {length:,} tokens and {room:,} of reply exceed the {self.max_length:,} that "
-                f"{self.name!r} reads: keep fewer paths, or use a model that reads more"
+                f"a prompt of {length:,} tokens exceeds the {most:,} that {self.name!r} reads: keep fewer paths, or "
+                "use a model that reads more"
             )
         return dict(encoded)
-
-    def _generate(self, texts: Sequence[str], max_tokens: int) -> Iterator[GeneratedText]:
-        import torch
-        from transformers import GenerationConfig
-
-        encoded = self._encode(texts, room=max_tokens)
-        inputs = {name: tensor.to(self._model.device) for name, tensor in encoded.items()}
-        stop_ids = self._model.generation_config.eos_token_id
-        ends = stop_ids if isinstance(stop_ids, list) else [] if stop_ids is None else [stop_ids]
-        config = GenerationConfig(  # type: ignore[no-untyped-call]
-            do_sample=False,
-            num_beams=1,
-            repetition_penalty=1.0,
-            max_new_tokens=max_tokens,
-            pad_token_id=self._tokenizer.pad_token_id,
-            eos_token_id=ends or None,
-        )
-        chosen = ChosenLogprobs()
-        with torch.inference_mode(), as_error(f"{self.name!r} cannot reply"):
-            output = self._model.generate(**inputs, generation_config=config, logits_processor=[chosen])
-        length = inputs["input_ids"].shape[1]
-        lengths = inputs["attention_mask"].sum(dim=1).tolist()
-        for ids, logprobs, num in zip(output[:, length:].tolist(), chosen.by_row(), lengths, strict=True):
-            after = next((place for place, id_ in enumerate(ids) if id_ in ends), None)
-            pieces = list(self._pieces(ids[:after]))
-            tokens = tuple(zip(pieces, logprobs, strict=False))
-            yield GeneratedText("".join(pieces), tokens, after is None, int(num))
-
-    def _pieces(self, ids: Sequence[int]) -> Iterator[str]:
-        """Yield the text that each token adds; empty until a character is complete."""
-        before = ""
-        for place in range(1, len(ids) + 1):
-            text = self._tokenizer.decode(ids[:place], skip_special_tokens=True)
-            if text.endswith("�") and place < len(ids):
-                yield ""
-            else:
-                yield text[len(before) :]
-                before = text
 
 
 class ChosenLogprobs:

@@ -129,12 +129,6 @@ def test_what_needs_an_extra_says_which(lodestar, settings: Settings, tmp_path: 
     (tmp_path / "a.txt").write_text("Ada met Bob in Lima.\n")
     ran = lodestar("load", "text", str(tmp_path / "a.txt"), "--append", code=11)
     assert "load text needs spacy, which is not installed; the extra `text` brings it" in ran.stderr
-    local = {"LODESTAR_LLM_BASE_URL": "local", "LODESTAR_LLM_MODEL": "some/model"}
-    ran = lodestar("ask", QUESTION, "--llm", code=11, **local)
-    assert (
-        f"the language model some/model on this machine needs sentence-transformers, which is not installed; {train}"
-        in (ran.stderr)
-    )
     with (
         Engine(replace(settings, encoder="some/encoder")) as engine,
         pytest.raises(MissingExtraError, match="some/encoder"),

@@ -18,7 +18,7 @@ from lodestar.engine.answering.llm import (
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.llm.replies import MAX_REPLY_CHARS
+from lodestar.engine.llm.endpoint import MAX_REPLY_CHARS
 from lodestar.engine.values import Entity
 
 from tests.made.evidence import evidence_of, ranked

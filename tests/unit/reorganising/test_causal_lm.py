@@ -1,4 +1,4 @@
-"""The local language model, with random weights: what it replies, how sure it is, and what it attends to."""
+"""The local language model, with random weights: what it attends to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.made.tiny_causal_lm import KINDS, write_tiny_causal_lm
 
-TEXTS = ["which paths are useful? 1, 2, 3", "lima", "the capital of é is\nquito " * 8]
+TEXT = "the capital of é is\nquito " * 8
 
 
 def asked(text: str) -> Messages:
@@ -42,32 +42,8 @@ def eager(lm: CausalLM, text: str) -> Any:
         return model(**encoded, output_attentions=True)
 
 
-class TestReplies:
-    def test_tokens_add_up_to_the_text_and_are_the_most_probable(self, lm: CausalLM) -> None:
-        text = lm.render(asked(TEXTS[0]))
-        (reply,) = lm.replies([asked(TEXTS[0])], 6)
-        assert "".join(piece for piece, _ in reply.tokens) == reply.text
-        tokenizer = AutoTokenizer.from_pretrained(lm.name)
-        ids = tokenizer(text)["input_ids"]
-        assert reply.num_prompt_tokens == len(ids)
-        first = eager(lm, text).logits[0, -1].log_softmax(dim=-1)
-        assert reply.tokens[0][0] == tokenizer.decode([int(first.argmax())])
-        assert reply.tokens[0][1] == pytest.approx(float(first.max()), abs=1e-4)
-
-    def test_a_batch_replies_as_each_alone(self, lm: CausalLM) -> None:
-        together = lm.replies([asked(text) for text in TEXTS], 8)
-        for text, reply in zip(TEXTS, together, strict=True):
-            (alone,) = lm.replies([asked(text)], 8)
-            assert alone.text == reply.text
-            assert [p for _, p in alone.tokens] == pytest.approx([p for _, p in reply.tokens], abs=1e-3)
-
-    def test_a_prompt_that_is_too_long_is_refused(self, chat: CausalLM) -> None:
-        with pytest.raises(CausalLMError, match=r"a prompt of 5\d\d tokens and 20 of reply exceed the 512"):
-            chat.replies([asked("x" * 500)], 20)
-
-
 class TestLoading:
-    @pytest.mark.parametrize("load", [lambda name: CausalLM(name).replies([asked("x")], 1), load_language_model])
+    @pytest.mark.parametrize("load", [lambda name: CausalLM(name).attention(asked("x"), 0), load_language_model])
     @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
     def test_code_beside_a_model_is_not_run(
         self, load: Callable[[str], object], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -90,14 +66,14 @@ class TestLoading:
         torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
         (folder / "model.safetensors").unlink()
         with pytest.raises(CausalLMError, match="cannot be loaded"):
-            CausalLM(str(folder)).replies([asked("x")], 1)
+            CausalLM(str(folder)).attention(asked("x"), 0)
 
 
 class TestAttention:
     @pytest.mark.parametrize("layer", [0, 3])
     def test_it_is_the_last_row_of_the_whole(self, lm: CausalLM, layer: int) -> None:
-        found = lm.attention(asked(TEXTS[2]), layer)
-        whole = eager(lm, lm.render(asked(TEXTS[2]))).attentions[layer][0, :, -1]
+        found = lm.attention(asked(TEXT), layer)
+        whole = eager(lm, lm.render(asked(TEXT))).attentions[layer][0, :, -1]
         np.testing.assert_allclose(found.weights, whole.numpy(), atol=1e-5)
         assert len(found.offsets) == found.weights.shape[1]
 
@@ -107,3 +83,7 @@ class TestAttention:
         offsets = chat.attention(asked(content), 1).offsets.tolist()
         pieces = [content[first:after] for first, after in offsets if first >= 2 and after <= len(content.rstrip())]
         assert "".join(pieces) == content.strip()
+
+    def test_a_prompt_that_is_too_long_is_refused(self, chat: CausalLM) -> None:
+        with pytest.raises(CausalLMError, match=r"a prompt of 5\d\d tokens exceeds the 512"):
+            chat.attention(asked("x" * 520), 1)

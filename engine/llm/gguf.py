@@ -1,84 +1,17 @@
-"""Answer prompts with a language model on this machine: safetensors by transformers, or GGUF by llama.cpp."""
+"""Answer prompts with a GGUF file: llama.cpp serves OpenAI's protocol on a free port of this machine, behind a key."""
 
 from __future__ import annotations
 
 import secrets
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
-from ...models.language import causal_lm
-from ...models.language.causal_lm import CausalLM, CausalLMError, StoppedError
 from ..errors import LLMError, require_extra, translate_import_errors
 from ..machine import num_cpus
 from ..progress import show_waiting
-from ..values import TokenUsage
 from .endpoint import ChatEndpoint
-from .prompts import Completion, Prompt, PromptTooLongError, drop_cut_line, key_of
-
-LOCAL = "local"
-"""The value of `llm_base_url` for a model on this machine."""
-
-MAX_TOKENS = 512
-"""Of a reply, if the prompt gives no limit."""
-
-
-class LocalEndpoint:
-    """A causal language model with greedy decoding, one prompt at a time. It is loaded at the first prompt.
-
-    Raises `LLMError` for a model without a name.
-    """
-
-    where = "this machine"
-
-    def __init__(self, model: CausalLM, timeout_s: float = 60.0) -> None:
-        if not model.name:
-            raise LLMError("no language model is configured: set LODESTAR_LLM_MODEL to a folder or a name")
-        self.model = model.name
-        self._model = model
-        self._timeout_s = timeout_s
-        self._turn = threading.Lock()
-
-    def complete(self, prompt: Prompt) -> Completion:
-        """Return the model's reply. Raises `LLMError` if it fails, or if the prompt is too long."""
-        messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
-        with self._turn:
-            ends_s = time.monotonic() + self._timeout_s
-            try:
-                (reply,) = self._model.replies(
-                    [messages], prompt.max_tokens or MAX_TOKENS, goes_on=lambda: time.monotonic() < ends_s
-                )
-            except StoppedError:
-                raise LLMError(
-                    f"the language model {self.model!r} on {self.where} did not answer within {self._timeout_s:g} s: "
-                    "use a smaller one, or raise LODESTAR_LLM_TIMEOUT_S"
-                ) from None
-            except causal_lm.PromptTooLongError as error:
-                raise PromptTooLongError(str(error)) from error
-            except CausalLMError as error:
-                raise LLMError(str(error)) from error
-        usage = TokenUsage(reply.num_prompt_tokens, len(reply.tokens))
-        text = drop_cut_line(reply.text) if reply.is_cut and prompt.json else reply.text
-        return Completion(text, usage=usage, logprobs=reply.tokens if prompt.logprobs else (), model=self.model)
-
-    def models(self, _timeout_s: float) -> list[str] | None:
-        """Return only this model; raise `LLMError` if its folder holds none. A name may be one of the hub."""
-        folder = Path(self.model)
-        if (folder.is_absolute() or folder.is_dir()) and not (folder / "config.json").is_file():
-            raise LLMError(f"the language model {self.model!r}: expected a folder with config.json and safetensors")
-        return [self.model]
-
-    def close(self) -> None:
-        """Keep the model, which belongs to the engine."""
-
-    def key_of(self, prompt: Prompt) -> str:
-        """Return the cache key of this call, from the model's name and the messages."""
-        options: dict[str, Any] = {"logprobs": prompt.logprobs, "max_tokens": prompt.max_tokens}
-        return key_of(LOCAL, self.model, prompt, options)
-
-
-# A GGUF file: llama.cpp by xllamacpp serves OpenAI's protocol on a free port of this machine, behind a key of its own
+from .prompts import Completion, Prompt, key_of
 
 GGUF = "gguf"
 """The value of `llm_base_url` for a GGUF file."""
