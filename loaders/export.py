@@ -6,25 +6,22 @@ removes. TSV: ids as they are; a literal as `value^^datatype` if that is unambig
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from heapq import merge
 from io import BufferedWriter, RawIOBase
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple, cast
 
-import pyarrow as pa
 from isal import igzip
-from pyarrow import parquet
 
 from ..engine.errors import GraphError, InputError, StorageError, UsageError
 from ..engine.neo4j.catalogue import read_catalogue, read_full_state, read_loads
@@ -38,10 +35,6 @@ from ..models.message_text import SHOWN_CHARS
 from ..models.whole_file import atomic_write
 from .formats.freebase import FREEBASE
 from .loads.report import number_of
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
-
 
 CHUNK_SIZE = 200
 """Triples per row, and a good number of rows to fetch at a time; a hub arrives in chunks of their product."""
@@ -117,51 +110,35 @@ _PACKING_LEVEL = 2
 _BUFFER_BYTES = 1 << 18
 
 
-class Output:
-    """A file that is written, packed with gzip if asked; what was written to `stream` is counted and hashed."""
-
-    def __init__(self, file: IO[bytes], *, packed: bool) -> None:
-        self._counted = _CountingFile(file)
-        packer = (
-            igzip.IGzipFile("", "wb", compresslevel=_PACKING_LEVEL, fileobj=self._counted, mtime=0) if packed else None
-        )  # type: ignore[no-untyped-call]
-        self.stream = BufferedWriter(cast(RawIOBase, packer or self._counted), _BUFFER_BYTES)
-
-    @property
-    def size_bytes(self) -> int:
-        return self._counted.size_bytes
-
-    @property
-    def sha256(self) -> str:
-        """The SHA-256 of the file so far, in hexadecimal."""
-        return self._counted.hash.hexdigest()
-
-
 @contextmanager
-def open_atomic_outputs(*paths: str) -> Iterator[list[Output]]:
+def open_atomic_outputs(*paths: str) -> Iterator[list[IO[bytes]]]:
     """Open files, gzip if their names end with ``.gz``; if the block succeeds all get their names, else none.
 
     ``-`` is standard output; a pipe, or another file that is not regular, is written directly. The same bytes give the
     same file. Raises `StorageError` when they cannot be written, `BrokenPipeError` when their reader has gone.
     """
-    outputs: list[Output] = []
+    streams: list[IO[bytes]] = []
     try:
         with ExitStack() as opened:
             files = [opened.enter_context(_open(path)) for path in paths]
-            outputs += [Output(file, packed=path.endswith(".gz")) for path, file in zip(paths, files, strict=True)]
-            yield outputs
-            for output in outputs:
-                output.stream.close()
-            for file in files:
+            streams += [_pack(file) if path.endswith(".gz") else file for path, file in zip(paths, files, strict=True)]
+            yield streams
+            for stream, file in zip(streams, files, strict=True):
+                stream.flush() if stream is file else stream.close()
                 file.flush()
     except BaseException as error:
-        for output in outputs:
+        for stream in streams:
             with suppress(OSError, ValueError):
-                output.stream.close()
+                stream.close()
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             shown = " and ".join("standard output" if path == STDOUT else path for path in paths)
             raise StorageError(f"{shown}: cannot be written: {error.strerror}") from error
         raise
+
+
+def _pack(file: IO[bytes]) -> IO[bytes]:
+    packer = igzip.IGzipFile("", "wb", compresslevel=_PACKING_LEVEL, fileobj=file, mtime=0)  # type: ignore[no-untyped-call]
+    return BufferedWriter(cast(RawIOBase, packer), _BUFFER_BYTES)
 
 
 @contextmanager
@@ -177,35 +154,13 @@ def _open(path: str) -> Iterator[IO[bytes]]:
         with target.open("wb") as file:
             yield file
     else:
-        with atomic_write(target) as draft, draft.open("wb") as file:
+        with atomic_write(target) as draft, draft.open("wb", _BUFFER_BYTES) as file:
             yield file
             os.fsync(file.fileno())
 
 
-class _CountingFile(RawIOBase):
-    """Passes bytes on to a file; closing it leaves the file open."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self.size_bytes = 0
-        self.hash = hashlib.sha256()
-
-    def writable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self.size_bytes
-
-    def write(self, data: ReadableBuffer) -> int:
-        view = memoryview(data)
-        self._file.write(view)
-        self.hash.update(view)
-        self.size_bytes += view.nbytes
-        return view.nbytes
-
-
-FORMATS = ("tsv", "ntriples", "parquet")
-_SUFFIXES = {".tsv": "tsv", ".txt": "tsv", ".nt": "ntriples", ".parquet": "parquet"}
+FORMATS = ("tsv", "ntriples")
+_SUFFIXES = {".tsv": "tsv", ".txt": "tsv", ".nt": "ntriples"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,20 +170,13 @@ class ExportReport:
     path: str
     format: str
     num_triples: int
-    size_bytes: int
-    sha256: str
     num_names: int
     names_path: str | None
-    names_size_bytes: int
-    names_sha256: str | None
     num_phrases: int
     phrases_path: str | None
     base: str | None
     """The base put before ids that are not IRIs; None if no id needed it."""
     seconds: float
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
     def __str__(self) -> str:
         what = number_of(self.num_triples, "triple", "triples")
@@ -236,8 +184,7 @@ class ExportReport:
             what += f", {number_of(self.num_names, 'name', 'names')}"
         if self.num_phrases:
             what += f", {number_of(self.num_phrases, 'phrase', 'phrases')}"
-        size = _size(self.size_bytes + self.names_size_bytes)
-        return f"{what}, {size} in {self.seconds:.1f} s ({self.num_triples / max(self.seconds, 1e-3):,.0f} triples/s)"
+        return f"{what} in {self.seconds:.1f} s ({self.num_triples / max(self.seconds, 1e-3):,.0f} triples/s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +196,6 @@ class ExportRequest:
     names_path: str | None = None
     phrases_path: str | None = None
     base: str = FREEBASE
-    id_names: bool = False
     load: int | None = None
 
     def resolve_format(self) -> str:
@@ -259,8 +205,6 @@ class ExportRequest:
             raise UsageError(f"expected one of the formats {', '.join(FORMATS)}, found {format_!r}")
         if format_ == "ntriples" and self.names_path is not None:
             raise UsageError("N-Triples has the names among the triples: leave out --names")
-        if format_ == "parquet" and any(path and path.endswith(".gz") for path in (self.path, self.names_path)):
-            raise UsageError("parquet is compressed already: give a name without .gz")
         places = {"": self.path, "names": self.names_path, "phrases": self.phrases_path}
         taken: dict[Path, str] = {}
         for what, path in places.items():
@@ -298,10 +242,17 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore
     triples = gateway.stream(stream_triples(ranks, request.load), fetch_size=CHUNK_SIZE)
     paths = [path for path in (request.path, request.names_path, request.phrases_path) if path is not None]
     num_triples = num_names = 0
-    with open_atomic_outputs(*paths) as outputs:
-        triple_writer, name_writer = _writers(format_, outputs, request)
+    base = None
+    with open_atomic_outputs(*paths) as streams:
+        triple_writer: NTriplesWriter | TsvTripleWriter
+        name_writer: NTriplesWriter | TsvNameWriter | None
+        if format_ == "ntriples":
+            triple_writer = name_writer = NTriplesWriter(streams[0], request.base)
+        else:
+            triple_writer = TsvTripleWriter(streams[0])
+            name_writer = TsvNameWriter(streams[1]) if request.names_path is not None else None
         if request.phrases_path is not None:
-            outputs[-1].stream.write("".join(format_descriptions(relations)).encode())
+            streams[-1].write("".join(format_descriptions(relations)).encode())
         for statement in _in_order(triples, gateway, format_, with_names=name_writer is not None):
             if isinstance(statement, HeadTriples):
                 triple_writer.add_triples(statement)
@@ -311,23 +262,16 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore
                 names = parse_name_properties(statement.name, statement.aliases, statement.name_tags)
                 stated = [name for name in names if request.load is None or request.load in name.loads]
                 num_names += name_writer.add_names(statement.id, stated) if stated else 0
-        triple_writer.close()
-        if name_writer:
-            name_writer.close()
-    names_output = outputs[1] if request.names_path is not None else None
+        base = triple_writer.base if isinstance(triple_writer, NTriplesWriter) else None
     return ExportReport(
         path=request.path,
         format=format_,
         num_triples=num_triples,
-        size_bytes=outputs[0].size_bytes,
-        sha256=outputs[0].sha256,
         num_names=num_names,
         names_path=request.names_path,
-        names_size_bytes=names_output.size_bytes if names_output else 0,
-        names_sha256=names_output.sha256 if names_output else None,
         num_phrases=sum(len(relation.phrases) for relation in relations) if request.phrases_path else 0,
         phrases_path=request.phrases_path,
-        base=triple_writer.base if isinstance(triple_writer, NTriplesWriter) else None,
+        base=base,
         seconds=time.monotonic() - started_s,
     )
 
@@ -359,18 +303,6 @@ def _num_triples(gateway: Gateway, load: int | None) -> int:
     return finished[load]
 
 
-def _writers(format_: str, outputs: Sequence[Output], request: ExportRequest) -> tuple[Any, Any]:
-    """Return a writer of triples, and one of names or None."""
-    stream, *more = (output.stream for output in outputs)
-    names = more[0] if request.names_path is not None else None
-    if format_ == "ntriples":
-        writer = NTriplesWriter(stream, request.base, id_names=request.id_names)
-        return writer, writer
-    if format_ == "tsv":
-        return TsvTripleWriter(stream), TsvNameWriter(names) if names else None
-    return ParquetTripleWriter(stream), ParquetNameWriter(names) if names else None
-
-
 def _in_order(
     triples: Iterator[HeadTriples], gateway: Gateway, format_: str, *, with_names: bool
 ) -> Iterator[HeadTriples | EntityNames]:
@@ -381,13 +313,6 @@ def _in_order(
     if format_ == "ntriples":
         return merge(names, triples, key=itemgetter(0))
     return chain(triples, names)
-
-
-def _size(size_bytes: int) -> str:
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size_bytes >= factor:
-            return f"{size_bytes / factor:.1f} {unit}"
-    return f"{size_bytes} bytes"
 
 
 _ABSOLUTE_IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]+')
@@ -504,14 +429,13 @@ class NTriplesWriter:
     """Writes triples, and names as triples with a literal; a name that is also among the entity's triples is written
     once.
 
-    An entity's only name is omitted if it equals the id, unless `id_names`. Raises `InputError` if some ids begin with
+    An entity's only name is omitted if it equals the id. Raises `InputError` if some ids begin with
     the base and others need it.
     """
 
-    def __init__(self, stream: IO[bytes], base: str = FREEBASE, *, id_names: bool = False) -> None:
+    def __init__(self, stream: IO[bytes], base: str = FREEBASE) -> None:
         self._stream = stream
         self._iris = IriMapper(base)
-        self._id_names = id_names
         self._relation = lru_cache(_KNOWN_RELATIONS)(self._iris.iri)
         self._named = ""
         self._name_lines: dict[str, None] = {}
@@ -522,7 +446,7 @@ class NTriplesWriter:
         return self._iris.base if self._iris.is_base_used else None
 
     def add_names(self, id_: str, names: Sequence[Name]) -> int:
-        if not self._id_names and _is_id_again(id_, names):
+        if [(name.text, name.language, name.is_alias) for name in names] == [(id_, "", False)]:
             return 0
         node = self._iris.node(id_)
         lines = [
@@ -547,16 +471,6 @@ class NTriplesWriter:
             lines = [line for line in lines if line not in self._name_lines]
         self._stream.write("".join(lines).encode())
 
-    def close(self) -> None:
-        """Do nothing: everything is written."""
-
-
-def _is_id_again(id_: str, names: Sequence[Name]) -> bool:
-    if len(names) != 1:
-        return False
-    (name,) = names
-    return name.text == id_ and not name.language and not name.is_alias
-
 
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -576,9 +490,6 @@ class TsvTripleWriter:
             for relation, tail, is_literal, datatype, language in triples.tails
         )
 
-    def close(self) -> None:
-        """Do nothing: everything is written."""
-
 
 class TsvNameWriter:
     """Writes an id and its names, separated by tabs, without languages."""
@@ -590,9 +501,6 @@ class TsvNameWriter:
         texts = dict.fromkeys(name.text for name in names)
         self._lines.write(["\t".join(map(check_tsv_text, (id_, *texts))) + "\n"])
         return len(texts)
-
-    def close(self) -> None:
-        """Do nothing: everything is written."""
 
 
 class _Lines:
@@ -608,78 +516,3 @@ class _Lines:
             text = _BYTE_ORDER_MARK + text
         self._begun = True
         self._stream.write(text.encode())
-
-
-ROWS_A_GROUP = 1 << 16
-
-TRIPLES = pa.schema(
-    [
-        pa.field("head", pa.string(), nullable=False),
-        pa.field("relation", pa.string(), nullable=False),
-        pa.field("tail", pa.string(), nullable=False),
-        pa.field("is_literal", pa.bool_(), nullable=False),
-        pa.field("datatype", pa.string()),
-        pa.field("language", pa.string()),
-    ]
-)
-NAMES = pa.schema(
-    [
-        pa.field("id", pa.string(), nullable=False),
-        pa.field("name", pa.string(), nullable=False),
-        pa.field("language", pa.string()),
-        pa.field("is_alias", pa.bool_(), nullable=False),
-    ]
-)
-
-
-class ParquetTripleWriter:
-    """Writes head, relation, tail (a literal's value), whether it is a literal, its datatype and its language."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._rows = _Rows(stream, TRIPLES)
-
-    def add_triples(self, triples: HeadTriples) -> None:
-        """Write the triples of a head."""
-        self._rows.add([(triples.head, *tail) for tail in triples.tails])
-
-    def close(self) -> None:
-        self._rows.close()
-
-
-class ParquetNameWriter:
-    """Writes id, name, its language and whether it is an alias, in the entity's order."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._rows = _Rows(stream, NAMES)
-
-    def add_names(self, id_: str, names: Sequence[Name]) -> int:
-        self._rows.add([(id_, name.text, name.language or None, name.is_alias) for name in names])
-        return len(names)
-
-    def close(self) -> None:
-        self._rows.close()
-
-
-class _Rows:
-    """Collects rows into row groups."""
-
-    def __init__(self, stream: IO[bytes], schema: pa.Schema) -> None:
-        self._schema = schema
-        self._writer = parquet.ParquetWriter(stream, schema, compression="zstd")
-        self._waiting: list[tuple[Any, ...]] = []
-
-    def add(self, rows: list[tuple[Any, ...]]) -> None:
-        self._waiting += rows
-        if len(self._waiting) >= ROWS_A_GROUP:
-            self._write()
-
-    def close(self) -> None:
-        if self._waiting:
-            self._write()
-        self._writer.close()
-
-    def _write(self) -> None:
-        columns = zip(*self._waiting, strict=True)
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
-        self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
-        self._waiting = []

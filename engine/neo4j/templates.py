@@ -1,8 +1,7 @@
 """Queries of `cypher/`, and the requests that are made of them.
 
 The comment at the head of a file says in a line ``mode: read | write | schema`` how it runs. In its text ``{{NAME}}``
-stands for a quoted identifier, and a line ``{{> part}}`` for the text of
-``cypher/parts/part.cypher``.
+stands for a quoted identifier, and a line ``{{> part}}`` for the text of ``cypher/parts/part.cypher``.
 """
 
 from __future__ import annotations
@@ -17,8 +16,6 @@ from typing import Any, Generic, LiteralString, TypeVar
 
 from ... import cypher
 
-CYPHER_VERSION = 5
-"""Cypher version of all templates, whatever the server's default is."""
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 T = TypeVar("T")
@@ -34,10 +31,12 @@ class Template:
     text: str
 
     def render(self, names: Mapping[str, str]) -> LiteralString:
-        """Return the query with its Cypher version and its placeholders filled by quoted identifiers."""
-        filled = PLACEHOLDER.sub(lambda place: quote_identifier(names[place[1]]), self.text)
-        rendered: Any = f"CYPHER {CYPHER_VERSION} {filled}"
-        return rendered  # type: ignore[no-any-return]
+        """Return the query in Cypher 5, whatever the server's default is, with its placeholders filled.
+
+        Identifiers are quoted, so that the result is as safe as a literal.
+        """
+        filled: Any = PLACEHOLDER.sub(lambda place: quote_identifier(names[place[1]]), self.text)
+        return f"CYPHER 5 {filled}"
 
 
 def quote_identifier(identifier: str) -> str:
@@ -61,15 +60,10 @@ def template(name: str) -> Template:
     return Template(name, mode[1], "\n".join(lines).strip())
 
 
-def all_names() -> tuple[str, ...]:
-    """Return the names of all templates, sorted; other folders of `cypher/` have pieces of queries."""
-    return tuple(
-        sorted(
-            name.removesuffix(".cypher")
-            for name, file in _files().items()
-            if "// mode:" in file.read_text(encoding="utf-8")
-        )
-    )
+def all_names() -> list[str]:
+    """Return the names of all templates, sorted; other files of `cypher/` have pieces of queries."""
+    texts = {name: file.read_text(encoding="utf-8") for name, file in _files().items()}
+    return sorted(name.removesuffix(".cypher") for name, text in texts.items() if "// mode:" in text)
 
 
 @cache

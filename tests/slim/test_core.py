@@ -108,7 +108,7 @@ def test_forms(lodestar, settings: Settings, gateway: Gateway) -> None:
 
 def test_export(lodestar, tmp_path: Path) -> None:
     lodestar("export", str(tmp_path / "kg.tsv"))
-    lodestar("export", str(tmp_path / "kg.parquet"))
+    lodestar("export", str(tmp_path / "kg.nt"))
     assert len((tmp_path / "kg.tsv").read_text().splitlines()) > 60_000
 
 

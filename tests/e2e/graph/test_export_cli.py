@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import subprocess
 import sys
@@ -45,7 +44,7 @@ def test_tsv_to_standard_output(lodestar: Lodestar) -> None:
     assert (ran.code, ran.out) == (0, TSV)
     start, end = ran.err.splitlines()
     assert start == "exporting the graph …"
-    assert end.startswith(f"4 triples, {len(TSV.encode())} bytes in ")
+    assert end.startswith("4 triples in ")
     assert lodestar("export", "-", "--format", "tsv").out == TSV
 
 
@@ -61,12 +60,8 @@ def test_files_with_a_report(lodestar: Lodestar, tmp_path: Path) -> None:
         "path": str(kg),
         "format": "tsv",
         "num_triples": 4,
-        "size_bytes": kg.stat().st_size,
-        "sha256": hashlib.sha256(kg.read_bytes()).hexdigest(),
         "num_names": 3,
         "names_path": str(names),
-        "names_size_bytes": names.stat().st_size,
-        "names_sha256": hashlib.sha256(names.read_bytes()).hexdigest(),
         "num_phrases": 0,
         "phrases_path": None,
         "base": None,
