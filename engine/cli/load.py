@@ -184,7 +184,10 @@ _TABLE = ["names_path", "columns", "values"]
 _FORMATS = {
     "tsv": ("triples from a TSV file: head, relation, tail", _TABLE),
     "csv": ("triples from a CSV file, separated by commas, semicolons, tabs or bars", _TABLE),
-    "parquet": ("triples from parquet: columns head, relation and tail, or other usual names", ["names_path", "values"]),
+    "parquet": (
+        "triples from parquet: columns head, relation and tail, or other usual names",
+        ["names_path", "values"],
+    ),
     "jsonl": ("JSON lines with a triple each: objects with head, relation and tail", []),
     "rdf": (
         "RDF of any syntax: N-Triples, N-Quads, Turtle, TriG, RDF/XML and OWL, JSON-LD, N3",

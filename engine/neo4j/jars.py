@@ -10,16 +10,15 @@ import os
 import shutil
 import threading
 import time
-from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from urllib.error import HTTPError
-from urllib.parse import unquote, urlsplit, urlunsplit
-from urllib.request import Request, urlopen
+from ssl import SSLError
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
 
 from ...models.whole_file import atomic_write, file_sha256
 from ..errors import DownloadError
@@ -146,22 +145,13 @@ class _BrokenError(Exception):
 
 def _fetch(jar: Jar, folder: Path, cancelled: threading.Event) -> None:
     """Download one jar; a broken connection is tried again. The jar gets its name once its hash is right."""
-    parts = urlsplit(os.environ.get(MIRROR_VARIABLE, MAVEN_CENTRAL_URL).rstrip("/"))
-    login, _, host = parts.netloc.rpartition("@")
-    where = urlunsplit(parts._replace(netloc=host))
-    if parts.scheme not in ("http", "https"):
-        raise DownloadError(f"{MIRROR_VARIABLE}: expected an http:// or https:// address, found {where!r}")
+    where = os.environ.get(MIRROR_VARIABLE, MAVEN_CENTRAL_URL).rstrip("/")
+    if "@" in where or not where.startswith(("http://", "https://")):
+        raise DownloadError(f"{MIRROR_VARIABLE}: expected an http:// or https:// address without a password")
     for tried in range(1, _TRIES + 1):
         try:
-            with atomic_write(folder / jar.file_name) as draft, draft.open("wb") as opened:
-                num_bytes = 0
-                for piece in _receive(f"{where}/{jar.url_path}", unquote(login)):
-                    num_bytes += opened.write(piece)
-                    if num_bytes > jar.size_bytes or cancelled.is_set():
-                        break
-                opened.close()
-                if num_bytes < jar.size_bytes:
-                    raise _BrokenError("the connection was cut")
+            with atomic_write(folder / jar.file_name) as draft:
+                _receive(f"{where}/{jar.url_path}", draft, jar.size_bytes, cancelled)
                 if file_sha256(draft) != jar.sha256:
                     raise DownloadError(
                         f"{where}/{jar.url_path} is not the pinned file: expected SHA-256 {jar.sha256[:12]}…; the "
@@ -177,17 +167,18 @@ def _fetch(jar: Jar, folder: Path, cancelled: threading.Event) -> None:
             time.sleep(_RETRY_S)
 
 
-def _receive(url: str, login: str) -> Iterator[bytes]:
-    """Yield what an address sends; raise `_BrokenError` for what the network does."""
-    try:
-        request = Request(url)  # noqa: S310 - http or https, as was checked
-        if login:  # which is not sent where the request is redirected to
-            request.add_unredirected_header("Authorization", f"Basic {b64encode(login.encode()).decode()}")
-        with urlopen(request, timeout=_TIMEOUT_S) as response:  # noqa: S310
-            while piece := response.read(1 << 16):
-                yield piece
-    except HTTPError as error:
-        raise _BrokenError(f"HTTP {error.code}", is_final=True) from None
-    except (OSError, HTTPException, ValueError) as error:
-        reason = getattr(error, "reason", error)
-        raise _BrokenError(getattr(reason, "strerror", None) or type(reason).__name__) from None
+def _receive(url: str, draft: Path, size_bytes: int, cancelled: threading.Event) -> None:
+    """Write what an address sends, at most a piece too much; raise `_BrokenError` for what the network does."""
+    num_bytes = 0
+    with draft.open("wb") as opened:
+        try:
+            with urlopen(url, timeout=_TIMEOUT_S) as response:  # noqa: S310 - http or https, as was checked
+                while num_bytes <= size_bytes and not cancelled.is_set() and (piece := response.read(1 << 16)):
+                    num_bytes += opened.write(piece)
+        except HTTPError as error:
+            raise _BrokenError(f"HTTP {error.code}", is_final=True) from None
+        except (URLError, SSLError, ConnectionError, TimeoutError, HTTPException, ValueError) as error:
+            reason = getattr(error, "reason", error)
+            raise _BrokenError(getattr(reason, "strerror", None) or type(reason).__name__) from None
+    if num_bytes < size_bytes:
+        raise _BrokenError("the connection was cut")

@@ -139,17 +139,6 @@ def test_a_jar_without_an_end_is_left_where_it_passes_its_size(repository: Repos
     assert leftovers(cache) == []
 
 
-def test_a_mirror_s_password_is_in_no_message(
-    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(MIRROR_VARIABLE, repository.url.replace("://", "://user:geheim@"))
-    repository.gone = set(CONTENTS)
-    with pytest.raises(DownloadError) as caught:
-        JarCache(tmp_path, JARS).ensure(progress=False)
-    assert "geheim" not in str(caught.value)
-    assert caught.value.__cause__ is None
-
-
 def test_no_network_and_an_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MIRROR_VARIABLE, "http://127.0.0.1:9/maven2")
     monkeypatch.setattr("lodestar.engine.neo4j.jars._RETRY_S", 0)

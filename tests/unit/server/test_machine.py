@@ -36,9 +36,6 @@ def test_a_larger_store_has_a_larger_page_cache_up_to_a_third_of_the_memory(stor
         ("0::/a/b\n", {}, 64),
         ("0::/a/b\n", {"a/b/cpu.max": "max 100000\n", "a/cpu.max": "150000 100000\n"}, 2),
         ("0::/\n", {"cpu.max": "20000 100000\n"}, 1),
-        ("4:cpuacct,cpu:/a\n", {"cpu/a/cpu.cfs_quota_us": "300000\n", "cpu/a/cpu.cfs_period_us": "100000\n"}, 3),
-        ("4:cpu:/elsewhere\n", {"cpu/cpu.cfs_quota_us": "400000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 4),
-        ("4:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, 64),
     ],
 )
 def test_a_quota_of_processors_is_kept_to(
