@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .engine.integrations.langchain import LodestarRetriever
     from .engine.settings import Settings
     from .engine.values import Entity, Path, Question, RelationPath, Scored, Triple
-    from .engine.writing.stated import LiteralValue
+    from .engine.writing.changing import LiteralValue
 
 _HOMES = {
     "Answer": ".engine.evidence.evidence",
@@ -23,7 +23,7 @@ _HOMES = {
     "Engine": ".engine.api",
     "Entity": ".engine.values",
     "Evidence": ".engine.evidence.evidence",
-    "LiteralValue": ".engine.writing.stated",
+    "LiteralValue": ".engine.writing.changing",
     "LodestarError": ".engine.errors",
     "LodestarRetriever": ".engine.integrations.langchain",
     "Path": ".engine.values",

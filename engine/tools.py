@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import networkx
     import pandas as pd
 
-    from ..loaders.loads.report import LoadReport
+    from ..loaders.report import LoadReport
     from ..loaders.source import Source
     from .neo4j.gateway import Gateway
     from .plans.compile import PlanResult
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from .settings import Settings
     from .show.explanation import Explanation
     from .values import Question
-    from .writing.changing import ChangeReport, Names
-    from .writing.stated import Stated
+    from .writing.changing import ChangeReport, Names, Stated
 
 T = TypeVar("T")
 
@@ -228,7 +227,7 @@ class EngineTools(ABC):
         return self._load(networkx_source(graph, name), append, replace, progress)
 
     def _load(self, source: Source, append: bool, replace: bool, progress: Progress) -> LoadReport:
-        from ..loaders.loads.loading import load_source
+        from ..loaders.loading import load_source
         from ..loaders.python import options_for
 
         options = options_for(self.settings, append=append, replace=replace)

@@ -34,7 +34,7 @@ from ..engine.writing.records import Name, parse_name_properties
 from ..models.message_text import SHOWN_CHARS
 from ..models.whole_file import atomic_write
 from .formats.freebase import FREEBASE
-from .loads.report import number_of
+from .report import number_of
 
 CHUNK_SIZE = 200
 """Triples per row, and a good number of rows to fetch at a time; a hub arrives in chunks of their product."""

@@ -14,13 +14,13 @@ from ..engine.neo4j.catalogue import read_catalogue
 from ..engine.neo4j.gateway import Gateway
 from ..engine.settings import Settings
 from ..engine.values import Entity
-from ..engine.writing.stated import LiteralValue, Stated, parse_stated_triples
+from ..engine.writing.changing import LiteralValue, Stated, parse_stated_triples
 from ..models.message_text import quote_line
 from .export import CHUNK_SIZE, HeadTriples, relation_ranks, stream_names, stream_triples
 from .formats.graphml import EDGE_RECORDS, ID, KIND_KEYS, RELATION_KEYS
 from .formats.table_graph import TableGraph
 from .formats.tables import Database
-from .loads.loading import LoadOptions, Mode
+from .loading import LoadOptions, Mode
 from .mapping import Choices, Survey, fold
 from .property_graph import (
     LINKED_TO,

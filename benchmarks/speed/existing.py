@@ -24,7 +24,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.existing_neo4j import Neo4jGraph
-from lodestar.loaders.loads.loading import LoadOptions, load_embedded
+from lodestar.loaders.loading import LoadOptions, load_embedded
 from lodestar.loaders.mapping import Choices
 from lodestar.loaders.property_graph import PropertyGraphSource, map_graph
 from lodestar.loaders.source import SourceRowBatches

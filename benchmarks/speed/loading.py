@@ -29,10 +29,10 @@ from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.engine.writing.records import relation_rows
+from lodestar.loaders.bulk import BulkWriter, relation_table
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource
-from lodestar.loaders.loads.bulk import BulkWriter, relation_table
-from lodestar.loaders.loads.loading import LoadOptions, load, load_embedded
+from lodestar.loaders.loading import LoadOptions, load, load_embedded
 from lodestar.loaders.source import Source, Subset
 from lodestar.loaders.stage import Stage
 

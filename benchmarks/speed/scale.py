@@ -30,8 +30,8 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings, loading_connection, resolve
 from lodestar.engine.values import Question
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.loads.loading import LoadOptions, load
-from lodestar.loaders.loads.maintaining import unload, verify
+from lodestar.loaders.loading import LoadOptions, load
+from lodestar.loaders.maintaining import unload, verify
 
 from ..question_sets import gold_questions
 

@@ -24,7 +24,7 @@ from lodestar import Engine
 from lodestar.engine.neo4j.catalogue import read_graph_state
 from lodestar.engine.neo4j.templates import Request, template
 from lodestar.engine.writing.changing import SOURCE
-from lodestar.loaders.loads.maintaining import unload
+from lodestar.loaders.maintaining import unload
 
 Times = dict[str, list[float]]
 RELATION = "benchmark of small changes"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import click
 
 from ..errors import GraphError
 from .options import database_options, gateway_options, json_option, open_gateway, server_option
-from .terminal import confirm_deletion, echo, print_json, print_report, printable, say
+from .terminal import confirm_deletion, echo, load_line, print_json, print_report, printable, say
 
 if TYPE_CHECKING:
     from ..neo4j.embedded import EmbeddedServer
@@ -114,8 +113,8 @@ def check(gateway: Gateway, as_json: bool) -> None:
 
     It reads every triple and compares those of each load by a checksum. Exits with 5 if there is a fault.
     """
-    from ...loaders.loads.maintaining import verify
-    from ...loaders.loads.report import number_of
+    from ...loaders.maintaining import verify
+    from ...loaders.report import number_of
     from ..progress import progress_bar
 
     with progress_bar("the graph", "checking") as (progress, _):
@@ -146,7 +145,7 @@ def refresh(gateway: Gateway, as_json: bool) -> None:
 
     Use it after Cypher has changed triples or names. Relationship types between entities become relations.
     """
-    from ...loaders.loads.maintaining import refresh as bring_in_line
+    from ...loaders.maintaining import refresh as bring_in_line
     from ..progress import progress_bar
 
     with progress_bar("the graph", "refreshing") as (progress, _):
@@ -231,7 +230,3 @@ def _read_graph(settings: Settings) -> dict[str, Any] | None:
     from ..neo4j.catalogue import read_figures
 
     return read_figures(open_gateway(settings))
-
-
-def load_line(load: Mapping[str, Any]) -> str:
-    return f"{load['number']:>3}  {load['source']}  {load['kind']}  {load['num_triples']:,} triples  {load['state']}"

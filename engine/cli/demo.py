@@ -11,7 +11,7 @@ from .options import json_option, settings_from
 from .terminal import echo, print_json, say
 
 if TYPE_CHECKING:
-    from ...loaders.loads.report import LoadReport
+    from ...loaders.report import LoadReport
     from ..settings import Settings
 
 SECTION = "Start here"
@@ -88,7 +88,7 @@ def command(as_json: bool, name: str) -> None:
 def load_world(settings: Settings) -> LoadReport:
     """Load the demonstration's world into the running embedded server, unless it is there."""
     from ...loaders.formats.by_name import source_class
-    from ...loaders.loads.loading import LoadOptions, load
+    from ...loaders.loading import LoadOptions, load
     from ..neo4j.gateway import Gateway
     from ..progress import progress_bar
     from ..settings import loading_connection

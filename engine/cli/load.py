@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError
-from .db import load_line
 from .load_graph import GRAPH_FORMATS
 from .options import (
     database_options,
@@ -19,10 +18,10 @@ from .options import (
     split_names,
     subset_options,
 )
-from .terminal import confirm_deletion, echo, print_json, print_report, printable, say
+from .terminal import confirm_deletion, echo, load_line, print_json, print_report, printable, say
 
 if TYPE_CHECKING:
-    from ...loaders.loads.loading import LoadOptions
+    from ...loaders.loading import LoadOptions
     from ..neo4j.gateway import Gateway
     from ..settings import Settings
 
@@ -112,8 +111,8 @@ def _list_loads(settings: Settings, *, as_json: bool) -> None:
 
 
 def _delete_load(which: str, settings: Settings, *, yes: bool, as_json: bool) -> None:
-    from ...loaders.loads.maintaining import find_load, unload
-    from ...loaders.loads.report import number_of
+    from ...loaders.maintaining import find_load, unload
+    from ...loaders.report import number_of
     from ..neo4j.catalogue import read_loads
     from ..progress import progress_bar
 
@@ -247,7 +246,7 @@ def _load(
 ) -> None:
     """Load a source of this kind, made with its arguments."""
     from ...loaders.formats.by_name import source_class
-    from ...loaders.loads.loading import load_source, preview
+    from ...loaders.loading import load_source, preview
     from ...loaders.reading.files import use_spool_folder
     from ..progress import progress_bar
 
@@ -297,7 +296,7 @@ def lines(
       printf 'Lima\\tmayor\\tAna\\n' | lodestar load - --remove
     """
     from ...loaders.formats.by_name import source_class
-    from ...loaders.loads.maintaining import add_lines, remove_lines
+    from ...loaders.maintaining import add_lines, remove_lines
 
     if names_path is not None and (remove or kind not in ("tsv", "csv")):
         raise UsageError("--names goes with tsv or csv, and without --remove")

@@ -14,7 +14,7 @@ from .options import FORCE, MODE, options_for, read_load_options, split_names
 from .terminal import echo, print_json, print_report, printable
 
 if TYPE_CHECKING:
-    from ...loaders.loads.loading import LoadOptions
+    from ...loaders.loading import LoadOptions
     from ...loaders.mapping import Choices
     from ...loaders.property_graph import PropertyGraph
     from ..neo4j.gateway import Gateway
@@ -194,7 +194,7 @@ GRAPH_FORMATS = (neo4j, dump, cypher, *map(_file_command, _FILES))
 
 def _load_graph(open_graph: Callable[[], PropertyGraph], asked: _Asked) -> None:
     """Load a property graph, or only show or save what becomes of what."""
-    from ...loaders.loads.loading import load_source
+    from ...loaders.loading import load_source
     from ...loaders.mapping import describe_mapping, mapping_as_json
     from ...loaders.property_graph import map_graph
     from ...loaders.reading.files import use_spool_folder

@@ -282,7 +282,7 @@ def read_load_options(
     max_degree: int | None = None,
 ) -> dict[str, Any]:
     """Return `settings`, and `options` of a load."""
-    from ...loaders.loads.loading import LoadOptions
+    from ...loaders.loading import LoadOptions
     from ...loaders.source import Subset, read_list
 
     settings = settings_from(uri, database, name)

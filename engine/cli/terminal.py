@@ -8,6 +8,8 @@ import os
 import re
 import sys
 import unicodedata
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
@@ -85,3 +87,8 @@ def show_warnings() -> None:
     log = logging.getLogger("lodestar")
     if not any(isinstance(handler, _Lines) for handler in log.handlers):
         log.addHandler(_Lines(logging.WARNING))
+
+
+def load_line(load: Mapping[str, Any]) -> str:
+    """Return a load, as JSON data, as a line."""
+    return f"{load['number']:>3}  {load['source']}  {load['kind']}  {load['num_triples']:,} triples  {load['state']}"

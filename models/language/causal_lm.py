@@ -1,4 +1,4 @@
-"""Run a local causal language model: its attention."""
+"""Load causal language models, and read the attention of one."""
 
 from __future__ import annotations
 

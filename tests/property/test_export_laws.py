@@ -13,8 +13,8 @@ import pyarrow as pa
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
+from lodestar.engine.writing.changing import fault_of_id, fault_of_relation
 from lodestar.engine.writing.records import Name
-from lodestar.engine.writing.stated import fault_of_id, fault_of_relation
 from lodestar.loaders.export import (
     HeadTriples,
     NTriplesWriter,

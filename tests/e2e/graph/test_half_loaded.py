@@ -7,7 +7,7 @@ import json
 import neo4j
 import pytest
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.loaders.loads.loading import load_lock
+from lodestar.loaders.loading import load_lock
 
 from tests.e2e.conftest import Lodestar
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES

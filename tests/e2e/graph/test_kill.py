@@ -21,7 +21,7 @@ from lodestar.engine.errors import DatabaseUnavailableError, GraphError
 from lodestar.engine.neo4j.catalogue import read_graph_state
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.loaders.loads.maintaining import verify
+from lodestar.loaders.maintaining import verify
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, clear_database
 from tests.references.snapshot import Snapshot, snapshot

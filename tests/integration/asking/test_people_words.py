@@ -12,8 +12,8 @@ from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.loads.loading import LoadOptions
-from lodestar.loaders.loads.loading import load as load_source
+from lodestar.loaders.loading import LoadOptions
+from lodestar.loaders.loading import load as load_source
 
 TEAM = (
     "Ann Alder\tqq7\tSales\nBob Birch\tqq7\tSales\nCid Cedar\tqq7\tMill\nAnn Alder\thired_on\t2015-02-03\n"

@@ -16,8 +16,8 @@ from lodestar.engine.neo4j.catalogue import count_signature_mismatches
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.writing import records as relation_types
-from lodestar.loaders.loads.loading import LoadOptions, Mode, WriterChoice, load_embedded
-from lodestar.loaders.loads.maintaining import verify
+from lodestar.loaders.loading import LoadOptions, Mode, WriterChoice, load_embedded
+from lodestar.loaders.maintaining import verify
 from lodestar.loaders.source import NO_ID, Source, StatementRow, name_row, triple_row
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, clear_database

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 from lodestar import Engine, LiteralValue
 from lodestar.engine.neo4j.catalogue import read_loads
 from lodestar.engine.settings import Connection, Settings
-from lodestar.loaders.loads.maintaining import refresh, unload, verify
+from lodestar.loaders.maintaining import refresh, unload, verify
 from lodestar.loaders.source import StatementRow
 
 from tests.conftest import clear_database, examples

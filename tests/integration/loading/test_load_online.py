@@ -25,8 +25,8 @@ from lodestar.engine.neo4j.catalogue import (
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.loads.loading import Mode
-from lodestar.loaders.loads.maintaining import unload, verify
+from lodestar.loaders.loading import Mode
+from lodestar.loaders.maintaining import unload, verify
 
 from tests.conftest import examples
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load

@@ -12,11 +12,11 @@ from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
 from lodestar.loaders.formats.existing_neo4j import Neo4jGraph
-from lodestar.loaders.loads.loading import LoadOptions, Mode, load
-from lodestar.loaders.loads.maintaining import verify
-from lodestar.loaders.loads.report import LoadReport
+from lodestar.loaders.loading import LoadOptions, Mode, load
+from lodestar.loaders.maintaining import verify
 from lodestar.loaders.mapping import Choices
 from lodestar.loaders.property_graph import map_graph
+from lodestar.loaders.report import LoadReport
 
 from tests.conftest import clear_database
 from tests.made.property_graphs import MOVIES, TRADE, write_graph

@@ -24,8 +24,8 @@ from lodestar.engine.neo4j.catalogue import read_loads
 from lodestar.engine.neo4j.gateway import Gateway, OpenTransaction
 from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.writing import changing
-from lodestar.loaders.loads.loading import load_lock
-from lodestar.loaders.loads.maintaining import unload, verify
+from lodestar.loaders.loading import load_lock
+from lodestar.loaders.maintaining import unload, verify
 from lodestar.loaders.source import StatementRow, name_row, triple_row
 
 from tests.conftest import clear_database

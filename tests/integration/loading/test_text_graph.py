@@ -12,7 +12,7 @@ from lodestar.engine.neo4j.graph import MENTIONED_WITH, read_snippets
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 from lodestar.loaders.formats.text import TextSource
-from lodestar.loaders.loads.maintaining import unload, verify
+from lodestar.loaders.maintaining import unload, verify
 
 from tests.made.graphs import load
 from tests.made.pipelines import save_pipeline

@@ -12,8 +12,7 @@ from lodestar.engine.neo4j.catalogue import read_graph_state
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
 from lodestar.engine.values import RelationStep
-from lodestar.engine.writing.changing import add_triples
-from lodestar.engine.writing.stated import LiteralValue
+from lodestar.engine.writing.changing import LiteralValue, add_triples
 from lodestar.loaders.formats.by_name import source_class
 
 from tests.conftest import clear_database

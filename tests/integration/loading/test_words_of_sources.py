@@ -10,8 +10,8 @@ from lodestar.engine.neo4j.catalogue import Phrase, RelationInfo, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.relations.describing import add_relation_descriptions, remove_descriptions, words_of
 from lodestar.loaders.formats.by_name import source_class
-from lodestar.loaders.loads.loading import LoadOptions
-from lodestar.loaders.loads.loading import load as load_source
+from lodestar.loaders.loading import LoadOptions
+from lodestar.loaders.loading import load as load_source
 from lodestar.loaders.source import Source
 
 RDFS, SKOS = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2004/02/skos/core#"

@@ -12,7 +12,7 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.values import Entity, Question, Scored
-from lodestar.engine.writing.stated import LiteralValue
+from lodestar.engine.writing.changing import LiteralValue
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer

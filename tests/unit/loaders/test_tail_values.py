@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
-from lodestar.loaders.loads.loading import LoadOptions, preview
-from lodestar.loaders.loads.report import LoadReport
+from lodestar.loaders.loading import LoadOptions, preview
+from lodestar.loaders.report import LoadReport
 from lodestar.loaders.source import Source, Subset
 from lodestar.loaders.stage import Stage, StageCounts
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
-from ...engine.neo4j.catalogue import LABEL_SEPARATOR, LoadManifest
-from ...engine.writing.records import Manifest, label_of
-from ...models.message_text import quote_line
-from ...models.wording.english import PREPOSITIONS
-from ..stage import StageCounts
+from ..engine.neo4j.catalogue import LABEL_SEPARATOR, LoadManifest
+from ..engine.writing.records import Manifest, label_of
+from ..models.message_text import quote_line
+from ..models.wording.english import PREPOSITIONS
+from .stage import StageCounts
 
 PROPERTY_GRAPHS = ("cypher", "dump", "gexf", "graphml", "neo4j", "networkx", "tables")
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from ...engine.neo4j.catalogue import RelationInfo, read_catalogue
-from ...engine.neo4j.gateway import Gateway, OpenTransaction
-from ...engine.neo4j.templates import Request, split_into_requests, template
-from ...engine.progress import Progress, ignore_progress
-from ...engine.writing.records import (
+from ..engine.neo4j.catalogue import RelationInfo, read_catalogue
+from ..engine.neo4j.gateway import Gateway, OpenTransaction
+from ..engine.neo4j.templates import Request, split_into_requests, template
+from ..engine.progress import Progress, ignore_progress
+from ..engine.writing.records import (
     BASE_LOAD,
     Manifest,
     Name,
@@ -32,9 +32,9 @@ from ...engine.writing.records import (
     relation_rows,
     write_relations,
 )
-from ...engine.writing.typed_values import add_typed_values
-from ..source import split_by_bytes
-from ..stage import Stage, relation_table, with_signatures
+from ..engine.writing.typed_values import add_typed_values
+from .source import split_by_bytes
+from .stage import Stage, relation_table, with_signatures
 
 BATCH_SIZE = 10_000
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ...engine.errors import EmbeddedServerError
-from ...engine.neo4j.bulk_import import LIST_DELIMITER, ImportFile, ImportFiles, ImportFileWriter
-from ...engine.neo4j.catalogue import read_graph_state
-from ...engine.neo4j.gateway import Gateway, OpenTransaction
-from ...engine.progress import Progress, ignore_progress
-from ...engine.settings import LOAD_TIMEOUT_S
-from ...engine.writing.records import (
+from ..engine.errors import EmbeddedServerError
+from ..engine.neo4j.bulk_import import LIST_DELIMITER, ImportFile, ImportFiles, ImportFileWriter
+from ..engine.neo4j.catalogue import read_graph_state
+from ..engine.neo4j.gateway import Gateway, OpenTransaction
+from ..engine.progress import Progress, ignore_progress
+from ..engine.settings import LOAD_TIMEOUT_S
+from ..engine.writing.records import (
     Manifest,
     begin_load,
     count_untyped_relations,
@@ -28,10 +28,10 @@ from ...engine.writing.records import (
     relation_rows,
     write_relations,
 )
-from ..stage import Stage, relation_table, with_signatures
+from .stage import Stage, relation_table, with_signatures
 
 if TYPE_CHECKING:
-    from ...engine.neo4j.embedded import EmbeddedServer
+    from ..engine.neo4j.embedded import EmbeddedServer
 
 NODES_A_BATCH = 100_000
 TRIPLES_A_BATCH = 250_000

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from ...engine.errors import GraphError, InputError
-from ...engine.neo4j.catalogue import (
+from ..engine.errors import GraphError, InputError
+from ..engine.neo4j.catalogue import (
     LoadManifest,
     RelationInfo,
     count_signature_mismatches,
@@ -21,13 +21,21 @@ from ...engine.neo4j.catalogue import (
     read_loads,
     read_relation_counts,
 )
-from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.templates import Request, Row, split_into_requests, template
-from ...engine.progress import Progress, ignore_progress
-from ...engine.relations.describing import describe_from_source, read_source_descriptions, remove_descriptions
-from ...engine.relations.kinds import refresh_end_kinds
-from ...engine.writing.changing import MAX_TRIPLES, ChangeReport, add_triples, check_loads_complete, remove_triples
-from ...engine.writing.records import (
+from ..engine.neo4j.gateway import Gateway
+from ..engine.neo4j.templates import Request, Row, split_into_requests, template
+from ..engine.progress import Progress, ignore_progress
+from ..engine.relations.describing import describe_from_source, read_source_descriptions, remove_descriptions
+from ..engine.relations.kinds import refresh_end_kinds
+from ..engine.writing.changing import (
+    MAX_TRIPLES,
+    ChangeReport,
+    LiteralValue,
+    Stated,
+    add_triples,
+    check_loads_complete,
+    remove_triples,
+)
+from ..engine.writing.records import (
     Name,
     await_indexes,
     build_search_terms,
@@ -42,15 +50,14 @@ from ...engine.writing.records import (
     remove_load_names,
     write_relations,
 )
-from ...engine.writing.stated import LiteralValue, Stated
-from ...engine.writing.typed_values import add_typed_values
-from ..parsers import read_parser
-from ..reading.lines import LINES
-from ..source import ROWS, LineFile, Source, record_batches
-from ..stage import query
+from ..engine.writing.typed_values import add_typed_values
 from .loading import load_lock
 from .online import BATCH_SIZE
+from .parsers import read_parser
+from .reading.lines import LINES
 from .report import number_of
+from .source import ROWS, LineFile, Source, record_batches
+from .stage import query
 
 CHUNK_SIZE = 200
 """Triples per row."""

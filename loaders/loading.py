@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from ...engine.errors import GraphError, StorageError, UsageError
-from ...engine.neo4j.catalogue import (
+from ..engine.errors import GraphError, StorageError, UsageError
+from ..engine.neo4j.catalogue import (
     GraphState,
     LoadManifest,
     RelationInfo,
@@ -23,20 +23,20 @@ from ...engine.neo4j.catalogue import (
     read_graph_state,
     read_loads,
 )
-from ...engine.neo4j.gateway import Gateway, OpenTransaction
-from ...engine.progress import Progress, Say, ignore_progress
-from ...engine.relations.describing import StatedWords, describe_from_source, store_descriptions
-from ...engine.relations.kinds import refresh_end_kinds
-from ...engine.settings import LOAD_TIMEOUT_S, Settings
-from ...engine.whole_file import lock_file
-from ...engine.writing.records import BASE_LOAD, Manifest, check_graph_was_loaded, ensure_schema
-from ..source import Source, Subset
-from ..stage import Stage, StageCounts, delete_abandoned_stages
+from ..engine.neo4j.gateway import Gateway, OpenTransaction
+from ..engine.progress import Progress, Say, ignore_progress
+from ..engine.relations.describing import StatedWords, describe_from_source, store_descriptions
+from ..engine.relations.kinds import refresh_end_kinds
+from ..engine.settings import LOAD_TIMEOUT_S, Settings
+from ..engine.whole_file import lock_file
+from ..engine.writing.records import BASE_LOAD, Manifest, check_graph_was_loaded, ensure_schema
 from .online import BATCH_SIZE, OnlineWriter
 from .report import LoadReport
+from .source import Source, Subset
+from .stage import Stage, StageCounts, delete_abandoned_stages
 
 if TYPE_CHECKING:
-    from ...engine.neo4j.embedded import EmbeddedServer
+    from ..engine.neo4j.embedded import EmbeddedServer
 
 
 # Bytes of the graph with its indexes, logs and import files; see docs/loading.md.
@@ -158,8 +158,8 @@ def load_source(
     gateway: Gateway | None = None,
 ) -> LoadReport:
     """Load a source into the database that the settings name, or that a gateway leads to, and return the report."""
-    from ...engine.neo4j.embedded import EmbeddedServer
-    from ...engine.settings import loading_connection
+    from ..engine.neo4j.embedded import EmbeddedServer
+    from ..engine.settings import loading_connection
 
     if gateway is not None:
         return load(source, gateway, options, progress)

@@ -1,1 +1,0 @@
-"""Run, preview, delete and verify loads."""
