@@ -6,10 +6,9 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -18,14 +17,13 @@ from ..engine.errors import GraphError, StorageError, UsageError
 from ..engine.neo4j.catalogue import (
     GraphState,
     LoadManifest,
-    RelationInfo,
     read_catalogue,
     read_graph_state,
     read_loads,
 )
 from ..engine.neo4j.gateway import Gateway, OpenTransaction
 from ..engine.progress import Progress, Say, ignore_progress
-from ..engine.relations.describing import StatedWords, describe_from_source, store_descriptions
+from ..engine.relations.describing import describe_from_source, store_descriptions
 from ..engine.relations.kinds import refresh_end_kinds
 from ..engine.settings import LOAD_TIMEOUT_S, Settings
 from ..engine.whole_file import lock_file
@@ -48,15 +46,11 @@ Mode = Literal["new", "append", "replace"]
 WriterChoice = Literal["auto", "bulk", "online"]
 
 
-def default_staging() -> Path:
-    return Settings().home_dir / "staging"
-
-
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
     """How to load. `max_rejects` None is the format's own default; `staging` is a folder for intermediate files."""
 
-    staging: Path = field(default_factory=default_staging)
+    staging: Path = field(default_factory=lambda: Settings().home_dir / "staging")
     mode: Mode = "new"
     writer: WriterChoice = "auto"
     subset: Subset = field(default_factory=Subset)
@@ -88,20 +82,15 @@ def load(
 
     Raises `InputError` for a fault of the source, before it writes anything.
     """
-    options = options or LoadOptions()
-    if options.writer == "bulk":
+    run = _Load(source, options or LoadOptions(), progress)
+    if run.options.writer == "bulk":
         raise UsageError("--writer bulk works on the files of an embedded server: leave out --uri, or load online")
-    started_s = time.monotonic()
-    sha256 = content_sha256(source, options.subset)
     with load_lock(gateway) as lock:
-        plan = plan_load(sha256, options, *_read_graph_state(gateway))
+        plan = run.plan(gateway)
         if plan.finished:
-            return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
-        with _stage_source(source, sha256, options, progress) as (stage, counts):
-            stated = stage.relation_words()
-            manifest = _manifest(source, sha256, plan, stated, counts, options, "online")
-            related = _write_online(gateway, lock, stage, manifest, stated, plan, options, progress)
-    return _report(manifest, counts, related, options, started_s)
+            return run.report_of(plan.finished)
+        with run.staged() as (stage, counts):
+            return run.write_online(_LockedGraph(gateway, lock), stage, counts, plan)
 
 
 def load_embedded(
@@ -109,44 +98,149 @@ def load_embedded(
     instance: EmbeddedServer,
     options: LoadOptions,
     progress: Progress = ignore_progress,
-    say: Callable[[str], None] = lambda _: None,
+    say: Say = lambda _line: None,
 ) -> LoadReport:
     """Load a source into an embedded server with the faster writer; `say` is told which and why.
 
     The server runs afterwards, with either writer.
     """
-    started_s = time.monotonic()
-    sha256 = content_sha256(source, options.subset)
+    run = _Load(source, options, progress)
     with instance.loading() as incoming, ExitStack() as held:
         old = held.enter_context(_lock_graph(instance)) if instance.has_graph else None
-        plan = plan_load(sha256, options, *(_read_graph_state(old.gateway) if old else _NOTHING))
+        plan = run.plan(old.gateway if old else None)
         if plan.finished:
-            return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
-        with _stage_source(source, sha256, options, progress) as (stage, counts):
+            return run.report_of(plan.finished)
+        with run.staged() as (stage, counts):
             writer, reason = choose_writer(options, plan, counts)
             say(f"{writer} load: {reason}")
             check_room_for_graph(instance.home.folder, counts)
-            if writer == "online" and old is None:
-                old = held.enter_context(_lock_graph(instance))
-                plan = plan_load(sha256, options, *_read_graph_state(old.gateway))
-                if plan.finished:
-                    return LoadReport.of_manifest(plan.finished, time.monotonic() - started_s)
-            stated = stage.relation_words()
-            manifest = _manifest(source, sha256, plan, stated, counts, options, writer)
             if writer == "bulk":
-                from .bulk import BulkWriter  # a small load needs no Arrow files and no importer
-
-                said = _read_statements(old.gateway) if old else ()
-                complete = partial(_give_meaning, said=said, stated=stated)
-                lock = old.lock if old else None
-                related = BulkWriter(progress).write(stage, manifest, instance, incoming, lock, complete)
+                report = run.write_bulk(instance, incoming, old, stage, counts, plan)
                 started = instance.start(progress=False)
                 memory = f"heap {started.heap_mb:,} MB, page cache {started.pagecache_mb:,} MB"
                 say(f"server: {memory} for a store of {instance.store_mb:,} MB")
-            else:
-                assert old
-                related = _write_online(old.gateway, old.lock, stage, manifest, stated, plan, options, progress)
-    return _report(manifest, counts, related, options, started_s)
+                return report
+            if old is None:
+                old = held.enter_context(_lock_graph(instance))
+                plan = run.plan(old.gateway)
+                if plan.finished:
+                    return run.report_of(plan.finished)
+            return run.write_online(old, stage, counts, plan)
+
+
+class _LockedGraph(NamedTuple):
+    gateway: Gateway
+    lock: OpenTransaction
+
+
+class _Load:
+    """One load: its source, and the steps that both ways into a graph share."""
+
+    def __init__(self, source: Source, options: LoadOptions, progress: Progress) -> None:
+        self.source = source
+        self.options = options
+        self.progress = progress
+        self.started_s = time.monotonic()
+        self.sha256 = content_sha256(source, options.subset)
+        self.rejects_file = options.staging / f"{self.sha256[:16]}.rejects.tsv"
+
+    def plan(self, gateway: Gateway | None) -> LoadPlan:
+        """Return what the load does to a graph; None is a server without one."""
+        if gateway is None:
+            return plan_load(self.sha256, self.options, GraphState(0, 0, 0), ())
+        state = gateway.run(read_graph_state())
+        return plan_load(self.sha256, self.options, state, gateway.run(read_loads()) if state.num_loads else ())
+
+    @contextmanager
+    def staged(self) -> Iterator[tuple[Stage, StageCounts]]:
+        """Convert the source unless an interrupted load has done so; the stage is deleted when the load is done."""
+        folder = self.options.staging / self.sha256[:16]
+        make_staging(folder.parent)
+        delete_abandoned_stages(folder.parent)
+        with (
+            lock_file(folder.with_suffix(".lock"), f"another load of {self.source.name} is under way"),
+            Stage(folder, memory_mb=self.options.memory_mb) as stage,
+        ):
+            counts = stage.find_completed(self.sha256) or stage.fill(
+                self.source,
+                self.sha256,
+                subset=self.options.subset,
+                max_rejects=_max_rejects(self.source, self.options),
+                rejects_file=self.rejects_file,
+                progress=self.progress,
+            )
+            yield stage, counts
+            stage.delete()
+
+    def write_online(self, graph: _LockedGraph, stage: Stage, counts: StageCounts, plan: LoadPlan) -> LoadReport:
+        manifest, complete = self._prepare(stage, counts, plan, "online", graph.gateway if plan.replaces else None)
+        writer = OnlineWriter(graph.gateway, self.options.batch_size, self.progress)
+        num_related = writer.write(
+            stage, manifest, graph.lock, is_first=plan.is_first, replace=plan.replaces, complete=complete
+        )
+        return self._report(manifest, counts, num_related)
+
+    def write_bulk(
+        self,
+        instance: EmbeddedServer,
+        incoming: EmbeddedServer,
+        old: _LockedGraph | None,
+        stage: Stage,
+        counts: StageCounts,
+        plan: LoadPlan,
+    ) -> LoadReport:
+        from .bulk import BulkWriter  # a small load needs no Arrow files and no importer
+
+        manifest, complete = self._prepare(stage, counts, plan, "bulk", old.gateway if old else None)
+        writer = BulkWriter(self.progress)
+        num_related = writer.write(stage, manifest, instance, incoming, old.lock if old else None, complete)
+        return self._report(manifest, counts, num_related)
+
+    def _prepare(
+        self, stage: Stage, counts: StageCounts, plan: LoadPlan, writer: str, replaced: Gateway | None
+    ) -> tuple[Manifest, Callable[[Gateway], None]]:
+        """Return the manifest, and what completes the graph once its triples are there.
+
+        It brings in line what is known of what relations mean: what somebody said of those of the graph that is
+        `replaced`, words of the source, kinds at their ends.
+        """
+        known = replaced.run(read_catalogue()).relations if replaced else ()
+        said = [r for r in known if r.said_label or r.description or r.phrases]
+        stated = stage.relation_words()
+
+        def complete(gateway: Gateway) -> None:
+            store_descriptions(gateway, said)
+            describe_from_source(gateway, stated)
+            refresh_end_kinds(gateway)
+
+        manifest = Manifest(
+            sha256=self.sha256,
+            number=plan.number,
+            source=self.source.name,
+            kind=self.source.kind,
+            writer=writer,
+            options=json.dumps({**self.source.options(), **self.options.subset.as_json()}, sort_keys=True),
+            num_triples=counts.num_triples,
+            num_entities=counts.num_entities,
+            num_literals=counts.num_literals,
+            num_relations=counts.num_relations,
+            num_names=counts.num_names,
+            num_duplicates=counts.num_duplicates,
+            checksum=str(counts.checksum),
+            replaces=plan.replaces,
+            stated_words=json.dumps(stated, ensure_ascii=False) if stated else None,
+        )
+        return manifest, complete
+
+    def report_of(self, finished: LoadManifest) -> LoadReport:
+        return LoadReport.of_manifest(finished, time.monotonic() - self.started_s)
+
+    def _report(self, manifest: Manifest, counts: StageCounts, num_related: int) -> LoadReport:
+        return LoadReport.of(manifest, counts, num_related, time.monotonic() - self.started_s, str(self.rejects_file))
+
+
+def _max_rejects(source: Source, options: LoadOptions) -> int:
+    return source.max_rejects if options.max_rejects is None else options.max_rejects
 
 
 def load_source(
@@ -247,120 +341,12 @@ def load_lock(gateway: Gateway) -> Iterator[OpenTransaction]:
         yield hold
 
 
-class _LockedGraph(NamedTuple):
-    gateway: Gateway
-    lock: OpenTransaction
-
-
 @contextmanager
 def _lock_graph(instance: EmbeddedServer) -> Iterator[_LockedGraph]:
     """Start the server where it does not run, and keep other loads from its graph."""
     instance.start(progress=False)
     with Gateway(instance.connection(LOAD_TIMEOUT_S)) as gateway, load_lock(gateway) as lock:
         yield _LockedGraph(gateway, lock)
-
-
-_NOTHING: tuple[GraphState, tuple[LoadManifest, ...]] = (GraphState(0, 0, 0), ())
-
-
-def _read_graph_state(gateway: Gateway) -> tuple[GraphState, tuple[LoadManifest, ...]]:
-    state = gateway.run(read_graph_state())
-    return state, gateway.run(read_loads()) if state.num_loads else ()
-
-
-@contextmanager
-def _stage_source(
-    source: Source, sha256: str, options: LoadOptions, progress: Progress
-) -> Iterator[tuple[Stage, StageCounts]]:
-    """Convert the source unless an interrupted load has done so; the stage is deleted when the load is done."""
-    folder = options.staging / sha256[:16]
-    make_staging(folder.parent)
-    delete_abandoned_stages(folder.parent)
-    with (
-        lock_file(folder.with_suffix(".lock"), f"another load of {source.name} is under way"),
-        Stage(folder, memory_mb=options.memory_mb) as stage,
-    ):
-        counts = stage.find_completed(sha256)
-        if counts is None:
-            limit = source.max_rejects if options.max_rejects is None else options.max_rejects
-            counts = stage.fill(
-                source,
-                sha256,
-                subset=options.subset,
-                max_rejects=limit,
-                rejects_file=_rejects_file(options, sha256),
-                progress=progress,
-            )
-        yield stage, counts
-        stage.delete()
-
-
-def _write_online(
-    gateway: Gateway,
-    lock: OpenTransaction,
-    stage: Stage,
-    manifest: Manifest,
-    stated: Sequence[StatedWords],
-    plan: LoadPlan,
-    options: LoadOptions,
-    progress: Progress,
-) -> int:
-    writer = OnlineWriter(gateway, options.batch_size, progress)
-    said = _read_statements(gateway) if plan.replaces else ()
-    complete = partial(_give_meaning, said=said, stated=stated)
-    return writer.write(stage, manifest, lock, is_first=plan.is_first, replace=plan.replaces, complete=complete)
-
-
-def _read_statements(gateway: Gateway) -> tuple[RelationInfo, ...]:
-    """Return the relations that somebody said something of, which a graph in their place keeps."""
-    return tuple(r for r in gateway.run(read_catalogue()).relations if r.said_label or r.description or r.phrases)
-
-
-def _give_meaning(gateway: Gateway, said: Sequence[RelationInfo], stated: Sequence[StatedWords]) -> None:
-    """Bring in line what is known of what relations mean: kinds at their ends, words of the source, and what was
-    said."""
-    store_descriptions(gateway, said)
-    describe_from_source(gateway, stated)
-    refresh_end_kinds(gateway)
-
-
-def _manifest(
-    source: Source,
-    sha256: str,
-    plan: LoadPlan,
-    stated: Sequence[StatedWords],
-    counts: StageCounts,
-    options: LoadOptions,
-    writer: str,
-) -> Manifest:
-    return Manifest(
-        sha256=sha256,
-        number=plan.number,
-        source=source.name,
-        kind=source.kind,
-        writer=writer,
-        options={**source.options(), **options.subset.as_json()},
-        num_triples=counts.num_triples,
-        num_entities=counts.num_entities,
-        num_literals=counts.num_literals,
-        num_relations=counts.num_relations,
-        num_names=counts.num_names,
-        num_duplicates=counts.num_duplicates,
-        checksum=str(counts.checksum),
-        replaces=plan.replaces,
-        stated_words=json.dumps(stated, ensure_ascii=False) if stated else None,
-    )
-
-
-def _report(
-    manifest: Manifest, counts: StageCounts, num_related: int, options: LoadOptions, started_s: float
-) -> LoadReport:
-    rejects_file = str(_rejects_file(options, manifest.sha256))
-    return LoadReport.of(manifest, counts, num_related, time.monotonic() - started_s, rejects_file)
-
-
-def _rejects_file(options: LoadOptions, sha256: str) -> Path:
-    return options.staging / f"{sha256[:16]}.rejects.tsv"
 
 
 def _was_replacing(manifest: LoadManifest) -> bool:
@@ -449,14 +435,13 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
     `InputError` as a load does.
     """
     folder = make_folder_within(options.staging, "preview-")
-    limit = source.max_rejects if options.max_rejects is None else options.max_rejects
     with Stage(folder, memory_mb=options.memory_mb) as stage:
         try:
             counts = stage.fill(
                 source,
                 "sample",
                 subset=options.subset,
-                max_rejects=limit,
+                max_rejects=_max_rejects(source, options),
                 rejects_file=None,
                 sample_batches=SAMPLE_BATCHES,
             )

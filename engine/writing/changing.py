@@ -488,7 +488,7 @@ def _add(db: OpenTransaction, stated: Sequence[Parsed], named_texts: Mapping[str
     if not entities:
         return ChangeReport(num_known=num_known)
     if not changes.finished:
-        manifest = Manifest(CHANGES_SHA256, changes.number, SOURCE, SOURCE, "online", {}, 0, 0, 0, 0, 0, 0, "0")
+        manifest = Manifest(CHANGES_SHA256, changes.number, SOURCE, SOURCE, checksum="0", writer="online")
         db.run(make_write_request("begin_load", sha256=CHANGES_SHA256, properties=manifest.as_properties()))
         db.run(make_write_request("finish_load", sha256=CHANGES_SHA256, options="{}"))
     new_relations = _add_relations(db, created, relations)

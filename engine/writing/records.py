@@ -304,22 +304,9 @@ _RELATIONS_A_BATCH = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
-    """The graph's record of a load; counts are the source's, without duplicates."""
+class Manifest(LoadManifest):
+    """The record of a load that is written now."""
 
-    sha256: str
-    number: int
-    source: str
-    kind: str
-    writer: str
-    options: Mapping[str, object]
-    num_triples: int
-    num_entities: int
-    num_literals: int
-    num_relations: int
-    num_names: int
-    num_duplicates: int
-    checksum: str
     replaces: bool = False
     """Whether it replaces the graph's content; stored among the options until the load finishes."""
     stated_words: str | None = None
@@ -327,13 +314,10 @@ class Manifest:
 
     def as_properties(self) -> Mapping[str, object]:
         """Return the properties of the ``:Load`` node of a running load, without its times."""
-        properties = asdict(self)
-        replaces = {"replaces": True} if properties.pop("replaces") else {}
-        return properties | {
-            "options": json.dumps({**self.options, **replaces}, sort_keys=True),
-            "graph_version": GRAPH_VERSION,
-            "num_removed": None,
-        }
+        properties = asdict(self) | {"num_removed": None, "graph_version": GRAPH_VERSION}
+        if properties.pop("replaces"):
+            properties["options"] = json.dumps({**json.loads(self.options), "replaces": True}, sort_keys=True)
+        return {name: value for name, value in properties.items() if name not in ("started", "finished", "deleting")}
 
 
 def labels_of(load: int) -> list[str]:
@@ -362,5 +346,4 @@ def write_relations(gateway: Gateway, rows: Sequence[RelationRow], *, counted: b
 def finish_load(gateway: Gateway, manifest: Manifest) -> None:
     """Wait until all indexes are filled, and mark the load as finished."""
     await_indexes(gateway)
-    options = json.dumps(manifest.options, sort_keys=True)
-    gateway.run(make_write_request("finish_load", sha256=manifest.sha256, options=options))
+    gateway.run(make_write_request("finish_load", sha256=manifest.sha256, options=manifest.options))
