@@ -222,7 +222,7 @@ def test_what_the_graph_holds_is_never_guessed_at(gateway: Gateway) -> None:
 
 def test_a_load_whose_lock_was_lost_is_not_finished(gateway: Gateway, driver: neo4j.Driver) -> None:
     def lose(phase: str, done: int, total: int) -> None:
-        if phase == "signatures" and not done:
+        if phase == "entities":
             driver.execute_query(
                 "SHOW TRANSACTIONS YIELD transactionId AS id, metaData WHERE metaData.query = 'hold_load_lock' "
                 "TERMINATE TRANSACTIONS id YIELD message RETURN message"

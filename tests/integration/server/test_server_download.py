@@ -139,6 +139,13 @@ def test_a_jar_without_an_end_is_left_where_it_passes_its_size(repository: Repos
     assert leftovers(cache) == []
 
 
+def test_no_room_is_found_out_before_downloading(tmp_path: Path) -> None:
+    huge = Jar("org.example", "huge", "1.0", "", "0" * 64, 1 << 60)
+    with pytest.raises(DownloadError, match=r"No space left on device.*: make room"):
+        JarCache(tmp_path, (huge,)).ensure(progress=False)
+    assert not list(tmp_path.rglob("*.jar"))
+
+
 def test_no_network_and_an_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MIRROR_VARIABLE, "http://127.0.0.1:9/maven2")
     monkeypatch.setattr("lodestar.engine.neo4j.jars._RETRY_S", 0)

@@ -4,13 +4,7 @@ from dataclasses import replace
 
 import pytest
 from lodestar.engine.errors import GraphError
-from lodestar.engine.neo4j.catalogue import (
-    GRAPH_VERSION,
-    Catalogue,
-    GraphState,
-    RelationInfo,
-    read_graph_state,
-)
+from lodestar.engine.neo4j.catalogue import GRAPH_VERSION, GraphState
 
 WHOLE = GraphState(num_entities=3, num_relations=1, num_triples=2, num_finished_loads=1)
 
@@ -48,18 +42,3 @@ def test_a_finished_load_beside_an_unfinished_one_answers_with_a_warning() -> No
         "the load of a.tsv did not finish: answers are incomplete until the same `lodestar load` runs again",
         "the deletion of the load of b.tsv did not finish: answers may rest on it until it is deleted again",
     )
-
-
-def test_loads_are_told_apart_by_how_far_they_came() -> None:
-    loads = [["a", True, False, 2], ["b", False, False, 2], ["c", False, True, 2]]
-    state = read_graph_state().decode([(["entity_id", "entity_names"], 3, 4, [2, 5], loads, 20, 1)])
-    assert (state.num_finished_loads, state.unfinished_loads, state.deleting_loads) == (1, ("b",), ("c",))
-    assert (state.num_literals, state.num_triples, state.num_other_nodes) == (4, 7, 7)
-
-
-def test_the_fingerprint_changes_only_for_relations_without_a_type_of_their_own() -> None:
-    relation = RelationInfo(1, "r", "r", 7)
-    own, shared = Catalogue((relation,)), Catalogue((replace(relation, stored_as="RELATED"),))
-    assert own.fingerprint == "5d82a40c775f87c2fb126c3cae3b9e1966581deeb641f9d62c1c53205bb8eaa0"
-    assert shared.fingerprint != own.fingerprint
-    assert (own.stored_as, shared.stored_as) == ({}, {"r": "RELATED"})
