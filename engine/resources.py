@@ -15,8 +15,7 @@ from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEnc
 from ..models.text.vectors import TextVectors, VectorStore
 from ..models.text.verbalise import RelationWords
 from .errors import CheckpointError, EncoderError, UsageError, require_extra, translate_import_errors
-from .neo4j.catalogue import Catalogue, Edition
-from .relations.describing import type_words
+from .neo4j.catalogue import Catalogue, Edition, type_words
 from .relations.words import RelationIndex, words_of_relations
 from .settings import Connection, Settings
 

@@ -37,6 +37,7 @@ from ..engine.writing.changing import (
 )
 from ..engine.writing.records import (
     Name,
+    add_typed_values,
     await_indexes,
     build_search_terms,
     check_graph_was_loaded,
@@ -50,7 +51,6 @@ from ..engine.writing.records import (
     remove_load_names,
     write_relations,
 )
-from ..engine.writing.typed_values import add_typed_values
 from .loading import load_lock
 from .online import BATCH_SIZE
 from .parsers import read_parser

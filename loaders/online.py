@@ -20,6 +20,7 @@ from ..engine.writing.records import (
     Name,
     RelationRow,
     add_load_names,
+    add_typed_values,
     begin_load,
     count_in_graph,
     count_untyped_relations,
@@ -32,7 +33,6 @@ from ..engine.writing.records import (
     relation_rows,
     write_relations,
 )
-from ..engine.writing.typed_values import add_typed_values
 from .source import split_by_bytes
 from .stage import Stage, relation_table, with_signatures
 

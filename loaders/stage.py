@@ -31,8 +31,7 @@ from ..engine import machine
 from ..engine.errors import InputError, LoadInProgressError, StorageError
 from ..engine.progress import Progress, ignore_progress
 from ..engine.whole_file import lock_file
-from ..engine.writing.records import RelationFacts, RelationRow
-from ..engine.writing.typed_values import typed_value_macros
+from ..engine.writing.records import RelationFacts, RelationRow, typed_value_macros
 from ..models.message_text import quote_line
 from ..models.whole_file import atomic_write
 from ..models.wording.english import SMALL_WORDS

@@ -72,7 +72,7 @@ def _show_entities(engine: Engine, text: str, *, as_json: bool) -> None:
 
 def relation_row(relation: RelationInfo) -> dict[str, Any]:
     """Return a relation with its words as plain data."""
-    from ..relations.describing import phrases_of
+    from ..neo4j.catalogue import phrases_of
 
     return {
         "relation": relation.name,
@@ -88,7 +88,7 @@ def relation_row(relation: RelationInfo) -> dict[str, Any]:
 
 def print_relation(relation: RelationInfo, before: str = "") -> None:
     """Print a relation and what is known of its meaning, the phrases by direction and source."""
-    from ..relations.describing import phrases_of
+    from ..neo4j.catalogue import phrases_of
 
     label = "" if relation.shown_label == relation.name else f": {relation.shown_label}"
     ends = f"({relation.head} → {relation.tail}, {relation.count:,} triples)"

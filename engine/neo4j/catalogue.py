@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from ...models.wording.english import lexicon_phrases
 from ...models.wording.kinds import NO_KIND, EndKind
 from ..errors import GraphError, StaleCatalogueError
 from .templates import Request, Row, template
@@ -95,6 +96,25 @@ class RelationInfo:
 def _end(stored: Sequence[Any]) -> EndKind:
     kind, share, words = stored
     return EndKind(kind, share or 0.0, tuple(words or ())) if kind or words else NO_KIND
+
+
+def phrases_of(relation: RelationInfo) -> tuple[Phrase, ...]:
+    """Return all phrases of a relation, the best trusted first: its label as the user said it, what is stored with it,
+    and what the lexicon has for its label."""
+    said = [Phrase(relation.said_label)] if relation.said_label else []
+    forward, inverse = lexicon_phrases(relation.shown_label.rpartition(LABEL_SEPARATOR)[2].replace("_", " "))
+    found = (
+        *said,
+        *relation.phrases,
+        *(Phrase(text, "lexicon") for text in forward),
+        *(Phrase(text, "lexicon", inverse=True) for text in inverse),
+    )
+    return tuple(sorted(dict.fromkeys(found), key=lambda phrase: ORIGINS.index(phrase.origin)))
+
+
+def type_words(type_: str | None) -> str:
+    """Return the words of a type's last part (`location.country` is "country"); empty for None."""
+    return (type_ or "").rpartition(".")[2].replace("_", " ").lower()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ...models.wording.english import lexicon_phrases
 from ..errors import InputError, UsageError
 from ..neo4j.catalogue import (
-    LABEL_SEPARATOR,
     ORIGIN_OF,
     ORIGINS,
     Catalogue,
     Origin,
     Phrase,
     RelationInfo,
+    phrases_of,
     read_catalogue,
 )
 from ..neo4j.gateway import Gateway
@@ -38,25 +37,6 @@ ORIGIN_LINE = "#origin="
 _MARKUP = re.compile(r"<[^<>]*>|&\w+;|\[\[|\{\{|```|\*\*")
 _log = logging.getLogger(__name__)
 _FIELDS = ("label", "description")
-
-
-def phrases_of(relation: RelationInfo) -> tuple[Phrase, ...]:
-    """Return all phrases of a relation, the best trusted first: its label as the user said it, what is stored with it,
-    and what the lexicon has for its label."""
-    said = [Phrase(relation.said_label)] if relation.said_label else []
-    forward, inverse = lexicon_phrases(relation.shown_label.rpartition(LABEL_SEPARATOR)[2].replace("_", " "))
-    found = (
-        *said,
-        *relation.phrases,
-        *(Phrase(text, "lexicon") for text in forward),
-        *(Phrase(text, "lexicon", inverse=True) for text in inverse),
-    )
-    return tuple(sorted(dict.fromkeys(found), key=lambda phrase: ORIGINS.index(phrase.origin)))
-
-
-def type_words(type_: str | None) -> str:
-    """Return the words of a type's last part (`location.country` is "country"); empty for None."""
-    return (type_ or "").rpartition(".")[2].replace("_", " ").lower()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,8 @@ from ...models.text.verbalise import (
     RelationWords,
     join_without_repeats,
 )
-from ..neo4j.catalogue import LABEL_SEPARATOR, Phrase, RelationInfo
+from ..neo4j.catalogue import LABEL_SEPARATOR, Phrase, RelationInfo, phrases_of, type_words
 from ..values import Scored
-from .describing import phrases_of, type_words
 
 MAX_PHRASES = 40
 """Of a relation and direction, the best trusted first, that scorers read."""

@@ -31,6 +31,7 @@ from .records import (
     Manifest,
     Name,
     add_load_names,
+    add_typed_values,
     check_graph_was_loaded,
     ensure_schema,
     labels_of,
@@ -39,7 +40,6 @@ from .records import (
     parse_name_properties,
     relation_rows,
 )
-from .typed_values import add_typed_values
 
 MAX_ID_BYTES = 8_000
 """Neo4j's range index takes keys of about 8,160 bytes."""

@@ -1,9 +1,12 @@
-"""Write what all writers share: names of entities, relations of the catalogue, schema, and manifests of loads.
+"""Write what all writers share: names of entities, typed values, relations of the catalogue, schema, and manifests.
 
 The names of an entity, with the language of each and the load that stated it, are stored as ``name``, ``aliases`` and
 ``name_tags``: one tag per text, in order, separated by spaces, or no tags if all are default. A tag is
 ``<language>[/alias|/name][#<load>[+<load>…]]``, or ``-``. By default the first text is a name and all others are
 aliases, without language, stated by the base load.
+
+Typed values are numbers with their dimensions, and dates as the days that they may mean. Every writer keeps them beside
+a literal's text, so that every comparison reads the same value. Which texts have one: ``typed_values.sql``.
 
 Neo4j's counts per relationship type are a relation's counts, unless some relationships of that type are not triples:
 those between nodes that are not Lodestar's.
@@ -16,7 +19,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache, lru_cache
+from importlib import resources
 from typing import Any
+
+import duckdb
+import pyarrow as pa
 
 from ...models.wording.english import find_initials
 from ..errors import DatabaseError, GraphError, UsageError
@@ -347,3 +355,48 @@ def finish_load(gateway: Gateway, manifest: Manifest) -> None:
     """Wait until all indexes are filled, and mark the load as finished."""
     await_indexes(gateway)
     gateway.run(make_write_request("finish_load", sha256=manifest.sha256, options=manifest.options))
+
+
+FIELDS = ("number", "dimension", "first_day", "last_day")
+"""The properties of a typed value; those that a text has none of are null."""
+MAX_CHARS = 41
+"""Longer texts have no typed value."""
+
+
+@cache
+def typed_value_macros() -> str:
+    """Return the statements that define ``typed_values('TABLE')`` on a connection of DuckDB."""
+    return resources.files(__name__.rpartition(".")[0]).joinpath("typed_values.sql").read_text(encoding="utf-8")
+
+
+def find_typed_values(literals: Sequence[tuple[str, str | None]]) -> list[Mapping[str, object]]:
+    """Return the typed values of texts with their datatypes, by `FIELDS`."""
+    found: list[Mapping[str, object]] = [dict.fromkeys(FIELDS)] * len(literals)
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute(typed_value_macros())
+        columns = {"key": range(len(literals)), "text": pa.array((text for text, _ in literals), pa.string())}
+        datatypes = pa.array((datatype for _, datatype in literals), pa.string())
+        connection.register("literals", pa.table({**columns, "datatype": datatypes}))
+        for key, *values in connection.execute("FROM typed_values('literals')").fetchall():
+            found[key] = dict(zip(FIELDS, values, strict=True))
+    return found
+
+
+def add_typed_values(rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Return rows of entities (by name) or literals (by value, datatype and language) with their typed values."""
+    rows = list(rows)
+    texts = [
+        ("" if row.get("language") else str(row.get("value") or row.get("name") or ""), row.get("datatype"))
+        for row in rows
+    ]
+    return [{**row, **typed} for row, typed in zip(rows, find_typed_values(texts), strict=True)]  # type: ignore[arg-type]
+
+
+@lru_cache(1_000)
+def to_base_unit(number: float | None, unit: str) -> tuple[float | None, str]:
+    """Return a number in the base unit of its dimension, and the dimension; both as they are where it is not known."""
+    if number is None or not unit:
+        return number, ""
+    (typed,) = find_typed_values([(f"{number!r} {unit}", None)])
+    found = typed["number"]
+    return (found, str(typed["dimension"])) if isinstance(found, float) else (number, unit)
