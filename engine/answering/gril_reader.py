@@ -47,8 +47,10 @@ class GrilReader(Answerer):
 
     def num_read(self, graph: GraphResources) -> int:
         """Return the most triples of a question that are read."""
+        from ...models.gril.network import TRIPLES_PER_HOP  # with PyTorch
+
         opened: GrilAnswerer = self.opened(graph)
-        return opened.num_triples(opened.hops.max_hops)
+        return TRIPLES_PER_HOP * opened.hops.max_hops
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
         """Return an answer to each question; raises `UsageError` for evidence without the graph token it reads."""
@@ -58,24 +60,20 @@ class GrilReader(Answerer):
 
 @dataclass(frozen=True, slots=True)
 class GrilAnswerer:
-    """Answers with the reader from the best triples of each question. The reader's training sets their number: five for
-    each predicted hop of the question, or a fixed number. relation_texts: the words of each relation, by name.
+    """Answers with the reader from the best triples of each question, five for each predicted hop. relation_texts: the
+    words of each relation, by name.
     """
 
     reader: ReaderModel
     hops: HopModel
     relation_texts: Mapping[str, str]
 
-    def num_triples(self, num_hops: int) -> int:
-        """Return how many triples of a question of so many hops are read."""
-        from ...models.gril.network import TRIPLES_PER_HOP  # with PyTorch
-
-        return self.reader.options.num_triples or TRIPLES_PER_HOP * num_hops
-
     def answer(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
         """Return an answer to each question: entities that the reader points at, or names that it writes."""
-        numbers = map(self.num_triples, predict_hops(self.hops, [each.question.text for each in evidence]))
-        taken = [to_triples(each).cut_to(number) for each, number in zip(evidence, numbers, strict=True)]
+        from ...models.gril.network import TRIPLES_PER_HOP
+
+        hops = predict_hops(self.hops, [each.question.text for each in evidence])
+        taken = [to_triples(each).cut_to(TRIPLES_PER_HOP * c) for each, c in zip(evidence, hops, strict=True)]
         tokens = [graph_token(each) for each in taken]
         if self.reader.options.token and not all(tokens):
             raise UsageError(

@@ -47,15 +47,13 @@ class JointOptions:
 
     reader: model name or path; empty: no reader and no joint training. reads: an encoder that points at answers, or a
     causal language model with a LoRA that writes them. token: whether the reader gets the graph token. Without it
-    nothing of the reader, nor the prior, reaches the retriever: the paper's separate training. num_triples: given to
-    the reader; 0: five per predicted hop. inner: hidden width of the projector, G-Retriever's. prior_weight: weight of
-    −log P(G_s | q), ours. max_tokens: of the reader's input.
+    nothing of the reader, nor the prior, reaches the retriever: the paper's separate training. inner: hidden width of
+    the projector, G-Retriever's. prior_weight: weight of −log P(G_s | q), ours. max_tokens: of the reader's input.
     """
 
     reader: str = ""
     reads: Reads = "pointing"
     token: bool = True
-    num_triples: Annotated[int, Range(0, 1_000)] = 0
     inner: Dimension = 2_048
     prior_weight: Annotated[float, Range(0, 100)] = 0.1
     max_tokens: Annotated[int, Range(16, 8_192)] = 384

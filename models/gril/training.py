@@ -9,7 +9,7 @@ minimises it plus −log P_θ(G_s | q), with φ and ψ fixed (equation 7). Both 
 ψ is that of equation 6, its gradient in θ flows through the soft token, and the second term depends on θ alone. So one
 backward pass gives both. Trained separately, without the token, the retriever has neither term. Ours: log P_θ(G_s | q)
 is the mean of log P over the triples that the reader gets, weighted by `prior_weight`. These are the 5 · c most
-probable, c predicted, or a fixed number.
+probable, c predicted.
 """
 
 from __future__ import annotations
@@ -394,7 +394,7 @@ class JointObjective(Objective[JointNetwork, Question]):
         config: GrilConfig,
     ) -> None:
         self._train, self._dev, self._config = train, dev, config
-        self._numbers = {id(each): numbers_of_triples(hops, each, config) for each in (*train, *dev)}
+        self._numbers = {id(each): numbers_of_triples(hops, each) for each in (*train, *dev)}
         questions = [(place, question) for place, each in enumerate(train) for question in answerable_questions(each)]
         super().__init__(network, questions, config.joint_training, config.batch_size)
         network.reader.precision = self.training.dtype
@@ -446,10 +446,8 @@ def answerable_questions(encoded: EncodedSubgraphs) -> list[int]:
     return [each for each in range(len(graphs)) if graphs.is_answer[graphs.nodes_of(each)].any()]
 
 
-def numbers_of_triples(hops: HopPredictor, encoded: EncodedSubgraphs, config: GrilConfig) -> list[int]:
+def numbers_of_triples(hops: HopPredictor, encoded: EncodedSubgraphs) -> list[int]:
     """Return how many triples the reader gets for each question."""
-    if config.joint.num_triples:
-        return [config.joint.num_triples] * len(encoded.graphs)
     with torch.no_grad():
         predicted = hops(encoded.questions).argmax(dim=1) + 1
     return [TRIPLES_PER_HOP * c for c in predicted.tolist()]

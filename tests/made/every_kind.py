@@ -50,7 +50,7 @@ def _gril(options: TrainingOptions, folder: Path) -> GrilConfig:
         grow=GrowOptions(num_layers=2),
         training=options,
         hop_training=options,
-        joint=JointOptions(reader=str(tiny_encoder(folder / "reader")), inner=12, max_tokens=120, num_triples=4),
+        joint=JointOptions(reader=str(tiny_encoder(folder / "reader")), inner=12, max_tokens=120),
         joint_training=options,
     )
 

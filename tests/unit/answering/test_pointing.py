@@ -31,9 +31,9 @@ def evidence(*triples: Triple, token: bool = True) -> Evidence[Triple]:
     return replace(found, extras=(GraphToken((0.1,) * DIMENSION),) if token else ())
 
 
-def answerer(*, token: bool = True, share: float = 0.0, num_triples: int = 0, **joint: Any) -> GrilAnswerer:
+def answerer(*, token: bool = True, share: float = 0.0, **joint: Any) -> GrilAnswerer:
     torch.manual_seed(0)
-    options = JointOptions(reader="tiny", inner=4, token=token, num_triples=num_triples, max_tokens=120, **joint)
+    options = JointOptions(reader="tiny", inner=4, token=token, max_tokens=120, **joint)
     description = GrilDescription(
         calibration=(1.0, 0.0),
         config=GrilConfig(encoder="letters", hidden=8, joint=options),
@@ -105,6 +105,6 @@ def test_what_is_written_is_looked_up_in_the_triples(
     reply: WrittenReply, expected: list[tuple[str, str, tuple[int, ...]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ReaderModel, "write", lambda *_: [reply])
-    (answer,) = answerer(num_triples=3, reads="writing").answer([evidence(*TRIPLES)])
+    (answer,) = answerer(reads="writing").answer([evidence(*TRIPLES)])
     assert [(each.name, each.origin, each.evidence) for each in answer.entities] == expected
     assert answer.confidence == (0.75 if expected else 0.0)

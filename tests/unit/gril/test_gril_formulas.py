@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 import pytest
 import torch
-from lodestar.models.gril import RECALL_AT, GrilConfig, GrowOptions, JointOptions
+from lodestar.models.gril import RECALL_AT, GrowOptions
 from lodestar.models.gril.network import (
     GraphRetriever,
     HopPredictor,
@@ -179,14 +179,10 @@ class TestGrowing:
             assert network(replace(inputs, grown_anyway=anyway)).is_seen[-1]
 
 
-@pytest.mark.parametrize(("num_triples", "expected"), [(7, [7, 7]), (0, [5, 15])])
-def test_a_reader_gets_five_triples_for_each_hop_or_as_many_as_it_is_told(
-    num_triples: int, expected: list[int]
-) -> None:
+def test_a_reader_gets_five_triples_for_each_hop() -> None:
     encoded = EncodedSubgraphs(question_graphs(0, 2), LetterEncoder().encode, torch.device("cpu"))
-    config = GrilConfig(joint=JointOptions(num_triples=num_triples))
     hops = cast(HopPredictor, lambda _: torch.tensor([[2.0, 1.0, 0.0], [0.0, 1.0, 2.0]]))
-    assert numbers_of_triples(hops, encoded, config) == expected
+    assert numbers_of_triples(hops, encoded) == [5, 15]
 
 
 def test_what_is_pruned_is_not_found() -> None:

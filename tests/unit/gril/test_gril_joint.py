@@ -42,7 +42,7 @@ from tests.made.tiny_checkpoint import DIMENSION, tiny_backbone
 from tests.made.trainings import StoppedError, stop_at, train_sets
 
 CPU = torch.device("cpu")
-JOINT = JointOptions(reader="tiny", inner=12, prior_weight=0.0, max_tokens=120, num_triples=4)
+JOINT = JointOptions(reader="tiny", inner=12, prior_weight=0.0, max_tokens=120)
 
 
 def network_of(joint: JointOptions = JOINT, **grow: object) -> JointNetwork:

@@ -42,9 +42,7 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def options(language_model: str, **changes: object) -> JointOptions:
-    given = JointOptions(
-        reader=language_model, reads="writing", inner=12, prior_weight=0.0, max_tokens=160, num_triples=4, lora=LORA
-    )
+    given = JointOptions(reader=language_model, reads="writing", inner=12, prior_weight=0.0, max_tokens=160, lora=LORA)
     return replace(given, **changes)
 
 
