@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Literal, TypeVar
@@ -157,7 +156,7 @@ def fit_evidence(
     A block's number is the rank, from 1, of the best item in it, whatever the `order`. With `groups`, those of the
     first stand before the others, each group under a line of its own. An item that does not fit whole is left out with
     all that are worse, and the text says so; the first is cut short instead. A triple that starts where the one before
-    it ends continues its line, and one that shares a relation and an end with another stands in its line.
+    it ends continues its line.
     """
     if not items:
         return "(no path was found)"[:max_chars], 0
@@ -203,25 +202,6 @@ def join_consecutive_triples(ranks: Sequence[int], items: Sequence[Scored[Item]]
     return found
 
 
-def join_alike_triples(runs: Sequence[list[int]], items: Sequence[Scored[Item]]) -> list[list[int]]:
-    """Return the runs, of triples that stand alone those that share a relation and one end at the place of the first.
-
-    A triple stands with those of its head or with those of its tail, whichever are more. Our own: evidence of 50
-    triples takes fewer tokens (docs/llm.md).
-    """
-    alone = {run[0]: item for run in runs if len(run) == 1 and isinstance(item := items[run[0]].value, Triple)}
-    of_head = Counter((triple.head, triple.relation) for triple in alone.values())
-    of_tail = Counter((triple.relation, triple.tail) for triple in alone.values())
-    found: dict[object, list[int]] = {}
-    for run in runs:
-        key: object = run[0]
-        if triple := alone.get(run[0]):
-            head, tail = (triple.head, triple.relation), (triple.relation, triple.tail)
-            key = tail if of_tail[tail] > of_head[head] else head
-        found.setdefault(key, []).extend(run)
-    return list(found.values())
-
-
 def _arranged_blocks(
     ranks: Sequence[int], items: Sequence[Scored[Item]], groups: Sequence[int], order: Order, max_names: int
 ) -> list[str]:
@@ -229,28 +209,18 @@ def _arranged_blocks(
     blocks: list[str] = []
     for group, of_group in groupby(ranks, key=lambda rank: groups[rank] if groups else 0):
         runs = join_consecutive_triples(order_for_prompt(list(of_group), order), items)
-        own = [_block(run, items, max_names) for run in join_alike_triples(runs, items)]
+        own = [_block(run, items, max_names) for run in runs]
         blocks += [(_title(group) if groups else "") + own[0], *own[1:]]
     return blocks
 
 
 def _block(run: Sequence[int], items: Sequence[Scored[Item]], max_names: int) -> str:
     triples = [value for rank in run if isinstance(value := items[rank].value, Triple)]
-    if not triples:
-        text = item_text(items[run[0]].value, max_names=max_names if run[0] < NUM_NAMED else min(max_names, FEW_NAMES))
-    elif len(of_head := {(triple.head, triple.relation) for triple in triples}) == 1:
-        text = _list_text(*of_head.pop(), [triple.tail for triple in triples])
-    elif len(of_tail := {(triple.tail, triple.relation) for triple in triples}) == 1:
-        text = _list_text(*of_tail.pop(), [triple.head for triple in triples], inverse=True)
-    else:
+    if triples:
         text = consecutive_triples_text(triples)
+    else:
+        text = item_text(items[run[0]].value, max_names=max_names if run[0] < NUM_NAMED else min(max_names, FEW_NAMES))
     return f"[{min(run) + 1}] " + text.replace("\n", "\n    ")
-
-
-def _list_text(start: Entity, relation: str, ends: Sequence[Entity], *, inverse: bool = False) -> str:
-    """Return triples that share an end and their relation as one line."""
-    names = "; ".join(dict.fromkeys(one_line(end.label) for end in ends))
-    return f"{one_line(start.label)} {_arrow(((relation, inverse),))} {names}"
 
 
 def _title(group: int) -> str:
