@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import codecs
 import errno
 import io
-import json
 import os
 import signal
 import sys
@@ -80,7 +78,9 @@ def run() -> None:
     """Run the command line; an error that a user can act on becomes one line and an exit code."""
     show_warnings()
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    _escape_unencodable()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = main(standalone_mode=False, color=None if supports_colour() else False)
     except (LodestarError, ModuleNotFoundError, click.ClickException, click.Abort, OSError) as error:
@@ -118,17 +118,3 @@ def _end(error: Exception) -> NoReturn:
         code = error.exit_code
     echo(f"lodestar: {printable(one_line(message, MAX_MESSAGE_CHARS))}", err=True)
     sys.exit(code)
-
-
-def _escape_unencodable() -> None:
-    """Escape a character that the terminal's encoding lacks as JSON would, so that JSON output stays equivalent."""
-
-    def escape(error: UnicodeError) -> tuple[str, int]:
-        if not isinstance(error, UnicodeEncodeError):
-            raise error
-        return json.dumps(error.object[error.start : error.end])[1:-1], error.end
-
-    codecs.register_error("lodestar", escape)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="lodestar")

@@ -36,8 +36,9 @@ def echo(text: object = "", *, err: bool = False, color: bool | None = None, nl:
 
 
 def print_json(data: object) -> None:
-    """Print plain data as one line of JSON."""
-    echo(json.dumps(data, ensure_ascii=False))
+    """Print plain data as one line of JSON, of ASCII alone where the output takes no other characters."""
+    is_unicode = str(getattr(sys.stdout, "encoding", "")).lower().replace("-", "") == "utf8"
+    echo(json.dumps(data, ensure_ascii=not is_unicode))
 
 
 def print_report(text: str, data: object, as_json: bool) -> None:
