@@ -37,9 +37,8 @@ from ..evidence.data import AnswerData, EvidenceData, item_data, topic_data
 from ..evidence.evidence import Answer, answer_text
 from ..values import Question
 from . import lookups, schemas
-from .batches import DeadlineExceededError, OverloadedError
 from .page import Assets, make_page_routes
-from .service import Service, Variant
+from .service import DeadlineExceededError, OverloadedError, Service, Variant
 
 if TYPE_CHECKING:
     from .mcp import McpTools
