@@ -177,7 +177,6 @@ class QuestionExample:
 
     id: str
     text: str
-    topic_ids: tuple[str, ...]
     mentions: tuple[str, ...]
     masked: tuple[str, ...]
     reachable: Candidates
@@ -227,7 +226,6 @@ def _example(question: MinedQuestion, table: PathTable) -> QuestionExample:
     return QuestionExample(
         id=question.id,
         text=question.text,
-        topic_ids=tuple(topic.id for topic in question.topics),
         mentions=tuple(topic.mention for topic in question.topics),
         masked=tuple(mask_topic(question.text, topic.mention) for topic in question.topics),
         reachable=_candidates(found),
@@ -337,23 +335,15 @@ def first_path_figures(ranked: Iterable[tuple[QuestionExample, Floats]]) -> Figu
     """Return the figures of the best path of each question, given the scores of its reachable paths.
 
     hits_at_1_any: it leads to a right answer. hits_at_1_expected: the share of its ends that are right. f1: of its
-    ends. Each as mean over questions and, as ``…_by_topic``, over topics. `selection_metric` is the mean
-    of the three: each alone rewards paths that are too wide or too narrow.
+    ends. Each as mean over questions. `selection_metric` is the mean of the three: each alone rewards paths that are
+    too wide or too narrow.
     """
     rows: list[tuple[float, float, float]] = []
-    topics: dict[tuple[str, ...], list[tuple[float, float, float]]] = {}
     for example, scores in ranked:
         best = int(np.argmax(scores))
-        row = (float(example.f1[best] > 0), float(example.precision[best]), float(example.f1[best]))
-        rows.append(row)
-        topics.setdefault(tuple(sorted(example.topic_ids)), []).append(row)
-    means = np.mean(rows, axis=0)
-    by_topic = np.mean([np.mean(group, axis=0) for group in topics.values()], axis=0)
-    return {
-        "selection_metric": float(means.mean()),
-        **{name: float(value) for name, value in zip(FIGURES, means, strict=True)},
-        **{f"{name}_by_topic": float(value) for name, value in zip(FIGURES, by_topic, strict=True)},
-    }
+        rows.append((float(example.f1[best] > 0), float(example.precision[best]), float(example.f1[best])))
+    means = np.mean(rows, axis=0).tolist()
+    return {"selection_metric": float(np.mean(means)), **dict(zip(FIGURES, means, strict=True))}
 
 
 MIXES = tuple(step / 20 for step in range(21))
@@ -615,8 +605,7 @@ class PoolObjective(FileObjective[nn.Module]):
         """Return the figures of the first path: both networks' scores order the dual encoder's shortlist."""
         ranked = list(self.iterate_shortlist_scores())
         mix, figures = best_mix(ranked, MIXES if self.mix is None else (self.mix,))
-        alone = first_path_figures((e, mix_shortlist_scores(stop, own, rows, 1.0)) for e, stop, own, rows in ranked)
-        return {**figures, "mix": mix, **{f"alone_{name}": value for name, value in alone.items()}}
+        return {**figures, "mix": mix}
 
     def iterate_shortlist_scores(self) -> Iterator[Shortlisted]:
         """Yield each dev example with the scores of its paths."""
