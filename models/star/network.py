@@ -88,8 +88,8 @@ class DualBatch:
     """Questions, the distinct hops of their candidates, and which question is scored with which path.
 
     hops: in parts of similar length. hop_rows: for each hop, in the order of `levels`' numbers, its row in the
-    concatenated parts. levels: see `PathSlice`. paths and owners, (num_pairs,): the row of the path in the concatenated
-    levels, the row of the question.
+    concatenated parts. levels: the paths by length. paths and owners, (num_pairs,): the row of the path in the
+    concatenated levels, the row of the question.
     """
 
     questions: TextBatch

@@ -112,8 +112,10 @@ class PathTable:
             self._arrays = parents, last, depths
         return self._arrays
 
-    def slice(self, numbers: Ints) -> PathSlice:
-        """Return the part of the trie that these paths need, renumbered."""
+    def slice(self, numbers: Ints) -> tuple[Ints, list[PathLevel], Ints]:
+        """Return the part of the trie that these paths need, renumbered: its hops by their numbers in the table, its
+        levels by length, from one hop, and the row of each path in the concatenated levels.
+        """
         parents, last, depths = self.arrays()
         needed = level = np.unique(numbers)
         while len(level := np.unique(parents[level])) and level[-1] != ROOT:
@@ -130,18 +132,7 @@ class PathTable:
         ordered = np.concatenate([needed[:0], *rows])
         place = np.empty(len(parents), dtype=np.int64)
         place[ordered] = np.arange(len(ordered))
-        return PathSlice(hops, tuple(levels), place[numbers])
-
-
-@dataclass(frozen=True, slots=True)
-class PathSlice:
-    """Part of a `PathTable`. `hops` are numbers in the table; `levels` by length, from one hop; `rows[i]` is the place
-    of the i-th requested path in the concatenated levels.
-    """
-
-    hops: Ints
-    levels: Sequence[PathLevel]
-    rows: Ints
+        return hops, levels, place[numbers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,14 +241,14 @@ def dual_batch(
     """Return the candidates of several questions as one batch, question after question."""
     starts = np.cumsum([0, *(len(example.masked) for example in examples)])
     owners = np.concatenate([start + each.topics for start, each in zip(starts[:-1], candidates, strict=True)])
-    part = table.slice(np.concatenate([each.paths for each in candidates]))
-    hops, hop_rows = split_batches(texts, [table.texts[hop] for hop in part.hops])
+    numbers, levels, rows = table.slice(np.concatenate([each.paths for each in candidates]))
+    hops, hop_rows = split_batches(texts, [table.texts[hop] for hop in numbers])
     return DualBatch(
         questions=texts.batch([texts.encode_single(masked) for example in examples for masked in example.masked]),
         hops=hops,
         hop_rows=torch.from_numpy(hop_rows),
-        levels=part.levels,
-        paths=torch.from_numpy(part.rows),
+        levels=levels,
+        paths=torch.from_numpy(rows),
         owners=torch.from_numpy(owners),
     )
 
