@@ -1,4 +1,4 @@
-"""Say which relations name things, and which languages are preferred."""
+"""Say which relations name things, which languages are preferred, and how Freebase and texts write ids."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from ..engine.errors import InputError
 from ..models.message_text import quote_line
+from ..models.wording.english import fold
+
+FREEBASE_ID = r"[mg]\.[0-9a-z_]+"
 
 NAME_RELATIONS = (
     "http://www.w3.org/2000/01/rdf-schema#label",
@@ -58,3 +61,8 @@ class Languages:
 
     def as_options(self) -> list[str]:
         return [*self.preferred, *([ALL] if self.all_others else [])]
+
+
+def concept_id(concept: str) -> str:
+    """Return the common id of all spellings of a concept: no case, no accents, single blanks."""
+    return " ".join(fold(concept).replace("\0", " ").split())

@@ -15,8 +15,7 @@ from pathlib import Path
 from ..engine.errors import InputError
 from ..engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from ..models.message_text import quote_line
-from .formats.freebase import FREEBASE_ID
-from .formats.text import concept_id
+from .naming import FREEBASE_ID, concept_id
 from .reading.files import format_columns, format_value
 
 _MAX_SHARED = 1 << 17

@@ -16,7 +16,6 @@ from ..reading.lines import LineReader
 from ..source import FileSource, LineFile, Part
 
 FREEBASE = "http://rdf.freebase.com/ns/"
-FREEBASE_ID = r"[mg]\.[0-9a-z_]+"
 
 DEFAULT_FILE = "freebase_noise.txt"
 

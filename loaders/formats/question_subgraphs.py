@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
+from ..naming import FREEBASE_ID
 from ..reading.files import (
     PARQUET,
     RereadableFile,
@@ -25,7 +26,6 @@ from ..reading.files import (
 )
 from ..source import NO_ID, FileSource, Part, SourceRowBatches, StatementRow, reject_row, row_batches, triple_row
 from .delimited import columns_by_name
-from .freebase import FREEBASE_ID
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 

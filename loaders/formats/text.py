@@ -16,7 +16,7 @@ from ...engine.errors import InputError, UsageError, translate_import_errors
 from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from ...engine.writing.records import RelationFacts
 from ...models.message_text import quote_line
-from ...models.wording.english import fold
+from ..naming import concept_id
 from ..reading.files import MAX_RECORD_BYTES, RereadableFile, UnreadableError, parse_record, record_lines
 from ..source import (
     NO_ID,
@@ -213,11 +213,6 @@ def _last_words(words: Sequence[str], max_chars: int) -> list[str]:
 
 PIPELINE = "en_core_web_sm"
 _SNIPPETS_AT_ONCE = 64
-
-
-def concept_id(concept: str) -> str:
-    """Return the common id of all spellings of a concept: no case, no accents, single blanks."""
-    return " ".join(fold(concept).replace("\0", " ").split())
 
 
 class ConceptFinder:

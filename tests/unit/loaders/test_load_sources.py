@@ -15,13 +15,14 @@ from lodestar.engine.errors import InputError
 from lodestar.engine.writing.records import domain_of, label_of
 from lodestar.loaders.formats.by_name import FORMATS, detect_format, source_class
 from lodestar.loaders.formats.delimited import CsvSource, MetaqaSource, PathquestionSource, TsvSource
-from lodestar.loaders.formats.freebase import FREEBASE_ID, FreebaseSource
+from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.formats.graphml import gexf_source, graphml_source
 from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.formats.rdf import RdfSource
 from lodestar.loaders.formats.table_graph import tables_source
 from lodestar.loaders.formats.text import TextSource
 from lodestar.loaders.formats.triples_parquet import ParquetSource
+from lodestar.loaders.naming import FREEBASE_ID
 from lodestar.loaders.source import Source
 from pyarrow import parquet
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import InputError, LodestarError, UsageError
 from lodestar.engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
-from lodestar.loaders.formats.text import MAX_CONCEPTS, TextSource, concept_id, snippets
+from lodestar.loaders.formats.text import MAX_CONCEPTS, TextSource, snippets
+from lodestar.loaders.naming import concept_id
 
 from tests.made.pipelines import save_pipeline
 from tests.references.read_source import ReadSource, read_source
