@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
-import sys
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from ..models.whole_file import atomic_write, check_place
 from .errors import InputError, LodestarError, StorageError, UsageError
+from .progress import say
 
 
 def write_text_file(file: Path, text: str) -> None:
@@ -96,33 +96,11 @@ def lock_file(path: Path, reason: str, *, refusal: LodestarError | None = None) 
             f"{path}: cannot be locked: {error.strerror or error}: name another folder, or remove this file"
         ) from error
     with file:
-        if not _lock(file, wait=False):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             if refusal:
-                raise refusal
-            sys.stderr.write(f"{reason}: waiting for it …\n")
-            _lock(file, wait=True)
+                raise refusal from None
+            say(f"{reason}: waiting for it …")
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield  # closing the file frees the lock, as the end of the process does
-
-
-def _lock(file: IO[bytes], *, wait: bool) -> bool:
-    """Lock an open file, and return whether that succeeded."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        while True:
-            try:
-                file.seek(0)
-                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-            except OSError:
-                if not wait:
-                    return False
-                time.sleep(0.1)
-            else:
-                return True
-    import fcntl
-
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        return False
-    return True

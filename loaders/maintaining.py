@@ -153,18 +153,15 @@ def checksum_loads(heads: Iterable[HeadTriplesWithLoads]) -> dict[int, tuple[int
 def _report_progress(
     heads: Iterable[HeadTriplesWithLoads], total: int, progress: Progress
 ) -> Iterator[HeadTriplesWithLoads]:
-    """Yield the input, and report progress now and then."""
-    done = reported = 0
+    """Yield the input, and report progress."""
+    done = 0
     for stated in heads:
         yield stated
         done += len(stated.tails)
-        if done - reported >= _SAID_EACH:
-            reported = done
-            progress("checking", min(done, total), total)
+        progress("checking", min(done, total), total)
     progress("checking", total, total)
 
 
-_SAID_EACH = 100_000
 _TRIPLES = pa.schema(
     [
         *map(ROWS.field, ("head", "relation", "tail", "is_literal", "datatype", "language")),

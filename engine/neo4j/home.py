@@ -17,7 +17,6 @@ of the functions on graphs, except `delete_leftovers`, while a server runs on th
 from __future__ import annotations
 
 import json
-import os
 import re
 import secrets
 import shutil
@@ -204,8 +203,7 @@ def is_free(port: int) -> bool:
     Raises `EmbeddedServerError` if this user may not listen at the port.
     """
     with socket.socket() as probe:
-        if os.name == "posix":  # on Windows the option would let two servers share the port
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
         except PermissionError as error:

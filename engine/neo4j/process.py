@@ -35,10 +35,7 @@ JVM_FLAGS = (
 )
 _ENGLISH = ("-Duser.language=en", "-Duser.country=US")  # 2.58M, not 2,58M
 # The server needs no other variables, above all no passwords and keys. The JDK itself reads JDK_JAVA_OPTIONS.
-_INHERITED = (
-    *("HOME", "JDK_JAVA_OPTIONS", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH"),
-    *("SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ"),
-)
+_INHERITED = (*("HOME", "JDK_JAVA_OPTIONS", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "TMPDIR", "TZ"),)
 _UNINFORMATIVE = (
     *("at ", "...", "NOTE: Picked up JDK_JAVA_OPTIONS"),
     *("Error occurred during initialization of VM", "Error: Could not create the Java"),
@@ -92,7 +89,6 @@ def launch(
             stdout=console,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
 
 
