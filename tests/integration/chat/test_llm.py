@@ -123,14 +123,9 @@ def test_a_cut_connection_is_tried_again(found: Evidence[Chain], after_bytes: in
     [
         raw("<html>welcome</html>", "text/html"),
         raw("{not json"),
-        raw(b"\xff\xfe\x00"),
-        raw(""),
         raw("null"),
-        raw("[]"),
         raw('{"choices": []}'),
-        raw('{"choices": null}'),
         raw('{"choices": [{"message": null}]}'),
-        raw('{"choices": ["Lima"]}'),
         raw("[" * 100_000),
     ],
 )

@@ -249,7 +249,6 @@ def test_no_importer_outlives_its_lodestar(real: EmbeddedServer, slow: Path, way
     incoming.reset()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of a file")
 @pytest.mark.long
 def test_a_full_disk_says_so(real: EmbeddedServer, slow: Path) -> None:
     code = """

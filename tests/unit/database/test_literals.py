@@ -1,4 +1,4 @@
-"""Literals: where a path may end and never goes on from, and what readers are shown of them."""
+"""Literals: what readers are shown of them, and how values of Python are written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from lodestar.engine.answering.llm import Claim, cite_claims
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.values import Entity, Question, Scored
 from lodestar.engine.writing.changing import LiteralValue
 
@@ -45,26 +44,6 @@ WORLD = MemoryGraph(
 
 def retrieved(*ends: Entity) -> Evidence[Chain]:
     return evidence_of(Scored(leads("motto", *ends, topic=PERU), 1.0), text="motto?", calibration=CERTAIN)
-
-
-@pytest.mark.parametrize("hub_degree", [1, 2_000])
-def test_paths_end_in_literals_and_never_go_on_from_them(hub_degree: int) -> None:
-    beam = BeamSearch(
-        WORLD.numbered, WordScorer(), max_hop=3, bounds=FrontierBounds(hub_degree=hub_degree), stored_as=WORLD.stored_as
-    )
-    questions = [Question(text, ("Peru",)) for text in ("independence", "motto", "population number", "note capital")]
-    found = retrieved_from(WORLD, beam, questions, 20)
-    best = [(str(r.items[0].value.relation_path), {e.label for e in r.items[0].value.ends}) for r in found]
-    assert best[:3] == [
-        ("independence", {"1821-07-28"}),
-        ("motto", {"Firme_y\nfeliz", '""'}),
-        ("population → number", {"33"}),
-    ]
-    assert ("note → capital", {"Santiago"}) in [
-        (str(p.value.relation_path), {e.label for e in p.value.ends}) for p in found[3].items
-    ]
-    for path in (path for evidence in found for scored in evidence.items for path in scored.value.instances()):
-        assert not any(entity.is_literal for entity in path.entities[:-1])
 
 
 def test_a_step_into_literals_is_no_step_into_mediators() -> None:

@@ -24,13 +24,6 @@ def test_memory_is_a_sixth_within_bounds(total_mb: int, heap_mb: int, pagecache_
 
 
 @pytest.mark.parametrize(
-    ("store_mb", "pagecache_mb"), [(0, 2048), (1_000, 2048), (2_500, 3000), (10_000, 4096), (1 << 20, 4096)]
-)
-def test_a_larger_store_has_a_larger_page_cache_up_to_a_third_of_the_memory(store_mb: int, pagecache_mb: int) -> None:
-    assert home.default_pagecache_mb(12_288, store_mb) == pagecache_mb
-
-
-@pytest.mark.parametrize(
     ("own", "files", "cpus"),
     [
         ("0::/a/b\n", {}, 64),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -94,12 +93,3 @@ def test_a_starter_that_ended_already_has_nothing_started() -> None:
     command = tie_to_parent([sys.executable, "-c", "print('started')"])
     command[command.index(str(os.getpid()))] = "1"
     assert subprocess.run(command, capture_output=True, check=True).stdout == b""
-
-
-@only_linux
-def test_the_signal_cannot_be_ignored() -> None:
-    code = (
-        "import ctypes; signal = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(signal)); print(signal.value)"
-    )
-    done = subprocess.run(tie_to_parent([sys.executable, "-c", code]), capture_output=True, check=True)
-    assert int(done.stdout) == signal.SIGKILL
