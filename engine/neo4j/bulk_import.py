@@ -188,8 +188,6 @@ def import_graph(
     total_mb = machine.memory_mb()
     delete_graph(home)
     free_bytes = shutil.disk_usage(home.data).free
-    if free_bytes < _least_bytes(files):
-        raise _no_room(home, files, free_bytes)
     home.importing.touch()
     progress("importing", 0, 0)
     try:
@@ -239,16 +237,12 @@ def _read_options(files: ImportFiles) -> list[str]:
     return options
 
 
-def _least_bytes(files: ImportFiles) -> int:
-    """Return the size of the graph without its properties, in bytes."""
-    return files.num_nodes * 15 + files.num_relationships * 34 + (256 << 20)
-
-
 def _no_room(home: ServerHome, files: ImportFiles, free_bytes: int) -> StorageError:
     property_bytes = sum((files.folder / file.name).stat().st_size for _, file in files.nodes)
-    usual_bytes = _least_bytes(files) + 3 * property_bytes  # with the indexes built afterwards
+    records_bytes = files.num_nodes * 15 + files.num_relationships * 34 + (256 << 20)
+    usual_bytes = records_bytes + 3 * property_bytes  # with the indexes built afterwards
     return StorageError(
-        f"no room left on the disk of {home.data}: the graph needs about {max(usual_bytes, 10**8) / 1e9:.1f} GB, "
+        f"no room left on the disk of {home.data}: the graph needs about {usual_bytes / 1e9:.1f} GB, "
         f"{free_bytes / 1e9:.1f} GB were free: make room or name another LODESTAR_HOME"
     )
 

@@ -170,12 +170,6 @@ class EmbeddedServer:
             )
         return Connection(status.bolt_uri, USER, self.home.password(), timeout_s=timeout_s)
 
-    @property
-    def remembered_ports(self) -> tuple[int, ...]:
-        """The ports of the last start."""
-        state = self.home.read_state()
-        return (state.bolt_port, state.http_port) if state else ()
-
     def others(self) -> list[EmbeddedServer]:
         """Return the other servers under the same home, by name."""
         names = sorted(path.parent.name for path in self.servers_dir.glob("[!.]*/server.json"))
@@ -291,14 +285,10 @@ class EmbeddedServer:
         """Return the state to start with: the given values, else those of the last start, else defaults."""
         last = self.home.read_state() or ServerState(NEO4J_VERSION, 0, 0, 0, 0)
         usual = (0, 0) if self.target else (BOLT_PORT, HTTP_PORT)
-        avoid = {port for other in self.others() for port in other.remembered_ports}
-        avoid |= {BOLT_PORT, HTTP_PORT, *self.target.remembered_ports} if self.target else set()
-        bolt_port = files.choose_port(
-            given["bolt_port"], (last.bolt_port, usual[0]), "--bolt-port", avoid | {given["http_port"] or 0}
-        )
-        http_port = files.choose_port(
-            given["http_port"], (last.http_port, usual[1]), "--http-port", avoid | {bolt_port}
-        )
+        bolt_port = files.choose_port(given["bolt_port"], (last.bolt_port, usual[0]), "--bolt-port")
+        http_port = files.choose_port(given["http_port"], (last.http_port, usual[1]), "--http-port")
+        if http_port == bolt_port:
+            http_port = files.free_port({bolt_port})
         total_mb = machine.memory_mb()
         heap_mb = given["heap_mb"] or last.given_heap_mb
         pagecache_mb = given["pagecache_mb"] or last.given_pagecache_mb

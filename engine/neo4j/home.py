@@ -213,10 +213,10 @@ def is_free(port: int) -> bool:
     return True
 
 
-def choose_port(given: int | None, usual: Iterable[int], option: str, avoid: Container[int]) -> int:
+def choose_port(given: int | None, usual: Iterable[int], option: str) -> int:
     """Return the port to listen at: the given one, else the first of the `usual` that is free, or any free one.
 
-    `avoid` are reserved ports. Raises `PortTakenError` if the given port is not free.
+    Raises `PortTakenError` if the given port is not free.
     """
     if given is not None:
         if not is_free(given):
@@ -225,7 +225,7 @@ def choose_port(given: int | None, usual: Iterable[int], option: str, avoid: Con
                 "free one chosen"
             )
         return given
-    return next((port for port in usual if port and port not in avoid and is_free(port)), 0) or free_port(avoid)
+    return next((port for port in usual if port and is_free(port)), 0) or free_port()
 
 
 def free_port(avoid: Container[int] = ()) -> int:

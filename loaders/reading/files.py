@@ -70,7 +70,7 @@ def translate_full_disk(shown: str) -> Iterator[None]:
             raise
         folder = _folder.get() or Path(tempfile.gettempdir())
         raise StorageError(
-            f"{folder}: no room left on the disk for what comes from {shown}: make room or name another --home"
+            f"{folder}: no room left on the disk for what comes from {shown}: make room or name another LODESTAR_HOME"
         ) from error
 
 
