@@ -8,10 +8,10 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..engine.errors import GraphError, StorageError, UsageError
 from ..engine.neo4j.catalogue import (
@@ -26,7 +26,7 @@ from ..engine.progress import Progress, Say, ignore_progress
 from ..engine.relations.describing import describe_from_source, store_descriptions
 from ..engine.relations.kinds import refresh_end_kinds
 from ..engine.settings import LOAD_TIMEOUT_S, Settings
-from ..engine.whole_file import lock_file
+from ..engine.whole_file import lock_file, translate_storage_errors
 from ..engine.writing.records import BASE_LOAD, Manifest, check_graph_was_loaded, ensure_schema
 from .online import BATCH_SIZE, OnlineWriter
 from .report import LoadReport
@@ -355,25 +355,8 @@ def _was_replacing(manifest: LoadManifest) -> bool:
 
 def make_staging(folder: Path) -> None:
     """Create the folder for staging; raise `StorageError` if that fails."""
-    with _report_full_disk(folder):
+    with translate_storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-
-
-def make_folder_within(folder: Path, prefix: str) -> Path:
-    """Return a new folder in the staging folder; raise `StorageError` if it cannot be created."""
-    make_staging(folder)
-    with _report_full_disk(folder):
-        return Path(mkdtemp(prefix=prefix, dir=folder))
-
-
-@contextmanager
-def _report_full_disk(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(
-            f"{folder}: cannot be written: {error.strerror or error}: name another LODESTAR_HOME"
-        ) from error
 
 
 def check_room_for_graph(folder: Path, counts: StageCounts) -> None:
@@ -411,9 +394,6 @@ class Preview:
     estimated_triples: int
     writer: str
 
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
     def __str__(self) -> str:
         about = "" if self.share >= 1 else "about "
         lines = [
@@ -434,22 +414,21 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
     Counts are of the sample. The estimate scales by bytes, so that duplicates far apart are counted twice. Raises
     `InputError` as a load does.
     """
-    folder = make_folder_within(options.staging, "preview-")
-    with Stage(folder, memory_mb=options.memory_mb) as stage:
-        try:
-            counts = stage.fill(
-                source,
-                "sample",
-                subset=options.subset,
-                max_rejects=_max_rejects(source, options),
-                rejects_file=None,
-                sample_batches=SAMPLE_BATCHES,
-            )
-            share = stage.share_read
-            triples = next(stage.rows("results/sample_triples", SHOWN)).to_pylist()
-            named = next(stage.rows("results/sample_names", SHOWN), None)
-        finally:
-            stage.delete()
+    make_staging(options.staging)
+    with translate_storage_errors(options.staging):
+        folder = TemporaryDirectory(prefix="preview-", dir=options.staging)
+    with folder, Stage(Path(folder.name) / "stage", memory_mb=options.memory_mb) as stage:
+        counts = stage.fill(
+            source,
+            "sample",
+            subset=options.subset,
+            max_rejects=_max_rejects(source, options),
+            rejects_file=None,
+            sample_batches=SAMPLE_BATCHES,
+        )
+        share = stage.share_read
+        triples = next(stage.rows("results/sample_triples", SHOWN)).to_pylist()
+        named = next(stage.rows("results/sample_names", SHOWN), None)
     estimated = round(counts.num_triples / share)
     bulk = not online_only and options.writer != "online" and options.mode != "append"
     writer = "bulk" if bulk and (estimated >= BULK_FROM_TRIPLES or options.writer == "bulk") else "online"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 from ..engine.neo4j.catalogue import LABEL_SEPARATOR, LoadManifest
@@ -77,9 +77,6 @@ class LoadReport:
     def of_manifest(cls, manifest: LoadManifest, seconds: float) -> Self:
         """Return the report of an earlier load."""
         return cls(**_same_fields(manifest), seconds=seconds, already_loaded=True)
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
     def __str__(self) -> str:
         counts = [

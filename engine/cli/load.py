@@ -254,11 +254,11 @@ def _load(
         source = source_class(kind)(**arguments)
     if dry_run:
         shown = preview(source, options, online_only=bool(settings.uri))
-        print_json(shown.as_json()) if as_json else echo(str(shown))
+        print_json(asdict(shown)) if as_json else echo(str(shown))
         return
     with progress_bar(source.name) as (progress, tell):
         report = load_source(source, settings, options, progress, tell)
-    print_report(f"{report}\n{printable(report.advice)}", report.as_json(), as_json)
+    print_report(f"{report}\n{printable(report.advice)}", asdict(report), as_json)
 
 
 @command.command("-")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -217,7 +218,7 @@ def _load_graph(open_graph: Callable[[], PropertyGraph], asked: _Asked) -> None:
     text, left_out = f"{report}\n{printable(report.advice)}", dict(source.left_out)
     if left_out:
         text += "\nleft out: " + ", ".join(f"{num:,} {name}" for name, num in left_out.items())
-    print_report(text, report.as_json() | {"left_out": left_out}, asked.as_json)
+    print_report(text, asdict(report) | {"left_out": left_out}, asked.as_json)
 
 
 _OF_SOURCE = {
