@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from ..engine.neo4j.catalogue import LABEL_SEPARATOR, LoadManifest
@@ -16,8 +16,8 @@ from .stage import StageCounts
 PROPERTY_GRAPHS = ("cypher", "dump", "gexf", "graphml", "neo4j", "networkx", "tables")
 
 
-@dataclass(frozen=True, slots=True)
-class LoadReport:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadReport(StageCounts):
     """The outcome of a load. Counts are the source's, without duplicates, which are counted separately."""
 
     source: str
@@ -25,37 +25,12 @@ class LoadReport:
     sha256: str
     number: int
     writer: str
-    num_triples: int
-    num_entities: int
-    num_literals: int
-    num_relations: int
-    num_names: int
-    num_duplicates: int
     seconds: float
-    num_names_ignored: int = 0
-    num_values: int = 0
-    """Triples with a literal tail, because it looks like a value."""
-    num_unnamed: int = 0
-    """Entities without a name."""
-    num_unnamed_tails: int = 0
-    """Unnamed entities that occur only as tails, if tails may be values."""
-    unnamed_tails: Sequence[str] = ()
-    """Examples: the first of these."""
     num_related: int = 0
     """Relations without their own relationship type."""
-    num_kinds: int = 0
-    """Kinds that type relations lead to."""
-    num_alike: int = 0
-    alike: Sequence[str] = ()
-    """Ids that differ from another only in case, spaces or Unicode's normal form, and two of them."""
     question: str | None = None
     """A question that the graph answers."""
-    num_rejects: int = 0
     rejects_file: str | None = None
-    categories: Mapping[str, int] = field(default_factory=dict)
-    """Statements of the source by category."""
-    named_by: Mapping[str, int] = field(default_factory=dict)
-    """How many entities have their name by which relation; "id" is their ids, an empty one a file of names."""
     already_loaded: bool = False
     num_removed: int = 0
     """Triples of an earlier load that were removed one by one since, and are not among `num_triples`."""

@@ -311,9 +311,9 @@ class StageCounts:
     num_relations: int
     num_names: int
     num_duplicates: int
-    num_names_ignored: int
+    num_names_ignored: int = 0
     """Name statements of ids that are in no triple, or that say what another one says."""
-    checksum: int
+    checksum: int | str = 0
     num_values: int = 0
     """Triples whose tail is a literal because it is written as a value, and has neither a name nor triples."""
     num_unnamed: int = 0
