@@ -53,7 +53,7 @@ from ..engine.writing.records import (
 )
 from .loading import load_lock
 from .online import BATCH_SIZE
-from .parsers import read_parser
+from .parsers import prepare_parser
 from .reading.lines import LINES
 from .report import number_of
 from .source import ROWS, LineFile, Source, record_batches
@@ -477,8 +477,7 @@ def _rows(part: Any) -> Iterator[dict[str, Any]]:
         rejects.append({"line": line, "category": "reject", "reason": reason})
 
     with duckdb.connect(config={"threads": 1}) as connection:
-        found = read_parser(part.parser)
-        found.prepare(connection, part.parameters)
+        text = prepare_parser(connection, part.parser, part.parameters)
         connection.register("lines", pa.Table.from_batches(list(part.file.batches(reject)), LINES))
-        rows = connection.sql(found.text).to_arrow_table().to_pylist()
+        rows = connection.sql(text).to_arrow_table().to_pylist()
     yield from sorted([*rejects, *rows], key=lambda row: row["line"])

@@ -25,18 +25,14 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
-
-from pydantic import BeforeValidator, ConfigDict, StrictBool, TypeAdapter, ValidationError
-from pydantic.dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from ..engine.errors import InputError, LodestarError, UsageError
 from ..engine.whole_file import read_text
-from ..models.kinds import first_error
 from ..models.message_text import quote_line
 from ..models.wording.english import singular
 
@@ -99,21 +95,13 @@ class Survey:
     """How many nodes and relationships have each property."""
 
 
-def _as_list(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
-Keys = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
-"""Properties; in a file one may stand alone."""
-
-
-@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
+@dataclass(frozen=True, slots=True)
 class LabelMapping:
     """What becomes of the properties of the nodes with a label; those in no field are left out."""
 
-    name: Keys = ()
-    aliases: Keys = ()
-    literals: Keys = ()
+    name: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    literals: tuple[str, ...] = ()
     key: str = ""
     """What a node without a name is called by, after its label."""
 
@@ -127,7 +115,7 @@ class LabelMapping:
         return {"name": list(self.name), **key, "aliases": list(self.aliases), "literals": list(self.literals)}
 
 
-@dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
+@dataclass(frozen=True, slots=True)
 class GraphMapping:
     """What becomes of nodes, by label, and of relationships, by type with the properties that are read.
 
@@ -135,8 +123,8 @@ class GraphMapping:
     """
 
     labels: dict[str, LabelMapping]
-    relationships: dict[str, Keys] = field(default_factory=dict)
-    types: StrictBool = True
+    relationships: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    types: bool = True
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -360,12 +348,16 @@ def resolve_mapping(
 
 def read_mapping(path: Path) -> GraphMapping:
     """Return the mapping of a TOML file; raise `InputError` for a fault in it."""
+    from pydantic import TypeAdapter, ValidationError  # slow to import
+
+    from ..models.kinds import first_error
+
     try:
         content = tomllib.loads(read_text(path, "the mapping", MAX_FILE_BYTES))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: expected TOML: {error}") from error
     try:
-        return TypeAdapter(GraphMapping).validate_python({"labels": {}, **content})
+        return TypeAdapter(GraphMapping).validate_python({"labels": {}, **content}, extra="forbid")
     except ValidationError as error:
         raise InputError(f"{path}: {first_error(error)}") from error
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 from neo4j.spatial import Point
 from neo4j.time import Date, DateTime, Duration, Time
 
+from ..engine.errors import InputError
 from ..engine.progress import Progress, ignore_progress
 from ..engine.writing.records import RelationFacts
 from .mapping import (
@@ -30,6 +31,7 @@ from .mapping import (
     PropertySample,
     Survey,
     TypeFacts,
+    fold,
     read_mapping,
     resolve_mapping,
 )
@@ -52,6 +54,15 @@ TYPE = "type"
 """The relation between a node and its labels."""
 LINKED_TO = "linked_to"
 """The relation of edges that have no type."""
+UNNAMED_EDGES = "edges without a relation, which are called linked_to"
+ID = "id"
+"""The property that has a node's id, by which it is called without a name."""
+EDGE_RECORDS = r"edge/\d+"
+"""The ids of the records that edges with properties are."""
+RELATION_KEYS = ("relation", "predicate", "type", "label", "edgelabel", "relationship")
+"""What the property of an edge is called that is its relation."""
+KIND_KEYS = ("kind", "type", "nodetype", "entitytype")
+"""What the property of a node is called that is its label."""
 
 
 class Node(NamedTuple):
@@ -117,58 +128,64 @@ def survey_elements(elements: Iterable[Element], key: str = "") -> Survey:
     """
     labels: dict[str, LabelFacts] = {}
     types: dict[str, TypeFacts] = {}
-    values: dict[tuple[str, str], _Values] = {}
+    values: dict[tuple[str, str], list[Any]] = {}
     kinds: dict[str, str] = {}
     keys: Counter[str] = Counter()
     num_nodes = num_relationships = 0
     for each in elements:
-        found = {key for key, value in each.properties if value is not None}
-        keys.update(found)
+        found = {key: value for key, value in each.properties if value is not None}
+        keys.update(found.keys())
         if isinstance(each, Node):
             num_nodes += 1
             for label in each.labels or (NO_LABEL,):
                 facts = labels.setdefault(label, LabelFacts(key=key))
                 facts.num += 1
-                facts.keys.update(found)
+                facts.keys.update(found.keys())
                 if facts.num <= SAMPLE_SIZE:
-                    for name, value in each.properties:
-                        values.setdefault((label, name), _Values()).add(value)
+                    for name, value in found.items():
+                        values.setdefault((label, name), []).append(value)
             kinds[each.id] = next(iter(each.labels), NO_LABEL)
         else:
             num_relationships += 1
             of_type = types.setdefault(each.type, TypeFacts())
             of_type.num += 1
             of_type.num_with_keys += bool(found)
-            of_type.keys.update(found)
+            of_type.keys.update(found.keys())
             of_type.starts = of_type.starts or kinds.get(each.start, "")
             of_type.ends = of_type.ends or kinds.get(each.end, "")
     for (label, name), sample in values.items():
-        labels[label].samples[name] = sample.sample(name)
+        labels[label].samples[name] = _sample(name, sample)
     return Survey(labels, types, num_nodes, num_relationships, keys)
 
 
-class _Values:
-    """What a sample of a property's values holds."""
+def survey_edges(elements: Iterable[Element], shown: str) -> Survey:
+    """Survey a graph whose nodes have an id as a property; raise `InputError` without edges."""
+    found = survey_elements(elements, ID)
+    if not found.num_relationships:
+        raise InputError(f"{shown}: expected edges, found none and {found.num_nodes:,} nodes")
+    return found
 
-    def __init__(self) -> None:
-        self._types: Counter[str] = Counter()
-        self._texts: set[str] = set()
-        self._num = self._num_items = self._num_chars = 0
 
-    def add(self, value: object) -> None:
-        if value is None:
-            return
-        self._num += 1
-        self._num_items = max(self._num_items, len(value) if isinstance(value, list) else 0)
-        text = value.text if isinstance(value, LiteralText) else str(value)
-        self._num_chars += len(text)
-        self._texts.add(text[:200])
-        self._types[_type_of(value)] += 1
+def pop_kind(values: dict[str, Any]) -> list[str]:
+    """Take the label of a node out of its properties, if there is one."""
+    kind = next((key for key, value in values.items() if fold(key) in KIND_KEYS and isinstance(value, str)), None)
+    return [values.pop(kind)] if kind else []
 
-    def sample(self, key: str) -> PropertySample:
-        type_ = max(self._types, key=lambda each: (self._types[each], each), default="STRING")
-        num_chars = self._num_chars / max(self._num, 1)
-        return PropertySample(key, type_, self._num, len(self._texts), self._num_items, num_chars)
+
+def pop_relation(values: dict[str, Any]) -> str:
+    """Take the relation of an edge out of its properties; empty if there is none."""
+    by_name = {fold(key): key for key in reversed(values)}
+    named = next((by_name[name] for name in RELATION_KEYS if name in by_name), None)
+    return str(values.pop(named)) if named else ""
+
+
+def _sample(key: str, values: Sequence[Any]) -> PropertySample:
+    types = Counter(map(_type_of, values))
+    type_ = max(types, key=lambda each: (types[each], each), default="STRING")
+    texts = [value.text if isinstance(value, LiteralText) else str(value) for value in values]
+    num_items = max((len(value) for value in values if isinstance(value, list)), default=0)
+    num_chars = sum(map(len, texts)) / max(len(texts), 1)
+    return PropertySample(key, type_, len(values), len({text[:200] for text in texts}), num_items, num_chars)
 
 
 def _type_of(value: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,19 +16,24 @@ from ..engine.values import Entity
 from ..engine.writing.changing import LiteralValue, Stated, parse_stated_triples
 from ..models.message_text import quote_line
 from .export import CHUNK_SIZE, HeadTriples, relation_ranks, stream_names, stream_triples
-from .formats.graphml import EDGE_RECORDS, ID, KIND_KEYS, RELATION_KEYS
+from .formats.delimited import columns_by_name
 from .formats.table_graph import TableGraph
 from .formats.tables import Database
 from .loading import LoadOptions, Mode
-from .mapping import Choices, Survey, fold
+from .mapping import Choices, Survey
 from .property_graph import (
+    EDGE_RECORDS,
+    ID,
     LINKED_TO,
+    UNNAMED_EDGES,
     Element,
     Node,
     PropertyGraph,
     Relationship,
     map_graph,
-    survey_elements,
+    pop_kind,
+    pop_relation,
+    survey_edges,
 )
 from .source import (
     NO_ID,
@@ -96,26 +100,17 @@ def _stated_rows(triples: Iterable[Stated], names: Mapping[str, str | Sequence[s
         yield from (alias_row(0, id_, alias) for alias in more)
 
 
-COLUMNS = (
-    ("head", "subject", "source", "from"),
-    ("relation", "predicate", "property"),
-    ("tail", "object", "target", "to"),
-)
-"""What the columns of triples are called."""
-
-
 def triples_of_dataframe(frame: Any) -> list[tuple[Any, ...]]:
     """Return the triples of a table with columns such as head, relation, tail; others are not read."""
     table = arrow_table(frame)
-    by_name = {name.lower(): name for name in reversed(table.column_names)}
-    found = [next((by_name[name] for name in names if name in by_name), None) for names in COLUMNS]
-    if None in found:
+    found = columns_by_name(table.column_names)
+    if found is None:
         has = quote_line(", ".join(table.column_names))
         raise UsageError(
             f"expected columns head, relation and tail (or subject, predicate, object), found {has}: load_tables loads "
             "a table of things"
         )
-    rows = zip(*(table.column(name).to_pylist() for name in found), strict=True)
+    rows = zip(*(table.column(place - 1).to_pylist() for place in found), strict=True)
     return [(str(head), str(relation), tail) for head, relation, tail in rows if None not in (head, relation, tail)]
 
 
@@ -163,30 +158,24 @@ class NetworkxGraph(PropertyGraph):
         self._num_unnamed = 0
 
     def survey(self) -> Survey:
-        found = survey_elements(self.elements(), ID)
-        if not found.num_relationships:
-            raise InputError(f"expected a graph with edges, found none and {found.num_nodes:,} nodes")
-        return found
+        return survey_edges(self.elements(), self.name)
 
     def elements(self) -> Iterator[Element]:
         for node, data in self._graph.nodes(data=True):
-            said = {str(key): value for key, value in data.items() if value is not None}
-            kind = next((key for key, value in said.items() if fold(key) in KIND_KEYS and isinstance(value, str)), None)
-            labels = [said.pop(kind)] if kind else []
-            yield Node(str(node), labels, [(ID, str(node)), *said.items()])
+            values = {str(key): value for key, value in data.items() if value is not None}
+            labels = pop_kind(values)
+            yield Node(str(node), labels, [(ID, str(node)), *values.items()])
         self._num_unnamed = 0
         graph: Any = self._graph
         edges = graph.edges(keys=True, data=True) if graph.is_multigraph() else graph.edges(data=True)
         for number, (start, end, *key, data) in enumerate(edges, 1):
-            said = {str(name): value for name, value in data.items() if value is not None}
-            by_name = {fold(name): name for name in said}
-            named = next((by_name[name] for name in RELATION_KEYS if name in by_name), None)
-            relation = str(said.pop(named)) if named else key[0] if key and isinstance(key[0], str) else ""
+            values = {str(name): value for name, value in data.items() if value is not None}
+            relation = pop_relation(values) or (key[0] if key and isinstance(key[0], str) else "")
             self._num_unnamed += not relation
-            yield Relationship(f"edge/{number}", relation or LINKED_TO, str(start), str(end), [*said.items()])
+            yield Relationship(f"edge/{number}", relation or LINKED_TO, str(start), str(end), [*values.items()])
 
     def notes(self) -> Mapping[str, int]:
-        return Counter({"edges without a relation, which are called linked_to": self._num_unnamed})
+        return {UNNAMED_EDGES: self._num_unnamed}
 
 
 def networkx_source(graph: networkx.Graph, name: str) -> Source:

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
 from ..engine.errors import InputError, UsageError
 from ..engine.neo4j.templates import MAX_REQUEST_CHARS
 from ..engine.writing.records import RelationFacts
-from .reading.files import RereadableFile
+from .reading.files import RereadableFile, derive_source_name, list_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -204,22 +204,31 @@ def digest_of(kind: str, options: Mapping[str, object], contents: Iterable[str])
 
 
 class FileSource(Source):
-    """A source of one or more files, named after the first unless it has a name."""
+    """A source of a file (``-`` is standard input), a folder or a pattern, packed or not; perhaps with a names file."""
 
-    def __init__(self, files: Sequence[RereadableFile], name: str | None = None) -> None:
-        self._read_files = tuple(files)
-        self.name = name or self._read_files[0].name
+    reads: type[RereadableFile] = RereadableFile
+
+    def __init__(self, path: str, names_path: str | None = None) -> None:
+        if path == names_path == "-":
+            raise InputError("stdin: expected triples or names, asked to be both")
+        paths = list_files(path)
+        self.files: Sequence[Any] = [self.reads(each) for each in paths]
+        self.names_file: Any = self.reads(names_path) if names_path is not None else None
+        self.name = derive_source_name(path, paths) or self.files[0].name
 
     @property
     def size_bytes(self) -> int:
-        return sum(file.size_bytes for file in self._read_files)
+        return sum(file.size_bytes for file in self._all_files())
 
     @property
     def position_bytes(self) -> int:
-        return sum(file.position_bytes for file in self._read_files)
+        return sum(file.position_bytes for file in self._all_files())
 
     def digest(self) -> str:
-        return digest_of(self.kind, self.options(), [file.digest() for file in self._read_files])
+        return digest_of(self.kind, self.options(), [file.digest() for file in self._all_files()])
+
+    def _all_files(self) -> Sequence[RereadableFile]:
+        return [*self.files, self.names_file] if self.names_file else self.files
 
 
 _GLOB = re.compile(r"[*?]")

@@ -35,7 +35,7 @@ from ..engine.writing.records import RelationFacts, RelationRow, typed_value_mac
 from ..models.message_text import quote_line
 from ..models.whole_file import atomic_write
 from ..models.wording.english import SMALL_WORDS
-from .parsers import read_parser
+from .parsers import prepare_parser
 from .source import LineFile, Part, Source, SourceRowBatches, Subset
 
 
@@ -514,9 +514,7 @@ class Stage:
             part.batches if isinstance(part, SourceRowBatches) else part.file.batches(rejects.add),
         )
         if isinstance(part, LineFile):
-            found = read_parser(part.parser)
-            found.prepare(self._open_database(), part.parameters)
-            text = found.text
+            text = prepare_parser(self._open_database(), part.parser, part.parameters)
         text = query("reading/take").replace("{{parser}}", text)
         for segment in _segments(_reporting(islice(batches, sample_batches), report)):
             first = next(segment)

@@ -29,8 +29,8 @@ from lodestar.engine.evaluation.runs import Record, RunOptions, ask_remaining_qu
 from lodestar.engine.evaluation.statistics import bootstrap_interval
 from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve
-from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.formats.text import TextSource, concept_id
+from lodestar.loaders.formats.triple_records import RogSource
 from lodestar.loaders.question_sets import read_questions
 from lodestar.models.whole_file import file_sha256
 

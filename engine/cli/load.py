@@ -154,9 +154,6 @@ _OPTIONS = {
         callback=split_names,
         help="Languages of names, preferred first: en,es; * is all others.",
     ),
-    "noise_path": click.option(
-        "--noise", "noise_path", metavar="FILE", help="Rules for what to leave out, instead of the default ones."
-    ),
     "bases": click.option(
         "--base", "bases", multiple=True, metavar="IRI", help="Prefix to strip; the first resolves relative IRIs."
     ),
@@ -172,7 +169,6 @@ _OPTIONS = {
     "overlap": click.option(
         "--overlap", type=click.IntRange(0), default=50, show_default=True, help="Characters shared by snippets."
     ),
-    "follow_links": click.option("--follow-links", is_flag=True, help="Follow links that lead out of the folder."),
     "snippet_length": click.option(
         "--snippet-length", type=click.IntRange(40, 8_000), default=500, show_default=True, help="Characters at most."
     ),
@@ -185,7 +181,7 @@ _FORMATS = {
     "csv": ("triples from a CSV file, separated by commas, semicolons, tabs or bars", _TABLE),
     "parquet": (
         "triples from parquet: columns head, relation and tail, or other usual names",
-        ["names_path", "values"],
+        ["names_path"],
     ),
     "jsonl": ("JSON lines with a triple each: objects with head, relation and tail", []),
     "rdf": (
@@ -194,14 +190,14 @@ _FORMATS = {
     ),
     "obo": ("an ontology in OBO: terms, synonyms, is_a and other relationships", []),
     "wikidata": ("Wikidata's JSON dump or a part of it; of claims those of the best rank", ["languages"]),
-    "freebase": ("the raw Freebase RDF dump or a part of it", ["languages", "noise_path"]),
+    "freebase": ("the raw Freebase RDF dump or a part of it", ["languages"]),
     "fb2m": ("SimpleQuestions' FB2M or FB5M", ["names_path"]),
     "metaqa": ("MetaQA's kb.txt: head|relation|tail, where ids are names", []),
     "pathquestion": ("PathQuestion's kb.txt, where ids are names", []),
     "rog": ("the union of the questions' subgraphs of a RoG or NSM file", []),
     "text": (
-        "text as a graph: a folder (.txt, .md, .html, .jsonl), or one such file",
-        ["pipeline", "snippet_length", "overlap", "follow_links"],
+        "text as a graph: a folder (.txt, .md, .jsonl), or one such file",
+        ["pipeline", "snippet_length", "overlap"],
     ),
 }
 """The formats of lines, records and texts: what they are, and their own options."""

@@ -21,13 +21,13 @@ FORMATS = {
     "geonames": "geonames:GeonamesSource",
     "gexf": "graphml:gexf_source",
     "graphml": "graphml:graphml_source",
-    "jsonl": "question_subgraphs:JsonLinesSource",
+    "jsonl": "triple_records:JsonLinesSource",
     "metaqa": "delimited:MetaqaSource",
     "obo": "obo:OboSource",
-    "parquet": "triples_parquet:ParquetSource",
+    "parquet": "triple_records:ParquetSource",
     "pathquestion": "delimited:PathquestionSource",
     "rdf": "rdf:RdfSource",
-    "rog": "question_subgraphs:RogSource",
+    "rog": "triple_records:RogSource",
     "tables": "table_graph:tables_source",
     "text": "text:TextSource",
     "tsv": "delimited:TsvSource",
@@ -80,9 +80,10 @@ def detect_format(path: str) -> str:
     if not start:
         raise InputError(f"{path}: the file is empty")
     if start.startswith(PARQUET):
-        from .triples_parquet import has_triples
+        from .delimited import columns_by_name
+        from .triple_records import read_columns
 
-        return "parquet" if has_triples(path) else "rog"
+        return "parquet" if columns_by_name(read_columns(path)) else "rog"
     lines = start.decode("utf-8", "replace").splitlines()
     whole = lines if len(start) < _LOOKED_AT_BYTES or len(lines) == 1 else lines[:-1]
     name = file.name.lower()

@@ -10,14 +10,14 @@ that it does not name may be a value, and any other id that it does not name is 
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from io import StringIO
 from typing import ClassVar, Literal
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
-from ..reading.files import derive_source_name, list_files
 from ..reading.lines import LineReader
 from ..source import NO_ID, FileSource, LineFile, Part
 
@@ -62,63 +62,28 @@ _OTHER_HEADER_WORDS = (
 )
 """Taken for what they say where the first do not tell. Both are without what is neither letter nor digit."""
 _NO_WORD = re.compile(r"[\W_]+")
-_OF_IMPORTER = re.compile(r"(?:[^:]*):(?:ID|START_ID|END_ID|LABEL|TYPE)(?:\(.*\))?", re.IGNORECASE)
+_OF_IMPORTER = re.compile(r"[^:]*:(?:ID|START_ID|END_ID|LABEL|TYPE)(?:\(.*\))?", re.IGNORECASE)
 """How the columns of neo4j-admin's files are called."""
-_NUMERIC = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?|\d{4}-\d\d(?:-\d\d)?.*")
+_NUMERIC = r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?|\d{4}-\d\d(?:-\d\d)?.*"
 _AS_TABLE = "load it as a table by `lodestar load tables FILE`, or give --columns 1,2,3 if these are triples"
-_SEPARATOR_WORDS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ": "spaces"}
+SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Which columns a line has, and where its triple is."""
-
-    columns: tuple[int, ...]
-    """Of head, relation and tail, from 1."""
-    width: int
-    has_header: bool
-    expected: str
-    """What a line should be, for messages."""
-
-
-def layout_of(
-    line: str, place: str, separator: str, quoted: bool, columns: Sequence[str] | None, has_header: bool | None
-) -> Layout:
-    """Return the layout of a file whose first line is this one; raise `InputError` where it does not tell."""
-    parted = f"parted by {_SEPARATOR_WORDS.get(separator, repr(separator))}"
-    cells = cut(line, separator, quoted)
-    called = columns_by_name(cells)
-    if columns is None and called is None and any(map(_OF_IMPORTER.fullmatch, cells)):
-        raise InputError(
-            f"{place}: the columns are called as neo4j-admin's nodes or relationships are: load their folder by "
-            f"`lodestar load tables`: {quote_line(line)}"
-        )
-    if columns is None:
-        has_header = called is not None if has_header is None else has_header
-        expected = f"head, relation and tail {parted}"
-        if len(cells) <= NUM_COLUMNS:
-            return Layout(called if has_header and called else (1, 2, 3), NUM_COLUMNS, has_header, expected)
-        if not has_header or called is None:
-            raise InputError(
-                f"{place}: expected {expected}, found {len(cells)} columns: {_AS_TABLE}: {quote_line(line)}"
-            )
-        chosen = called
-    else:
-        numbers = [int(column) for column in columns if column.isascii() and column.isdigit()]
-        by_number = len(numbers) == NUM_COLUMNS
-        chosen = tuple(numbers) if by_number else _resolve_columns(columns, cells, place)
-        has_header = not by_number or called == chosen
-        if not all(1 <= column <= len(cells) for column in chosen):
-            raise InputError(
-                f"{place}: expected columns {','.join(columns)}, found only {len(cells)}: {quote_line(line)}"
-            )
-    return Layout(chosen, len(cells), has_header, f"{len(cells)} columns {parted}, as in the first line")
+def columns_by_name(cells: Sequence[str]) -> tuple[int, ...] | None:
+    """Return the columns, from 1, that are called head, relation and tail or the like, each by one cell."""
+    called = [_NO_WORD.sub("", cell.lower()) for cell in cells]
+    for of_column in (_HEADER_WORDS, tuple(map(frozenset.union, _HEADER_WORDS, _OTHER_HEADER_WORDS))):
+        found = [[i for i, word in enumerate(called, 1) if word in words] for words in of_column]
+        if all(len(places) == 1 for places in found):
+            return tuple(places[0] for places in found)
+    return None
 
 
 def why_table(rows: Sequence[Sequence[str]]) -> str | None:
     """Return why the first rows of a file with three columns and no header that is known are no triples, if so.
 
-    A relation is said of many heads, and is no number; the first row of a table is unlike the others.
+    A relation is said of many heads, and is no number and no proper name; a head has many relations; the first row of a
+    table is unlike the others.
     """
     if len(rows) < 2:
         return None
@@ -146,6 +111,16 @@ def why_table(rows: Sequence[Sequence[str]]) -> str | None:
         "nearly every row has its own relation": styles.isdisjoint({"name", "lower"} if len(rest) < 10 else {"name"})
         and len(rest) > 3
         and num_relations > 0.7 * len(rest),
+        "the heads are amounts, dates, or yes and no": all(
+            _style(head) == "flag" or re.fullmatch(r"[+-]?\d+[.,]\d+|\d{4}-\d\d-\d\d.*", head) for head in heads
+        ),
+        "the relations are proper names": all(
+            re.fullmatch(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*", relation) for relation in relations
+        ),
+        "each head has one relation, of several plain words": is_apart
+        and len(rest) > 3
+        and num_relations > 1
+        and all(re.fullmatch(r"[^\W\d_][^\W\d_A-Z]*", relation) for relation in relations),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
 
@@ -153,7 +128,7 @@ def why_table(rows: Sequence[Sequence[str]]) -> str | None:
 def _style(cell: str) -> str:
     """Return how a cell is written: as a number, yes or no, a name with dots, in small letters, or as other text."""
     styles = {
-        "number": _NUMERIC.fullmatch(cell),
+        "number": re.fullmatch(_NUMERIC, cell),
         "flag": cell.lower() in {"yes", "no", "true", "false"},
         "name": re.search(r"\w[./:#]\w", cell),
         "lower": re.fullmatch(r"[^\W\dA-Z][^A-Z ]*(?:[A-Z][a-z]*|[ _-][^\WA-Z]+)*", cell),
@@ -164,64 +139,32 @@ def _style(cell: str) -> str:
 
 def find_separator(line: str, usual: str, quoted: bool) -> str:
     """Return the separator of a line: the usual one, or another that parts it in three or more."""
-    found = (each for each in (usual, *_SEPARATOR_WORDS) if each != " " and len(cut(line, each, quoted)) >= NUM_COLUMNS)
-    return next(found, usual)
+    return next((each for each in (usual, *SEPARATORS) if len(cut(line, each, quoted)) >= NUM_COLUMNS), usual)
 
 
 def cut(line: str, separator: str, quoted: bool) -> list[str]:
     """Return the columns of a line."""
-    if not quoted:
-        return line.split(separator)
-    return _split_quoted(line, separator) if '"' in line else [cell.strip(" ") for cell in line.split(separator)]
+    if not quoted or '"' not in line:
+        return [cell.strip(" ") if quoted else cell for cell in line.split(separator)]
+    rows = csv.reader(StringIO(line, newline=""), delimiter=separator, skipinitialspace=True)
+    return [cell.strip(" ") for cell in next(rows)]
 
 
-def _is_quoted(lines: Sequence[str], separator: str) -> bool:
+def _are_quoted(lines: Sequence[str], separator: str) -> bool:
     """Return whether all columns of some lines are quoted, but for numbers, as other programs write TSV."""
-    if len(separator) != 1:
-        return False
-    cell = rf'(?:"(?:[^"]|"")*"|{_NUMERIC.pattern})'
-    pattern = re.compile(rf'(?=")(?:{cell}(?:{re.escape(separator)}|$))+')
+    pattern = re.compile(rf'(?=")(?:(?:"(?:[^"]|"")*"|{_NUMERIC})(?:{re.escape(separator)}|$))+')
     return all(map(pattern.fullmatch, lines))
 
 
-def _split_quoted(line: str, separator: str) -> list[str]:
-    """Return the columns as the parser cuts them; all of the line where a quote is out of place."""
-    before = re.escape(separator)
-    blanks = "" if separator == " " else " *"
-    column = re.compile(rf'{before}{blanks}(?:"((?:[^"]|"")*)"{blanks}|([^"{before}]*))')
-    if not re.fullmatch(f"(?:{column.pattern})*", separator + line):
-        return [line]
-    return [quoted.replace('""', '"') or plain.strip(" ") for quoted, plain in column.findall(separator + line)]
-
-
-def columns_by_name(cells: Sequence[str]) -> tuple[int, ...] | None:
-    """Return the columns that are called head, relation and tail or the like, each by one cell."""
-    called = [_NO_WORD.sub("", cell.lower()) for cell in cells]
-    for of_column in (_HEADER_WORDS, tuple(map(frozenset.union, _HEADER_WORDS, _OTHER_HEADER_WORDS))):
-        found = [[i for i, word in enumerate(called, 1) if word in words] for words in of_column]
-        if all(len(places) == 1 for places in found):
-            return tuple(places[0] for places in found)
-    return None
-
-
-def _resolve_columns(columns: Sequence[str], cells: Sequence[str], place: str) -> tuple[int, ...]:
-    for name in columns:
-        if cells.count(name) != 1:
-            raise InputError(
-                f"{place}: expected one column called {quote_line(name)}, found {quote_line(', '.join(cells))}"
-            )
-    return tuple(cells.index(name) + 1 for name in columns)
-
-
 class DelimitedSource(FileSource):
-    """A file of triples (``-`` is standard input), a folder or a pattern of such files, and, optionally, one of names;
-    gzip or plain.
+    """Triples in lines, and, optionally, names.
 
     `columns` are three numbers (from 1) or, where there is a header, names. With `literals`, a tail written as
     ``value^^datatype`` or in the syntax of N-Triples is a literal. `values` says which tails are literals that
     the names file does not name and that are no heads: those that are written as values, all, or none.
     """
 
+    reads = LineReader
     usual_separator: ClassVar[str]
     quoted: ClassVar[bool] = False
     looks_at_columns: ClassVar[bool] = True
@@ -237,8 +180,6 @@ class DelimitedSource(FileSource):
         literals: bool = True,
         values: Values = "auto",
     ) -> None:
-        if path == names_path == "-":
-            raise InputError("stdin: expected triples or names, asked to be both")
         if columns is not None and len(columns) != NUM_COLUMNS:
             raise InputError(
                 f"expected three columns, those of head, relation and tail, found {quote_line(','.join(columns))}"
@@ -248,56 +189,92 @@ class DelimitedSource(FileSource):
         self._has_header = has_header
         self._literals = literals
         self._values: Values = values
-        files = list_files(path)
-        self._files = [LineReader(each) for each in files]
-        self._names = LineReader(names_path) if names_path is not None else None
-        super().__init__([*self._files, *([self._names] if self._names else [])], derive_source_name(path, files))
+        super().__init__(path, names_path)
 
     def options(self) -> Mapping[str, object]:
         return {
-            **({"values": self._values} if self._names else {}),
+            **({"values": self._values} if self.names_file else {}),
             "columns": None if self._columns is None else list(self._columns),
             "has_header": self._has_header,
             "literals": self._literals,
-            "names": self._names is not None,
+            "names": self.names_file is not None,
         }
 
     def parts(self) -> Iterator[Part]:
         pattern = self._value_pattern()
-        for file in self._files:
-            file.quoted = self.quoted
-            lines = [(number, text) for number, text in file.first_lines() if text] or [(1, "")]
-            number, first = lines[0]
-            place = f"{file.shown}:{number}"
-            separator = self.usual_separator
-            if self.looks_at_columns:
-                separator = find_separator(first, separator, self.quoted)
-            quoted = self.quoted or (self.looks_at_columns and _is_quoted([text for _, text in lines], separator))
-            file.quoted = quoted
-            layout = layout_of(first, place, separator, quoted, self._columns, self._has_header)
-            is_plain = self._columns is None and self._has_header is None and self._names is None
-            if is_plain and not layout.has_header and self.looks_at_columns:
-                rows = [cut(text, separator, quoted) for _, text in lines]
-                if reason := why_table([row for row in rows if len(row) == NUM_COLUMNS]):
-                    raise InputError(f"{place}: expected triples, found a table ({reason}): {_AS_TABLE}")
-            parameters = {
-                "separator": separator,
-                "quoted": quoted,
-                "columns": list(layout.columns),
-                "width": layout.width,
-                "expected": layout.expected,
-                "header_line": number if layout.has_header else 0,
-                "literals": self._literals,
-                "value_pattern": pattern,
-            }
-            yield LineFile(file, "delimited", parameters)
-        if self._names:
-            yield LineFile(self._names, "names", {})
+        for file in self.files:
+            yield LineFile(
+                file, "delimited", {**self._layout(file), "literals": self._literals, "value_pattern": pattern}
+            )
+        if self.names_file:
+            yield LineFile(self.names_file, "names", {})
+
+    def _layout(self, file: LineReader) -> Mapping[str, object]:
+        """Return where the triples of a file are, by its first lines; raise `InputError` where that is unclear."""
+        file.quoted = self.quoted
+        lines = [(number, text) for number, text in file.first_lines() if text] or [(1, "")]
+        number, first = lines[0]
+        place = f"{file.shown}:{number}"
+        separator, quoted = self.usual_separator, self.quoted
+        if self.looks_at_columns:
+            separator = find_separator(first, separator, quoted)
+            quoted = quoted or _are_quoted([text for _, text in lines], separator)
+        file.quoted = quoted
+        rows = [cut(text, separator, quoted) for _, text in lines]
+        cells = rows[0]
+        called = columns_by_name(cells)
+        parted = f"parted by {SEPARATORS[separator]}"
+        expected = f"{len(cells)} columns {parted}, as in the first line"
+        has_header = called is not None if self._has_header is None else self._has_header
+        chosen, width = (1, 2, 3), len(cells)
+        if self._columns is not None:
+            chosen, has_header = self._chosen_columns(self._columns, cells, place)
+        elif called is None and any(map(_OF_IMPORTER.fullmatch, cells)):
+            raise InputError(
+                f"{place}: the columns are called as neo4j-admin's nodes or relationships are: load their folder by "
+                f"`lodestar load tables`: {quote_line(first)}"
+            )
+        elif has_header and called:
+            chosen = called
+        elif len(cells) > NUM_COLUMNS:
+            raise InputError(
+                f"{place}: expected head, relation and tail {parted}, found {len(cells)} columns: {_AS_TABLE}: "
+                f"{quote_line(first)}"
+            )
+        else:
+            width, expected = NUM_COLUMNS, f"head, relation and tail {parted}"
+            looks = self.looks_at_columns and self._has_header is None and self.names_file is None
+            if looks and (reason := why_table([row for row in rows if len(row) == NUM_COLUMNS])):
+                raise InputError(f"{place}: expected triples, found a table ({reason}): {_AS_TABLE}")
+        return {
+            "separator": separator,
+            "quoted": quoted,
+            "columns": list(chosen),
+            "width": width,
+            "expected": expected,
+            "header_line": number if has_header else 0,
+        }
+
+    def _chosen_columns(self, columns: Sequence[str], cells: Sequence[str], place: str) -> tuple[tuple[int, ...], bool]:
+        """Return the columns that the user names, and whether the first line is a header."""
+        if all(column.isascii() and column.isdigit() for column in columns):
+            chosen = tuple(map(int, columns))
+            if not all(1 <= column <= len(cells) for column in chosen):
+                has = f"{len(cells)}: {quote_line(', '.join(cells))}"
+                raise InputError(f"{place}: expected columns {','.join(columns)}, found only {has}")
+            return chosen, columns_by_name(cells) == chosen
+        for name in columns:
+            if cells.count(name) != 1:
+                has = quote_line(", ".join(cells))
+                raise InputError(f"{place}: expected one column called {quote_line(name)}, found {has}")
+        return tuple(cells.index(name) + 1 for name in columns), True
 
     def _value_pattern(self) -> str | None:
-        if self._names is None or not self._literals:
+        if self.names_file is None or not self._literals:
             return None
-        return value_pattern(self._values, (text.partition("\t")[0] for _, text in self._names.first_lines() if text))
+        return value_pattern(
+            self._values, (text.partition("\t")[0] for _, text in self.names_file.first_lines() if text)
+        )
 
 
 class TsvSource(DelimitedSource):
@@ -319,7 +296,7 @@ class CsvSource(DelimitedSource):
 
 
 class MetaqaSource(DelimitedSource):
-    """The file (``-`` is standard input), gzip or plain."""
+    """MetaQA's kb.txt."""
 
     kind = "metaqa"
     usual_separator = "|"
@@ -330,7 +307,7 @@ class MetaqaSource(DelimitedSource):
 
 
 class PathquestionSource(DelimitedSource):
-    """The file (``-`` is standard input), gzip or plain."""
+    """PathQuestion's kb.txt."""
 
     kind = "pathquestion"
     usual_separator = "\t"
@@ -344,16 +321,12 @@ class Fb2mSource(FileSource):
     """Freebase's subsets as SimpleQuestions has them: `www.freebase.com/m/…`, a relation, and one or several tails."""
 
     kind = "fb2m"
-
-    def __init__(self, path: str, names_path: str | None = None) -> None:
-        files = list_files(path)
-        self._files = [LineReader(each) for each in files]
-        self._names = [LineReader(names_path)] if names_path is not None else []
-        super().__init__([*self._files, *self._names], derive_source_name(path, files))
+    reads = LineReader
 
     def options(self) -> Mapping[str, object]:
-        return {"names": bool(self._names)}
+        return {"names": self.names_file is not None}
 
     def parts(self) -> Iterator[Part]:
-        yield from (LineFile(file, "fb2m", {}) for file in self._files)
-        yield from (LineFile(file, "names", {}) for file in self._names)
+        yield from (LineFile(file, "fb2m", {}) for file in self.files)
+        if self.names_file:
+            yield LineFile(self.names_file, "names", {})

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ...engine.writing.records import RelationFacts
-from ..reading.files import derive_source_name, list_files
 from ..reading.lines import LineReader
 from ..source import (
     FileSource,
@@ -33,22 +32,21 @@ _ENTITIES = {"is_a": "is_a", "xref": "xref", "instance_of": "instance_of", "repl
 
 
 class OboSource(FileSource):
-    """A file (``-`` is standard input), a folder or a pattern, packed or not."""
+    """Terms and relations of an ontology."""
 
     kind = "obo"
+    reads = LineReader
     names_from_ids = True
 
     def __init__(self, path: str) -> None:
-        files = list_files(path)
-        self._files = [LineReader(each) for each in files]
         self._facts: dict[str, RelationFacts] = {}
-        super().__init__(self._files, derive_source_name(path, files))
+        super().__init__(path)
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         return self._facts
 
     def parts(self) -> Iterator[Part]:
-        for file in self._files:
+        for file in self.files:
             yield SourceRowBatches(file.shown, row_batches(self._rows(file)))
 
     def _rows(self, file: LineReader) -> Iterator[StatementRow]:

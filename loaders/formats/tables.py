@@ -32,7 +32,7 @@ from ..reading.files import PACKED_ENDINGS, PARQUET, RereadableFile, list_files
 from ..source import digest_of, split_batches
 from ..stage import run_on_batches
 from .delimited import columns_by_name, why_table
-from .triples_parquet import read_columns
+from .triple_records import read_columns
 
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet")
 SQLITE = b"SQLite format 3\0"

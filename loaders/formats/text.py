@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html.parser import HTMLParser
 from io import BufferedReader
 from itertools import permutations, tee
 from pathlib import Path
@@ -17,7 +15,7 @@ from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from ...engine.writing.records import RelationFacts
 from ...models.message_text import quote_line
 from ..naming import concept_id
-from ..reading.files import MAX_RECORD_BYTES, RereadableFile, UnreadableError, parse_record, record_lines
+from ..reading.files import MAX_RECORD_BYTES, RereadableFile, read_records
 from ..source import (
     NO_ID,
     FileSource,
@@ -38,11 +36,8 @@ _log = logging.getLogger(__name__)
 TEXT_FIELDS = ("text", "contents", "content", "body")
 """The fields of JSON lines that can hold the text; the first present one is used."""
 
-_ENDINGS = {".txt", ".text", ".md", ".html", ".htm", ".jsonl"}
+_ENDINGS = {".txt", ".text", ".md", ".jsonl"}
 _PACKED = ".gz"
-_HTML = re.compile(r"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)
-_SILENT = {"script", "style", "template", "noscript", "title", "head"}
-_INLINE = {"a", "abbr", "b", "cite", "code", "em", "i", "mark", "q", "s", "small", "span", "strong", "sub", "sup", "u"}
 
 
 class Document(NamedTuple):
@@ -53,44 +48,28 @@ class Document(NamedTuple):
     fault: str = ""
 
 
-def files_of(path: str, *, follow_links: bool = False) -> list[RereadableFile]:
+def files_of(path: str) -> list[RereadableFile]:
     """Return the file, or the documents of a folder and its subfolders by their suffix, in order.
 
-    follow_links: whether to follow links that lead out of the folder; skipped ones are counted in the log. Raises
-    `InputError` if there is no document, or a folder is unreadable.
+    Links that lead out of the folder are not read, which the log says. Raises `InputError` if there is no document, or
+    a folder is unreadable.
     """
     if path == "-" or not Path(path).is_dir():
         return [RereadableFile(path)]
-    root, found, left_out = _real(path), [], []
-    entered: set[Path] = set()
-    for folder, folders, names in os.walk(path, onerror=_refuse, followlinks=follow_links):
-        if follow_links:  # links may lead to a folder twice, or to a parent
-            if _real(folder) in entered:
-                folders.clear()
-                continue
-            entered.add(_real(folder))
-        links = [each for each in (Path(folder, name) for name in (*folders, *names)) if each.is_symlink()]
-        outside = {each for each in links if not follow_links and not _real(each).is_relative_to(root)}
-        left_out += [each for each in outside if each.is_dir() or _ending(each.name) in _ENDINGS]
-        files = {Path(folder, name) for name in names if _ending(name) in _ENDINGS}
-        found += [each for each in files - outside if each.is_file()]
-    found.sort()
-    if left_out:
-        _log.warning(
-            "%s: %d link%s out of the folder not followed, the first %s: give --follow-links to read them",
-            path,
-            len(left_out),
-            " is" if len(left_out) == 1 else "s are",
-            quote_line(str(min(left_out)).encode(errors="surrogateescape")),
-        )
+    root = Path(path).resolve()
+    walked = os.walk(path, onerror=_refuse)
+    named = [Path(folder, name) for folder, folders, names in walked for name in (*folders, *names)]
+    outside = [
+        each for each in named if each.is_symlink() and each.exists() and not each.resolve().is_relative_to(root)
+    ]
+    found = sorted(each for each in named if _ending(each.name) in _ENDINGS and each.is_file() and each not in outside)
+    if outside:
+        first = quote_line(str(min(outside)).encode(errors="surrogateescape"))
+        _log.warning("%s: links out of the folder are not followed: %d, the first %s", path, len(outside), first)
     if not found:
         endings = ", ".join(sorted(_ENDINGS))
         raise InputError(f"{path}: expected documents ({endings}, each also with {_PACKED}), found none in the folder")
     return [RereadableFile(str(each)) for each in found]
-
-
-def _real(path: str | Path) -> Path:
-    return Path(os.path.realpath(path))  # of a link to itself too, of which `Path.resolve` makes an error
 
 
 def _refuse(error: OSError) -> None:
@@ -99,80 +78,34 @@ def _refuse(error: OSError) -> None:
 
 def documents(file: RereadableFile) -> Iterator[Document]:
     """Yield the documents of a file: one per line of JSON lines, otherwise the file is one."""
-    line = 0
-    with file.translate_faults(lambda: line), file.open_unpacked() as stream:
+    if _ending(file.name) == ".jsonl":
+        for line, record, fault in read_records(file):
+            yield Document(line, record, fault) if fault else _of_record(line, record)
+        return
+    with file.translate_faults(), file.open_unpacked() as stream:
         reader = BufferedReader(cast(Any, stream), 1 << 20)
-        if _ending(file.name) == ".jsonl":
-            for line, raw in record_lines(reader, file.shown):
-                if raw.strip():
-                    yield _of_record(line, raw)
-            return
         raw = reader.read(MAX_RECORD_BYTES + 1)
         if len(raw) > MAX_RECORD_BYTES:
             raise InputError(f"{file.shown}: the document is longer than {MAX_RECORD_BYTES:,} bytes: cut it into files")
-        text = _decode_document(raw)
-        if text is None:
-            yield Document(1, quote_line(raw[:200]), "expected text, found bytes that no encoding of text explains")
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            yield Document(1, quote_line(raw[:200]), f"expected UTF-8, found byte 0x{raw[error.start]:02x}")
         else:
-            yield Document(1, _of_html(text) if _HTML.match(text) else text)
+            yield Document(1, text.replace("\0", " "))
 
 
 def _ending(name: str) -> str:
     return Path(name.lower().removesuffix(_PACKED)).suffix
 
 
-def _of_record(line: int, raw: bytes) -> Document:
-    try:
-        record = parse_record(raw)
-    except UnreadableError as error:
-        return Document(line, quote_line(raw), str(error))
+def _of_record(line: int, record: Any) -> Document:
     fields = record if isinstance(record, dict) else {}
     text = next((fields[name] for name in TEXT_FIELDS if name in fields), None)
-    if not isinstance(text, str):
-        return Document(
-            line, quote_line(raw), f"expected a text called {', '.join(TEXT_FIELDS[:-1])} or {TEXT_FIELDS[-1]}"
-        )
-    return Document(line, text.encode("utf-8", "replace").decode())
-
-
-def _decode_document(raw: bytes) -> str | None:
-    """Return bytes as text, in UTF-8 or Windows-1252; None if they are not text."""
-    for encoding in ("utf-8", "cp1252"):
-        try:
-            text = raw.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        return None if "\0" in text else text
-    return None
-
-
-def _of_html(text: str) -> str:
-    """Return the text that a page shows, each block on its own line."""
-    reading = _Page()
-    reading.feed(text)
-    reading.close()
-    return re.sub(r"[ \t]*\n\s*", "\n", "".join(reading.parts)).strip()
-
-
-class _Page(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self._silent = 0
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
-        self._silent += tag in _SILENT
-        if tag not in _INLINE:
-            self.parts.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._silent = max(0, self._silent - (tag in _SILENT))
-        if tag not in _INLINE:
-            self.parts.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        if not self._silent:
-            self.parts.append(data)
+    if isinstance(text, str):
+        return Document(line, text.encode("utf-8", "replace").decode())
+    expected = f"expected a text called {', '.join(TEXT_FIELDS[:-1])} or {TEXT_FIELDS[-1]}"
+    return Document(line, quote_line(str(record)), expected)
 
 
 def snippets(text: str, length: int, overlap: int) -> Iterator[str]:
@@ -276,16 +209,14 @@ class TextSource(FileSource):
         pipeline: str = PIPELINE,
         snippet_length: int = 500,
         overlap: int = 50,
-        *,
-        follow_links: bool = False,
     ) -> None:
         if overlap >= snippet_length:
             raise UsageError(f"--overlap: expected less than --snippet-length ({snippet_length}), found {overlap}")
-        self._files = files_of(path, follow_links=follow_links)
         self._cut = (snippet_length, overlap)
         self._concepts = ConceptFinder(pipeline)
-        super().__init__(self._files)
-        self.name = path.rstrip("/").rpartition("/")[2] if len(self._files) > 1 else self._files[0].name
+        self.files = files_of(path)
+        self.names_file = None
+        self.name = path.rstrip("/").rpartition("/")[2] if len(self.files) > 1 else self.files[0].name
 
     def options(self) -> Mapping[str, object]:
         return {"snippet_length": self._cut[0], "overlap": self._cut[1], **self._concepts.options}
@@ -294,7 +225,7 @@ class TextSource(FileSource):
         return {MENTIONED_WITH: RelationFacts(inverse=MENTIONED_WITH)}
 
     def parts(self) -> Iterator[Part]:
-        for file in self._files:
+        for file in self.files:
             yield SourceRowBatches(file.shown, row_batches(self._rows(file)))
 
     def _snippets(self, file: RereadableFile, faults: list[StatementRow]) -> Iterator[Snippet]:

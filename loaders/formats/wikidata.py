@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from io import BufferedReader
-from typing import Any, cast
+from typing import Any
 
 from ...models.message_text import quote_line
 from ..naming import Languages
-from ..reading.files import RereadableFile, UnreadableError, derive_source_name, list_files, parse_record, record_lines
+from ..reading.files import RereadableFile, read_records
 from ..source import FileSource, Part, SourceRowBatches, StatementRow, reject_row, row_batches, triple_row
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -25,39 +24,28 @@ _DAY, _MONTH, _YEAR = 11, 10, 9
 
 
 class WikidataSource(FileSource):
-    """The dump or a part of it (``-`` is standard input), packed or not; a folder or a pattern of parts."""
+    """The dump or a part of it."""
 
     kind = "wikidata"
 
     def __init__(self, path: str, *, languages: Sequence[str] = ("en",)) -> None:
         self._chosen = Languages.of(languages)
         self.languages, self.all_languages = self._chosen.preferred, self._chosen.all_others
-        files = list_files(path)
-        self._files = [RereadableFile(each) for each in files]
-        super().__init__(self._files, derive_source_name(path, files))
+        super().__init__(path)
 
     def options(self) -> Mapping[str, object]:
         return {"languages": self._chosen.as_options()}
 
     def parts(self) -> Iterator[Part]:
-        for file in self._files:
+        for file in self.files:
             yield SourceRowBatches(file.shown, row_batches(self._rows(file)))
 
     def _rows(self, file: RereadableFile) -> Iterator[StatementRow]:
-        line = 0
-        with file.translate_faults(lambda: line), file.open_unpacked() as stream:
-            reader = BufferedReader(cast(Any, stream), 1 << 20)
-            for line, raw in record_lines(reader, file.shown):
-                text = raw.strip().removesuffix(b",")
-                if text in (b"", b"[", b"]"):
-                    yield StatementRow(line, "blank")
-                    continue
-                try:
-                    yield from self._of_item(line, parse_record(text))
-                except UnreadableError as error:
-                    yield reject_row(line, str(error), quote_line(raw))
-                except (KeyError, TypeError, AttributeError, ValueError) as error:
-                    yield reject_row(line, f"expected an item of Wikidata, found a fault: {error!r}", quote_line(raw))
+        for line, item, fault in read_records(file):
+            try:
+                yield from (reject_row(line, fault, item),) if fault else self._of_item(line, item)
+            except (KeyError, TypeError, AttributeError, ValueError) as error:
+                yield reject_row(line, f"expected an item of Wikidata, found a fault: {error!r}", quote_line(str(item)))
 
     def _of_item(self, line: int, item: Mapping[str, Any]) -> Iterator[StatementRow]:
         id_ = item["id"]

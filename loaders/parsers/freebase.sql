@@ -1,8 +1,7 @@
 -- The raw Freebase RDF dump: subject, predicate, object and a full stop, separated by tabs. Identifiers lose Freebase's
 -- prefix, in full or shortened to a slash; other IRIs stay whole. Lines with three full identifiers and no escape are
 -- cut between them; all others are split at their tabs.
--- params: languages :: VARCHAR[], all_languages :: BOOLEAN, noise_relations :: VARCHAR, noise_in_doubt :: VARCHAR
--- params: noise_rules :: STRUCT(relation VARCHAR, tail VARCHAR, noise BOOLEAN)[]
+-- params: languages :: VARCHAR[], all_languages :: BOOLEAN, noise_relations :: VARCHAR, noise_statements :: VARCHAR[]
 WITH cut AS (
     SELECT line, text, contains(text, '\') AS has_escape,
         string_split(text, '>' || chr(9) || freebase_prefix()) AS pieces
@@ -66,14 +65,8 @@ sorted AS (
                     WHEN trim(tail) = '' THEN 'empty name'
                     ELSE 'name'
                 END
-            WHEN coalesce(regexp_full_match(relation, getvariable('noise_relations')), false)
-                AND (
-                    NOT coalesce(regexp_full_match(relation, getvariable('noise_in_doubt')), false)
-                    OR coalesce(list_filter(
-                        getvariable('noise_rules'),
-                        lambda rule: relation LIKE rule.relation ESCAPE '\' AND tail LIKE rule.tail ESCAPE '\'
-                    )[-1].noise, false)
-                ) THEN 'noise'
+            WHEN regexp_full_match(relation, getvariable('noise_relations'))
+                OR list_contains(getvariable('noise_statements'), relation || ' ' || tail) THEN 'noise'
             ELSE 'triple'
         END AS category
     FROM told

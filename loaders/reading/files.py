@@ -74,18 +74,13 @@ def translate_full_disk(shown: str) -> Iterator[None]:
         ) from error
 
 
-def spool_stream(stream: IO[bytes], shown: str, max_bytes: int | None = None) -> IO[bytes]:
-    """Return a temporary file with the whole stream.
-
-    Raises `StorageError` if there is no room for it, `InputError` if it exceeds `max_bytes`.
-    """
+def spool_stream(stream: IO[bytes], shown: str) -> IO[bytes]:
+    """Return a temporary file with the whole stream; raise `StorageError` if there is no room for it."""
     file = make_temporary_file()
     num_bytes = 0
     with translate_full_disk(shown):
         while piece := stream.read(MIB):
             num_bytes += len(piece)
-            if max_bytes is not None and num_bytes > max_bytes:
-                raise InputError(f"{shown}: expected at most {max_bytes:,} bytes, found more: check what writes to it")
             if num_bytes % (64 * MIB) < MIB and shutil.disk_usage(file.fileno()).free < FREE_BYTES:
                 raise OSError(errno.ENOSPC, "")
             file.write(piece)
@@ -102,7 +97,6 @@ PACKED = {
 }
 """How packed files begin."""
 PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst", ".zip")
-_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _HEAD_BYTES = 8
 _DAMAGED: Any = (gzip.BadGzipFile, zlib.error, IsalError, lzma.LZMAError, zipfile.BadZipFile)
 
@@ -111,31 +105,26 @@ def _packing(head: bytes) -> str:
     return next((name for start, name in PACKED.items() if head.startswith(start)), "")
 
 
-class _Decoded(RawIOBase):
-    """A stream of UTF-16, or of UTF-8 with a byte order mark, as UTF-8 without one."""
+class _Utf16(RawIOBase):
+    """A stream of UTF-16 as UTF-8."""
 
-    def __init__(self, stream: RawIOBase, encoding: str) -> None:
+    def __init__(self, stream: RawIOBase) -> None:
         self._stream = stream
-        self._decoder = codecs.getincrementaldecoder("utf-16")() if encoding == "utf-16" else None
+        self._decoder = codecs.getincrementaldecoder("utf-16")()
         self._rest = b""
-        to_skip = 0 if self._decoder else len(codecs.BOM_UTF8)
-        while to_skip:
-            to_skip -= len(stream.read(to_skip) or b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        if self._decoder is None:
-            return cast(Any, self._stream).readinto(buffer) or 0
-        while not self._rest:
-            piece = self._stream.read(MIB)
+        at_end = False
+        while not self._rest and not at_end:
+            piece = self._stream.read(MIB) or b""
+            at_end = not piece
             try:
-                self._rest = self._decoder.decode(piece or b"", final=not piece).encode()
+                self._rest = self._decoder.decode(piece, final=at_end).encode()
             except UnicodeError as error:
                 raise UnreadableError(f"expected UTF-16, found a fault: {error}") from error
-            if not piece:
-                break
         size = min(len(self._rest), len(buffer))
         buffer[:size], self._rest = self._rest[:size], self._rest[size:]
         return size
@@ -150,7 +139,7 @@ class RereadableFile:
     Raises `InputError` at once if there is nothing to read.
     """
 
-    def __init__(self, path: str, max_piped_bytes: int | None = None) -> None:
+    def __init__(self, path: str) -> None:
         self.name = "stdin" if path == "-" else Path(path).name
         self.shown = "stdin" if path == "-" else path
         self._path = Path(path)
@@ -163,7 +152,7 @@ class RereadableFile:
             if not path:
                 raise InputError("expected the path of a file, found an empty one")
             if path == "-":
-                self._spooled = spool_stream(_stdin(), "standard input", max_piped_bytes)
+                self._spooled = spool_stream(_stdin(), "standard input")
             elif self._path.is_dir():
                 raise InputError(f"{path}: expected a file, found a folder")
             else:
@@ -171,7 +160,7 @@ class RereadableFile:
                     _log.warning("%s is a pipe: waiting for what is written to it", quote_line(path))
                 with self._path.open("rb") as file:
                     if not self._path.is_file():
-                        self._spooled = spool_stream(file, path, max_piped_bytes)
+                        self._spooled = spool_stream(file, path)
 
     @property
     def size_bytes(self) -> int:
@@ -203,9 +192,11 @@ class RereadableFile:
                 stream = self._unpack(file, opened)
                 if packing := _packing(head) if stream is not file else "":
                     raise InputError(f"{self.shown}: a {packing} file in a packed file: unpack it first")
-                encoding = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
-                if encoding:
-                    stream = _Decoded(stream, encoding)
+                if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                    stream = _Utf16(stream)
+                unread = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
+                while unread:
+                    unread -= len(stream.read(unread) or b"")
             yield stream
             self._position_bytes = file.tell()
 
@@ -246,21 +237,19 @@ class RereadableFile:
         """Raise `InputError` with the file, and the line if there is one, for any fault of the file."""
         try:
             yield
-        except UnreadableError as error:
-            raise InputError(f"{self._place(line())}: {error}") from error
-        except EOFError as error:
-            raise InputError(f"{self._place(line())}: the {self._packing} file is cut off: fetch it again") from error
-        except (gzip.BadGzipFile, zlib.error, IsalError, lzma.LZMAError, zipfile.BadZipFile) as error:  # type: ignore[misc]
-            raise InputError(
-                f"{self._place(line())}: the {self._packing} file is damaged ({error}): fetch it again"
-            ) from error
-        except FileNotFoundError as error:
-            raise InputError(f"{self._place(line())}: no such file") from error
-        except OSError as error:
-            raise InputError(f"{self._place(line())}: cannot be read: {error.strerror or error}") from error
+        except (UnreadableError, EOFError, OSError, *_DAMAGED) as error:
+            place = f"{self.shown}:{line()}" if line() else self.shown
+            raise InputError(f"{place}: {self._describe(error)}") from error
 
-    def _place(self, line: int) -> str:
-        return f"{self.shown}:{line}" if line else self.shown
+    def _describe(self, error: Exception) -> str:
+        if isinstance(error, EOFError):
+            return f"the {self._packing} file is cut off: fetch it again"
+        if isinstance(error, _DAMAGED):
+            return f"the {self._packing} file is damaged ({error}): fetch it again"
+        if isinstance(error, OSError):
+            missing = isinstance(error, FileNotFoundError)
+            return "no such file" if missing else f"cannot be read: {error.strerror or error}"
+        return str(error)
 
     @contextmanager
     def _open(self) -> Iterator[FileIO]:
@@ -332,6 +321,27 @@ def record_lines(reader: BufferedReader[Any], place: str) -> Iterator[tuple[int,
         if len(raw) > MAX_RECORD_BYTES:
             raise InputError(f"{place}:{line}: the record is longer than {MAX_RECORD_BYTES:,} bytes")
         yield line, raw
+
+
+def read_records(file: RereadableFile) -> Iterator[tuple[int, Any, str]]:
+    """Yield the number and the value of each line of JSON lines, and why one is none, with its start as the value.
+
+    Lines may also be the items of one list. Blank ones are left out. Raises `InputError` for an empty file.
+    """
+    line = 0
+    with file.translate_faults(lambda: line), file.open_unpacked() as stream:
+        reader = BufferedReader(cast(Any, stream), MIB)  # closes the stream where nothing refers to it
+        for line, raw in record_lines(reader, file.shown):
+            text = raw.strip().removesuffix(b",")
+            if text in (b"", b"[", b"]"):
+                continue
+            try:
+                record, fault = parse_record(text), ""
+            except UnreadableError as error:
+                record, fault = quote_line(raw), str(error)
+            yield line, record, fault
+    if not line:
+        raise InputError(f"{file.shown}: the file is empty")
 
 
 def decode_line(raw: bytes) -> str:

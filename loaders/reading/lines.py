@@ -1,81 +1,34 @@
-"""Cut a file into blocks of lines."""
+"""Read files of lines, in batches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from functools import partial
+from io import RawIOBase
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+from pyarrow import compute
 
 from ...engine.errors import InputError
 from ...models.message_text import SHOWN_CHARS, quote_line
 from .files import RereadableFile
 
-LINES = pa.schema([("line", pa.int64()), ("text", pa.string_view())])
-
-INLINE_BYTES = 12
-"""Spare bytes at the end of a block's data; Arrow's views store texts up to this length inline."""
-_PREFIX_BYTES = 4
-
-Bytes = npt.NDArray[np.uint8]
-Positions = npt.NDArray[np.int64]
-Chosen = npt.NDArray[np.bool_]
-
-Reject = tuple[int, str, str]
-"""A line's number, why it is rejected, and the line, shortened for a message."""
-
-
-@dataclass(frozen=True, slots=True)
-class LineBlock:
-    """Line number `numbers[i]` is ``data[starts[i]:ends[i]]``, UTF-8 without a zero byte, in order.
-
-    `rejects` are unreadable lines between these.
-    """
-
-    data: Bytes
-    numbers: Positions
-    starts: Positions
-    ends: Positions
-    rejects: tuple[Reject, ...] = ()
-
-    def as_batch(self) -> pa.RecordBatch:
-        """Return the lines as `LINES`: views into the data (length, then the text or prefix and place)."""
-        lengths = self.ends - self.starts
-        views = np.zeros((len(lengths), 4), np.int32)
-        views[:, 0] = lengths
-        inline = lengths <= INLINE_BYTES
-        if inline.any():
-            texts = np.lib.stride_tricks.sliding_window_view(self.data, INLINE_BYTES)[self.starts[inline]]
-            texts[np.arange(INLINE_BYTES) >= lengths[inline, np.newaxis]] = 0
-            views[inline, 1:] = texts.view(np.int32)
-        if not inline.all():
-            prefixes = np.lib.stride_tricks.sliding_window_view(self.data, _PREFIX_BYTES)[self.starts[~inline]]
-            views[~inline, 1] = prefixes.view(np.int32)[:, 0]
-            views[~inline, 3] = self.starts[~inline]
-        texts_of = pa.Array.from_buffers(
-            pa.string_view(), len(lengths), [None, pa.py_buffer(views.reshape(-1)), pa.py_buffer(self.data)]
-        )
-        return pa.record_batch([pa.array(self.numbers), texts_of], schema=LINES)
-
+pc: Any = compute  # its stubs lack most functions
+LINES = pa.schema([("line", pa.int64()), ("text", pa.string())])
 
 MAX_LINE_BYTES = 1_000_000
 FIRST_BLOCK_BYTES = 1 << 20
 """The size of the first block; each block doubles it, so that short files start at once, too."""
-BLOCK_BYTES = 16 << 20
-"""The largest block. Larger blocks share fewer terms with others, and about six are in memory at a time."""
+BLOCK_BYTES = 4 << 20
+"""The largest block."""
 FIRST_LINES = 100
 FIRST_BYTES = 1 << 16
 """Where these have CR and no LF, lines end in CR."""
 
 OnReject = Callable[[int, str, str], None]
 """Called with a line's number, why it is rejected, and the line, shortened for a message."""
-
-_NEWLINE, _RETURN, _FIRST_NOT_ASCII = 10, 13, 128
-_QUOTE = ord('"')
 
 
 class LineReader(RereadableFile):
@@ -86,151 +39,101 @@ class LineReader(RereadableFile):
 
     quoted = False
 
-    def blocks(self) -> Generator[LineBlock]:
-        """Yield the lines: numbered from 1, without their ends, empty ones included.
-
-        Lines longer than `MAX_LINE_BYTES`, with a zero byte or not in UTF-8 are among the rejects of their block.
-        Raises `InputError` for an empty file, and for a file that cannot be read to its end.
-        """
-        cutter = _Cutter(self._find_newline(), self.quoted)
-        with self.open_unpacked() as stream:
-            at_end = False
-            while not at_end:
-                block, filled = cutter.new_block()
-                while filled < len(block) - INLINE_BYTES and not at_end:
-                    with self.translate_faults(partial(cutter.line_after, block[:filled])):
-                        read = stream.readinto(block[filled:-INLINE_BYTES].data)
-                    filled += read
-                    at_end = not read
-                if not cutter.started and not filled:
-                    raise InputError(f"{self.shown}: the file is empty")
-                cut = cutter.cut(block, filled, at_end)
-                if cut:
-                    yield cut
-
-    def _find_newline(self) -> int:
-        start = self.first_bytes(FIRST_BYTES)
-        return _RETURN if b"\r" in start and b"\n" not in start else _NEWLINE
-
     def batches(self, rejects: OnReject) -> Generator[pa.RecordBatch]:
-        """Yield the lines of `blocks` as non-empty batches of `LINES`; pass the others to `rejects`."""
-        for block in self.blocks():
-            for reject in block.rejects:
-                rejects(*reject)
-            if len(block.numbers):
-                yield block.as_batch()
+        """Yield non-empty batches of `LINES`: numbered from 1, without their ends, empty ones included.
+
+        Lines longer than `MAX_LINE_BYTES`, with a zero byte or not in UTF-8 are passed to `rejects`. Raises
+        `InputError` for an empty file, and for a file that cannot be read to its end.
+        """
+        start = self.first_bytes(FIRST_BYTES)
+        if not start:
+            raise InputError(f"{self.shown}: the file is empty")
+        newline = b"\r" if b"\r" in start and b"\n" not in start else b"\n"
+        number, rest, block_bytes, at_end = 1, b"", min(FIRST_BLOCK_BYTES, BLOCK_BYTES), False
+        with self.open_unpacked() as stream:
+            while not at_end:
+                block = self._read_block(stream, rest, block_bytes, newline, number)
+                at_end = len(block) < len(rest) + block_bytes
+                block_bytes = min(2 * block_bytes, BLOCK_BYTES)
+                lines, rest = self._cut(block, newline)
+                if at_end and rest:
+                    lines = pa.concat_arrays([lines, pa.array([rest.removesuffix(b"\r")], pa.binary())])
+                rest = rest[: MAX_LINE_BYTES + 1]  # more of it says nothing: the line is too long
+                yield from _readable(lines, number, rejects)
+                number += len(lines)
 
     def first_lines(self) -> list[tuple[int, str]]:
         """Return the first readable lines, at most `FIRST_LINES`, with their numbers."""
-        with closing(self.blocks()) as blocks:
-            block = next((block for block in blocks if len(block.numbers)), None)
-        if block is None:
-            return []
-        first = block.as_batch().slice(0, FIRST_LINES)
-        return list(zip(first["line"].to_pylist(), first["text"].to_pylist(), strict=True))
+        with closing(self.batches(lambda *_: None)) as batches:
+            first = next(batches, None)
+        return [] if first is None else list(zip(*first.slice(0, FIRST_LINES).to_pydict().values(), strict=True))
+
+    def _read_block(self, stream: RawIOBase, rest: bytes, size: int, newline: bytes, number: int) -> bytes:
+        """Return the rest of the block before and `size` bytes more, fewer at the end of the file."""
+        block = bytearray(rest)
+        size += len(rest)
+        with self.translate_faults(lambda: number + block.count(newline)):
+            while len(block) < size and (piece := stream.read(size - len(block))):
+                block += piece
+        return bytes(block)
+
+    def _cut(self, block: bytes, newline: bytes) -> tuple[pa.Array, bytes]:
+        """Return the lines of a block as bytes, and the start of the one that is not whole yet."""
+        if b"\r\n" in block:
+            block = block.replace(b"\r\n", b"\n")
+        if self.quoted and b'"' in block:
+            *lines, rest = _join_quoted(block.split(newline), newline)
+            return pa.array(lines, pa.binary()), rest
+        whole, found, rest = block.rpartition(newline)
+        if not found:
+            return pa.array([], pa.binary()), rest
+        return pc.split_pattern(pa.array([whole], pa.binary()), newline).flatten(), rest
 
 
-class _Cutter:
-    """Cuts blocks at line ends; the rest of a block starts the next one."""
-
-    def __init__(self, newline: int, quoted: bool) -> None:
-        self.started = False
-        self._newline = newline
-        self._quoted = quoted
-        self._block_bytes = min(FIRST_BLOCK_BYTES, BLOCK_BYTES)
-        self._rejects: list[Reject] = []
-        self.num_lines = 0
-        self._rest: Bytes = np.empty(0, np.uint8)
-        self._too_long: bytes | None = None
-        """The start of an overlong line whose end is still to come."""
-
-    def new_block(self) -> tuple[Bytes, int]:
-        """Return a block with `INLINE_BYTES` to spare at its end, and how many bytes are filled."""
-        filled = len(self._rest)
-        block: Bytes = np.empty(filled + self._block_bytes + INLINE_BYTES, np.uint8)
-        block[:filled] = self._rest
-        self._block_bytes = min(2 * self._block_bytes, BLOCK_BYTES)
-        return block, filled
-
-    def line_after(self, uncut: Bytes) -> int:
-        """Return the number of the current line; 0 before reading."""
-        if not self.started and not len(uncut):
-            return 0
-        return self.num_lines + int(np.count_nonzero(uncut == self._newline)) + 1
-
-    def cut(self, block: Bytes, filled: int, at_end: bool) -> LineBlock | None:
-        """Return the lines that end in the block; None if none does."""
-        data = block[:filled]
-        is_end = data == self._newline
-        if self._quoted and np.any(quotes := data == _QUOTE):
-            is_end &= np.cumsum(quotes) % 2 == 0  # a block begins outside of quotes, with a line
-        ends = np.flatnonzero(is_end)
-        after = int(ends[-1]) + 1 if len(ends) else 0
-        if at_end and (after < filled or (not filled and self._too_long is not None)):
-            ends, after = np.append(ends, filled), filled
-        starts = np.append(0, ends[:-1] + 1)[: len(ends)]
-        self.started = True
-        self._rejects = []
-        if len(ends) and self._too_long is not None:
-            self._reject_too_long(self.num_lines + 1, self._too_long)
-            self.num_lines, starts, ends, self._too_long = self.num_lines + 1, starts[1:], ends[1:], None
-        self._keep(data[after:])
-        if not len(ends):
-            return LineBlock(block, starts, starts, ends, tuple(self._rejects)) if self._rejects else None
-        ends = ends - ((ends > starts) & (data[ends - 1] == _RETURN))
-        kept = ~self._unreadable(data, starts, ends)
-        numbers = np.arange(self.num_lines + 1, self.num_lines + 1 + len(ends), dtype=np.int64)
-        self.num_lines += len(ends)
-        return LineBlock(block, numbers[kept], starts[kept], ends[kept], tuple(self._rejects))
-
-    def _keep(self, rest: Bytes) -> None:
-        """Keep the start of a line for the next block; of an overlong one only what a message shows."""
-        if self._too_long is None and len(rest) > MAX_LINE_BYTES + 1:
-            self._too_long = rest[: 4 * SHOWN_CHARS].tobytes()
-        self._rest = rest[:0].copy() if self._too_long is not None else rest.copy()
-
-    def _unreadable(self, data: Bytes, starts: Positions, ends: Positions) -> Chosen:
-        """Return which lines are unreadable, after adding them to the rejects."""
-        found: Chosen = ends - starts > MAX_LINE_BYTES
-        region = data[starts[0] : ends[-1]]
-        if len(region) and region.min() == 0:
-            found[_lines_with(region == 0, ends - starts[0])] = True
-        if len(region) and region.max() >= _FIRST_NOT_ASCII and not _is_utf8(region):
-            for i in _lines_with(region >= _FIRST_NOT_ASCII, ends - starts[0]):
-                found[i] |= _fault_of_encoding(data[starts[i] : ends[i]].tobytes()) is not None
-        for i in np.flatnonzero(found):
-            raw = data[starts[i] : ends[i]].tobytes()
-            line = self.num_lines + 1 + int(i)
-            if len(raw) > MAX_LINE_BYTES:
-                self._reject_too_long(line, raw)
-            else:
-                fault = "expected text, found a zero byte" if b"\0" in raw else _fault_of_encoding(raw)
-                self._rejects.append((line, str(fault), quote_line(raw)))
-        return found
-
-    def _reject_too_long(self, line: int, start: bytes) -> None:
-        self._rejects.append((line, f"the line is longer than {MAX_LINE_BYTES:,} bytes", quote_line(start)))
+def _join_quoted(lines: Sequence[bytes], newline: bytes) -> list[bytes]:
+    """Return lines with those joined whose end is in double quotes."""
+    joined: list[bytes] = []
+    is_open = False
+    for line in lines:
+        if is_open:
+            joined[-1] += newline + line
+        else:
+            joined.append(line)
+        is_open ^= line.count(b'"') % 2 == 1
+    return joined
 
 
-def _lines_with(wanted: Chosen, ends: Positions) -> Positions:
-    """Return the lines, by index, that contain a wanted byte."""
-    return np.unique(np.searchsorted(ends, np.flatnonzero(wanted), side="right"))
+def _readable(lines: pa.Array, first: int, rejects: OnReject) -> Generator[pa.RecordBatch]:
+    """Yield a batch of the lines that can be read, if there are any."""
+    numbers = pa.array(np.arange(first, first + len(lines)))
+    if not _are_readable(lines):
+        faults = [_fault(line) for line in lines.to_pylist()]
+        for number, (line, fault) in enumerate(zip(lines.to_pylist(), faults, strict=True), first):
+            if fault:
+                rejects(number, fault, quote_line(line[: 4 * SHOWN_CHARS]))
+        kept = pa.array([fault is None for fault in faults], pa.bool_())
+        numbers, lines = numbers.filter(kept), lines.filter(kept)
+    if len(lines):
+        yield pa.record_batch([numbers, lines.cast(pa.string())], schema=LINES)
 
 
-def _is_utf8(data: Bytes) -> bool:
-    whole = pa.Array.from_buffers(
-        pa.binary(), 1, [None, pa.py_buffer(np.array([0, len(data)], np.int32)), pa.py_buffer(data)]
-    )
+def _are_readable(lines: pa.Array) -> bool:
     try:
-        whole.cast(pa.string())
+        texts = lines.cast(pa.string())
     except pa.ArrowInvalid:
         return False
-    return True
+    is_short = (pc.max(pc.binary_length(texts)).as_py() or 0) <= MAX_LINE_BYTES
+    return is_short and not any(b"\0" in buffer for buffer in map(bytes, texts.buffers()[2:]))
 
 
-def _fault_of_encoding(raw: bytes) -> str | None:
+def _fault(line: bytes) -> str | None:
+    """Return why a line cannot be read, None if it can."""
+    if len(line) > MAX_LINE_BYTES:
+        return f"the line is longer than {MAX_LINE_BYTES:,} bytes"
+    if b"\0" in line:
+        return "expected text, found a zero byte"
     try:
-        raw.decode()
+        line.decode()
     except UnicodeDecodeError as error:
-        return f"expected UTF-8, found byte 0x{raw[error.start]:02x}"
+        return f"expected UTF-8, found byte 0x{line[error.start]:02x}"
     return None

@@ -24,7 +24,7 @@ from lodestar.loaders.export import (
     open_atomic_outputs,
 )
 from lodestar.loaders.formats.by_name import source_class
-from lodestar.loaders.parsers import read_parser
+from lodestar.loaders.parsers import prepare_parser
 from lodestar.loaders.source import LineFile, Source
 
 from tests.conftest import examples
@@ -76,9 +76,9 @@ def rows_of(found: Source) -> list[dict[str, Any]]:
             rows += [row for batch in part.batches for row in batch.to_pylist()]
             continue
         batches = list(part.file.batches(lambda _, reason, text: rejects.append(f"{reason}: {text}")))
-        read_parser(part.parser).prepare(connection, part.parameters)
+        text = prepare_parser(connection, part.parser, part.parameters)
         connection.register("lines", pa.Table.from_batches(batches))
-        rows += connection.sql(read_parser(part.parser).text).to_arrow_table().to_pylist()
+        rows += connection.sql(text).to_arrow_table().to_pylist()
     assert not rejects
     return rows
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
-from lodestar.loaders.formats.freebase import NoiseRule, noise_parameters
-from lodestar.loaders.parsers import read_parser
+from lodestar.loaders.formats.freebase import noise_parameters
+from lodestar.loaders.parsers import prepare_parser
 from lodestar.loaders.reading.lines import LINES
 
 
@@ -47,10 +47,9 @@ def parsed(name: str, parameters: Mapping[str, object], lines: Sequence[str]) ->
 
 def rows_of(name: str, parameters: Mapping[str, object], lines: pa.Table) -> list[tuple[int, Parsed]]:
     con = connection()
-    found = read_parser(name)
-    found.prepare(con, parameters)
+    text = prepare_parser(con, name, parameters)
     con.register("lines", lines)
-    rows = con.sql(found.text).to_arrow_table().to_pylist()
+    rows = con.sql(text).to_arrow_table().to_pylist()
     by_line = dict(zip(*lines.to_pydict().values(), strict=True))
     for row in rows:
         if row["category"] == "reject":
@@ -66,8 +65,8 @@ def repr_by_line(row: tuple[int, Parsed]) -> tuple[int, str]:
     return row[0], repr(row[1])
 
 
-def freebase_parameters(languages: Sequence[str], every: bool, rules: Sequence[NoiseRule]) -> dict[str, object]:
-    return {"languages": list(languages), "all_languages": every, **noise_parameters(rules)}
+def freebase_parameters(languages: Sequence[str], every: bool) -> dict[str, object]:
+    return {"languages": list(languages), "all_languages": every, **noise_parameters()}
 
 
 def delimited_parameters(**changed: object) -> dict[str, object]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from lodestar.loaders.parsers import read_parser
+from lodestar.loaders.parsers import prepare_parser
 from lodestar.loaders.reading.lines import LINES
 from lodestar.loaders.source import ROWS, LineFile, Part, Source
 
@@ -55,10 +55,9 @@ def part_rows(part: Part, read: ReadSource) -> list[dict[str, Any]]:
         read.counts["reject"] += 1
 
     con = connection()
-    found = read_parser(part.parser)
-    found.prepare(con, part.parameters)
+    text = prepare_parser(con, part.parser, part.parameters)
     con.register("lines", pa.Table.from_batches(list(part.file.batches(reject)), LINES))
-    table = con.sql(found.text).to_arrow_table()
+    table = con.sql(text).to_arrow_table()
     assert [(column.name, str(column.type)) for column in table.schema] == [(f.name, str(f.type)) for f in ROWS]
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows

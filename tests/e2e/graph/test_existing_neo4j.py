@@ -88,7 +88,7 @@ def test_bad_input_is_one_line_each(lodestar: Lodestar, source: Connection, driv
     write_graph(driver, MOVIES)
     load = ("load", "neo4j", "--from", source.uri, "--dry-run")
     before = state(driver)
-    Path("m.toml").write_text("[labels.Film]\nname = 'title'\n", encoding="utf-8")
+    Path("m.toml").write_text("[labels.Film]\nname = ['title']\n", encoding="utf-8")
     expected: list[tuple[int, str, tuple[str, ...]]] = [
         (2, "--labels: there is no label 'Persn', there is Person", (*load, "--labels", "Persn")),
         (3, "m.toml: there is no label 'Film', there is", (*load, "--mapping", "m.toml")),

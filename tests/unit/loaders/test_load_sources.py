@@ -17,11 +17,10 @@ from lodestar.loaders.formats.by_name import FORMATS, detect_format, source_clas
 from lodestar.loaders.formats.delimited import CsvSource, MetaqaSource, PathquestionSource, TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.formats.graphml import gexf_source, graphml_source
-from lodestar.loaders.formats.question_subgraphs import RogSource
 from lodestar.loaders.formats.rdf import RdfSource
 from lodestar.loaders.formats.table_graph import tables_source
 from lodestar.loaders.formats.text import TextSource
-from lodestar.loaders.formats.triples_parquet import ParquetSource
+from lodestar.loaders.formats.triple_records import ParquetSource, RogSource
 from lodestar.loaders.naming import FREEBASE_ID
 from lodestar.loaders.source import Source
 from pyarrow import parquet
@@ -180,14 +179,6 @@ def test_columns(tmp_path: Path, content: str, options: dict[str, Any], triples:
     assert read.rejects == []
 
 
-def test_csv(tmp_path: Path) -> None:
-    content = 'Subject,Predicate,Object\r\n"Lima, Perú",in,"""Mine""@en"\r\nx,"y""z",w\r\nx,"y\r\nz",w\r\n'
-    read = read_source(CsvSource(written(tmp_path, content, "kg.csv")))
-    assert read.triples == [("Lima, Perú", "in", "Mine"), ("x", 'y"z', "w"), ("x", "y\r\nz", "w")]
-    assert read.literals == [("Mine", None, "en")]
-    assert read.counts == {"header": 1, "triple": 3}
-
-
 @pytest.mark.parametrize("line_end", ["\r", "\n", "\r\n"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
 def test_any_line_end_and_unicode_encoding(tmp_path: Path, line_end: str, encoding: str) -> None:
@@ -218,6 +209,9 @@ def test_a_tail_that_is_too_long_for_an_id_is_a_literal(tmp_path: Path) -> None:
         ("source,target,weight\na,b,1\na,c,2\n", "the header names two ends and no relation"),
         ("person,city,hobby\n" + "".join(f"p{i},c{i % 3},h{i % 4}\n" for i in range(8)), "the first row is unlike the others"),
         ("".join(f"p{i % 5},text {i},h{i}\n" for i in range(20)), "nearly every row has its own relation"),
+        ("Ann Ash,Lima,red\nAnn Ash,Quito,blue\nBo,Lima,red\n", "the relations are proper names"),
+        ("1961-05-05,red,Lima\n1971-02-01,blue,Quito\n", "the heads are amounts, dates"),
+        ("p1,red,Lima\np2,blue,Quito\np3,red,Rome\np4,red,Rome\np5,green,Rome\n", "each head has one relation"),
         ("personId:ID,name,:LABEL\np1,Ann,Person\n", "as neo4j-admin's nodes or relationships are"),
         ("id,name,price,supplier\n1,Chai,18,1\n", "load it as a table by `lodestar load tables FILE`"),
     ],
@@ -240,6 +234,7 @@ def test_a_table_is_not_taken_for_triples(tmp_path: Path, content: str, reason: 
         "Ann,knows,Bo\nBo,works at,Acme\nAcme,in,Lima\nLima,capital of,Peru\nPeru,currency,Sol\n",
         "".join(f"c{i},is in,k{i % 3}\n" for i in range(20)),
         "".join(f"m.{i},r.s.t{i},m.{i + 1}\n" for i in range(20)),
+        "".join(f"Q{i},P{i % 4},Q{i + 100}\n" for i in range(20)),
         ":START_ID,:END_ID,:TYPE\na,b,knows\n",
     ],
 )
@@ -306,28 +301,6 @@ def test_bases_are_taken_off(tmp_path: Path) -> None:
     assert read.names == {"http://c": ["N"]}
 
 
-def test_a_rule_file_decides_what_is_noise(tmp_path: Path) -> None:
-    rules = "# comment\n\na.*\n!a.b.?\na.b.c tail.*\n!a.b.c tail.ok\n*.[x]%_\\\n"
-    noise = written(tmp_path, rules, "noise.txt")
-    lines = {
-        "a.b": "noise",
-        "a.b.x": "triple",
-        "a.b.xy": "noise",
-        "a.b.c": "triple",
-        "z": "triple",
-        "a.[x]%_\\": "noise",
-        "a.x%_\\": "noise",
-        "b.x%_\\": "triple",
-        "b.[x]%_\\": "noise",
-    }
-    text = "".join(f"</m.1>\t</{relation}>\t</m.2>\t.\n" for relation in lines)
-    text += "</m.1>\t</a.b.c>\t</tail.x>\t.\n</m.1>\t</a.b.c>\t</tail.ok>\t.\n"
-    source = FreebaseSource(written(tmp_path, text, "fb.nt"), noise_path=noise)
-    kept = [relation for relation, category in lines.items() if category == "triple"] + ["a.b.c"]
-    assert [relation for _, relation, _ in read_source(source).triples] == kept
-    assert read_source(source).counts["noise"] == len(lines) + 2 - len(kept)
-
-
 # Subgraphs of questions
 
 
@@ -374,7 +347,6 @@ def test_records_that_cannot_be_read_are_rejected(tmp_path: Path) -> None:
         (8, "expected UTF-8, found byte 0xe1"),
         (9, "expected JSON, found too many brackets"),
     ]
-    assert read.counts["blank"] == 1
 
 
 # Parquet
@@ -400,12 +372,6 @@ def test_parquet_of_triples(tmp_path: Path) -> None:
     damaged = written(tmp_path, path.read_bytes()[:-9], "damaged.parquet")
     with pytest.raises(InputError, match=r"damaged\.parquet: the parquet file is damaged"):
         read_source(ParquetSource(damaged))
-
-
-# GraphML
-
-
-# The real files
 
 
 # Which format

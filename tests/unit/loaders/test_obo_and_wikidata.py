@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from lodestar.engine.writing.records import RelationFacts
 from lodestar.loaders.formats.by_name import detect_format
 from lodestar.loaders.formats.obo import OboSource
@@ -112,13 +111,3 @@ def test_wikidata(tmp_path: Path) -> None:
     }  # fmt: skip
     assert read.counts["no value"] == 1
     assert [line for line, _ in read.rejects] == [3]
-
-
-@pytest.mark.parametrize(("languages", "name"), [(("fr",), "Erste"), (("de",), "Erste"), (("*",), "Erste")])
-def test_an_item_without_a_name_in_a_chosen_language_has_another(
-    tmp_path: Path, languages: tuple[str, ...], name: str
-) -> None:
-    path = tmp_path / "dump.json"
-    labels = {"de": {"language": "de", "value": "Erste"}}
-    path.write_text(json.dumps({"type": "item", "id": "Q1", "labels": labels, "claims": {}}))
-    assert read_source(WikidataSource(str(path), languages=languages)).names == {"Q1": [name]}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lodestar.loaders.formats.freebase import read_noise_rules
-
 from tests.references.parsed import Parsed, delimited_parameters, freebase_parameters, parsed
 
 
@@ -51,7 +49,7 @@ FREEBASE_LINES = [
 
 
 def test_freebase() -> None:
-    assert_parsed(FREEBASE_LINES, "freebase", freebase_parameters(["en"], False, read_noise_rules()))
+    assert_parsed(FREEBASE_LINES, "freebase", freebase_parameters(["en"], False))
 
 
 TSV_LINES = [

@@ -101,7 +101,7 @@ def test_a_mapping_written_is_the_one_that_is_read(tmp_path: Path) -> None:
     [
         ("labels = ", "expected TOML"),
         ("lables = 1", "lables: unexpected"),
-        ("types = 1", "types: input should be a valid boolean, found 1"),
+        ("labels.Person.name = 'x'", "labels.Person.name: input should be a valid tuple"),
         ("labels.Person = 1", "labels.Person: "),
         ("labels.Person.names = 'x'", "labels.Person.names: unexpected"),
         ("relationships.KNOWS = [1]", "relationships.KNOWS.0: input should be a valid string, found 1"),

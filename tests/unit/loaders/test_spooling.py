@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from lodestar.loaders.reading.files import spool_stream, use_spool_folder
-
-
-def test_it_goes_where_it_is_told_and_leaves_nothing(tmp_path: Path) -> None:
-    with use_spool_folder(tmp_path / "staging"):
-        file = spool_stream(io.BytesIO(b"a\tr\tb\n"), "standard input")
-    assert os.fstat(file.fileno()).st_dev == tmp_path.stat().st_dev
-    assert (tmp_path / "staging").is_dir()
-    file.seek(0)
-    assert file.read() == b"a\tr\tb\n"
-    file.close()
-    assert list((tmp_path / "staging").iterdir()) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of a file")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
-from lodestar.loaders.loading import LoadOptions, preview
-from lodestar.loaders.report import LoadReport
 from lodestar.loaders.source import Source, Subset
 from lodestar.loaders.stage import Stage, StageCounts
 
@@ -79,16 +76,3 @@ def test_ids_that_are_written_like_values_stay_ids(tmp_path: Path) -> None:
     (tmp_path / "names.tsv").write_text("1\tAnn\n2\tBob\n", encoding="utf-8")
     _, literals, entities = staged(TsvSource(str(tmp_path / "kg.tsv"), str(tmp_path / "names.tsv")), tmp_path)
     assert (set(literals), entities) == ({"A long day"}, {"1", "2", "77"})
-
-
-def test_a_load_says_what_it_did_with_values(tmp_path: Path) -> None:
-    counts, _, _ = staged(tsv(tmp_path), tmp_path)
-    told = dataclasses.asdict(counts) | {"source": "kg", "kind": "tsv", "sha256": "", "number": 0, "writer": "online"}
-    del told["checksum"], told["example"]
-    assert str(LoadReport(**told, seconds=1)).endswith(
-        "; 4 values are literals; 3 of 6 entities have names, by the names given; 1 of the others have no triples of "
-        "their own ('female'): if these are values, give --values all"
-    )
-    shown = preview(tsv(tmp_path), LoadOptions(staging=tmp_path / "staging"), online_only=True)
-    assert shown.num_values == 4
-    assert "  values     4 tails, kept as literals" in str(shown)
