@@ -27,9 +27,8 @@ from ...models.subgraphs import (
 from ...models.text.vectors import TextVectors
 from ..errors import GraphError, InputError
 from ..gold_questions import GroundedQuestion, QuestionSet, SkippedQuestion, ground_questions, look_up_answers
-from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
+from ..neo4j.catalogue import read_catalogue, read_full_state
 from ..progress import Progress, ignore_progress
-from ..relations.words import words_of_relation
 from ..retrieval.subgraph.batch import Subgraph
 from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
 from ..whole_file import translate_storage_errors
@@ -79,15 +78,6 @@ def graph_set(
         raise InputError(str(error)) from error
 
 
-def graph_relations(catalogue: Catalogue) -> GraphRelations:
-    """Return the relations of a catalogue."""
-    return GraphRelations(
-        {relation.number: relation.name for relation in catalogue.relations},
-        {relation.number: words_of_relation(relation) for relation in catalogue.relations},
-        catalogue.stored_as,
-    )
-
-
 def write_question_graphs(
     questions: QuestionSet,
     engine: Engine,
@@ -105,7 +95,7 @@ def write_question_graphs(
     gateway = engine.gateway()
     read_full_state(gateway).check()
     catalogue = gateway.run(read_catalogue())
-    relations = graph_relations(catalogue)
+    relations = GraphRelations.of(engine.resources.of_graph(catalogue))
     extractor = subgraphs_of(relations, vectors, options)
     asked = look_up_answers(questions.questions, gateway).questions
     made = _Columns(relations, options.phrases)
