@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -47,72 +48,50 @@ BEFORE = (
 AFTER = "\nQuestion:\n{question}"
 
 
-class Relevance(Protocol):
-    """A way to say how relevant items are; `name` is what the trace calls it."""
-
-    @property
-    def name(self) -> str:
-        """Which way it is."""
-        ...
-
-    def of(self, evidence: Evidence[Item]) -> Floats:
-        """Return the relevance of each item, (num_items,)."""
-        ...
+Relevance = Callable[[Evidence[Any]], Floats]
+"""Returns the relevance of each item, (num_items,)."""
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionRelevance:
-    """What a local causal language model attends to as it begins to answer (GraphRAG-FI, sections 3.4 and A.6).
+def attention_to_items(model: CausalLM, evidence: Evidence[Item]) -> Floats:
+    """Return â of each item: what a local language model attends to as it begins to answer (GraphRAG-FI, sections 3.4
+    and A.6).
 
     Of a prompt that is longer than the model reads the second half of the items is left out, again if need be: what is
-    left out has relevance 0.
+    left out has relevance 0. Raises `LLMError` where the model cannot be had or cannot show its attention.
     """
-
-    model: CausalLM
-    name: str = "by attention"
-
-    def of(self, evidence: Evidence[Item]) -> Floats:
-        """Return â of each item; raises `LLMError` where the model cannot be had or cannot show its attention."""
-        texts = list_item_texts(evidence.items)
-        relevances = np.zeros(len(texts))
-        num_read = len(texts)
-        while num_read:
-            try:
-                relevances[:num_read] = self._read(evidence.question.text, texts[:num_read])
-                break
-            except PromptTooLongError:
-                num_read //= 2
-            except CausalLMError as error:
-                raise LLMError(str(error)) from error
-        return relevances
-
-    def _read(self, question: str, texts: Sequence[str]) -> Floats:
-        spans: list[tuple[int, int]] = []
-        content = BEFORE
-        for text in texts:
-            spans.append((len(content), len(content) + len(text)))
-            content += f"{text}\n"
-        content += AFTER.format(question=one_line(question))
-        layer = relevance_layer(self.model.num_layers)
-        found = self.model.attention([{"role": "user", "content": content}], layer)
-        return attention_relevance(found.weights, token_spans(found.offsets, spans))
+    texts = list_item_texts(evidence.items)
+    relevances = np.zeros(len(texts))
+    num_read = len(texts)
+    while num_read:
+        try:
+            relevances[:num_read] = _attention_to_texts(model, evidence.question.text, texts[:num_read])
+            break
+        except PromptTooLongError:
+            num_read //= 2
+        except CausalLMError as error:
+            raise LLMError(str(error)) from error
+    return relevances
 
 
-@dataclass(frozen=True, slots=True)
-class SimilarityRelevance:
-    """The cosine of the question and each item as text (Gao et al. 2024), where there is no local language model."""
+def _attention_to_texts(model: CausalLM, question: str, texts: Sequence[str]) -> Floats:
+    spans: list[tuple[int, int]] = []
+    content = BEFORE
+    for text in texts:
+        spans.append((len(content), len(content) + len(text)))
+        content += f"{text}\n"
+    content += AFTER.format(question=one_line(question))
+    found = model.attention([{"role": "user", "content": content}], relevance_layer(model.num_layers))
+    return attention_relevance(found.weights, token_spans(found.offsets, spans))
 
-    vectors: TextVectors
-    name: str = "by similarity"
 
-    def of(self, evidence: Evidence[Item]) -> Floats:
-        """Return the cosines, (num_items,)."""
-        texts = list_item_texts(evidence.items)
-        if not texts:
-            return np.zeros(0)
-        self.vectors.encode([evidence.question.text, *texts])
-        question = self.vectors.sentence(evidence.question.text)
-        return np.array([self.vectors.sentence(text) @ question for text in texts], dtype=np.float64)
+def similarity_of_items(vectors: TextVectors, evidence: Evidence[Item]) -> Floats:
+    """Return the cosine of the question and each item as text (Gao et al. 2024), without a local language model."""
+    texts = list_item_texts(evidence.items)
+    if not texts:
+        return np.zeros(0)
+    vectors.encode([evidence.question.text, *texts])
+    question = vectors.sentence(evidence.question.text)
+    return np.array([vectors.sentence(text) @ question for text in texts], dtype=np.float64)
 
 
 def list_item_texts(items: Sequence[Scored[Item]]) -> list[str]:
@@ -187,26 +166,26 @@ class FI(Reorganiser):
     )
     tau_model: Threshold = option(0.995, "least confidence of an answer without it, 2 for none", source=f"{_SOURCE}4.2")
 
-    def open(self, graph: GraphResources) -> Relevance:
-        """Return the coarse filter's relevance."""
+    def open(self, graph: GraphResources) -> tuple[str, Relevance]:
+        """Return the coarse filter's relevance, after what the trace calls it."""
         if graph.shared.settings.llm_model and (self.fine or self.integrate):
             _ = graph.shared.chat
         if self.model:
-            return AttentionRelevance(graph.shared.causal_lm(self.model))
-        return SimilarityRelevance(graph.shared.vectors)
+            return "by attention", partial(attention_to_items, graph.shared.causal_lm(self.model))
+        return "by similarity", partial(similarity_of_items, graph.shared.vectors)
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Item]]:
-        relevance: Relevance = self.opened(ctx.graph)
-        with ctx.trace.stage(f"filter {relevance.name}"):
-            coarse = [filter_coarsely(relevance.of(each), self.coarse) for each in evidence]
+        how, relevance = self.opened(ctx.graph)
+        with ctx.trace.stage(f"filter {how}"):
+            coarse = [filter_coarsely(relevance(each), self.coarse) for each in evidence]
         if ctx.graph.shared.settings.llm_model and self.fine:
             return filter_finely(ctx, evidence, coarse)
         taken = [each.take(kept) for each, kept in zip(evidence, coarse, strict=True)]
-        note = "" if ctx.graph.shared.settings.llm_model else self._say_missing(relevance)
+        note = "" if ctx.graph.shared.settings.llm_model else self._say_missing(how)
         return [replace(each, left_out=(*each.left_out, note)) if note else each for each in taken]
 
-    def _say_missing(self, relevance: Relevance) -> str:
-        without = [f"filtered {relevance.name} alone"] if self.fine else []
+    def _say_missing(self, how: str) -> str:
+        without = [f"filtered {how} alone"] if self.fine else []
         without += ["nothing is added"] if self.integrate else []
         return f"{self.name}: no language model is configured: {', and '.join(without)}" if without else ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.llm.prompts import Completed, Completion, Prompt
 from lodestar.engine.reorganising.filtering import (
     FI,
-    AttentionRelevance,
     Relevance,
-    SimilarityRelevance,
+    attention_to_items,
     parse_item_numbers,
+    similarity_of_items,
 )
 from lodestar.engine.values import Entity
 from lodestar.models.language.causal_lm import CausalLM, PromptAttention
@@ -39,19 +40,18 @@ def filtered(
     *given: Evidence[Chain],
     reply: Callable[[Prompt], Completed],
     coarse: int = 50,
-    relevance: Relevance | None = None,
+    relevance: tuple[str, Relevance] | None = None,
 ) -> list[Evidence[Any]]:
-    ctx = make_context(reply=reply, opened={FI(coarse=coarse): relevance or Falling()})
+    ctx = make_context(reply=reply, opened={FI(coarse=coarse): relevance or FALLING})
     return [each.add_costs(ctx.trace.costs) for each in FI(coarse=coarse)(ctx, given)]
 
 
-class Falling:
+def falling(evidence: Evidence[Any]) -> Any:
     """The order in which the items came."""
+    return -np.arange(len(evidence.items), dtype=np.float64)
 
-    name = "falling"
 
-    def of(self, evidence: Evidence[Any]) -> Any:
-        return -np.arange(len(evidence.items), dtype=np.float64)
+FALLING = ("falling", falling)
 
 
 def says(content: str) -> Callable[[Prompt], Completed]:
@@ -133,7 +133,7 @@ class TestGroups:
     @pytest.mark.parametrize(("num_items", "num_kept"), [(0, 0), (25, 25), (200, 50)])
     def test_as_many_are_kept_as_the_paper_keeps(self, num_items: int, num_kept: int) -> None:
         stage = FI(fine=False, integrate=False)
-        (found,) = stage(make_context(opened={stage: Falling()}), [evidence(*map(str, range(num_items)))])
+        (found,) = stage(make_context(opened={stage: FALLING}), [evidence(*map(str, range(num_items)))])
         assert shown(found) == [(str(place), 0) for place in range(num_kept)]
 
 
@@ -154,19 +154,19 @@ class TestRelevance:
     def test_a_model_is_shown_the_items_and_then_the_question(self) -> None:
         """Items of 13 letters, of which none, one and two are attended to: half the most and half the mean of them."""
         model: Any = Attends()
-        values = AttentionRelevance(model).of(evidence("a", "b", "x", text="x\nborders?"))
+        values = attention_to_items(model, evidence("a", "b", "x", text="x\nborders?"))
         items = ["Peru —[a]→ a", "Peru —[b]→ b", "Peru —[x]→ x"]
         assert model.content.endswith("\nReasoning Paths:\n" + "\n".join(items) + "\n\nQuestion:\nx borders?")
         assert values.tolist() == pytest.approx([0, 0, (1 + 2 / 12) / 2])
 
     def test_attention_of_a_local_model(self, tmp_path: Path) -> None:
-        relevance = AttentionRelevance(CausalLM(str(write_tiny_causal_lm(tmp_path, is_chat=True))))
+        relevance = partial(attention_to_items, CausalLM(str(write_tiny_causal_lm(tmp_path, is_chat=True))))
         given = evidence("capital", "useful", "paths", "more")
-        values = relevance.of(given)
+        values = relevance(given)
         assert values.shape == (4,)
         assert (values > 0).all()
         assert (values < 1).all()
-        (found,) = filtered(given, reply=says("1"), coarse=2, relevance=relevance)
+        (found,) = filtered(given, reply=says("1"), coarse=2, relevance=("by attention", relevance))
         best = sorted(range(4), key=lambda item: -values[item])[:2]
         assert {end for end, _ in shown(found)} == {given.items[item].value.ends[0].id for item in best}
         assert [cost.stage for cost in found.trace] == ["filter by attention"]
@@ -175,6 +175,6 @@ class TestRelevance:
 class TestSimilarity:
     def test_it_is_the_cosine_of_question_and_text(self) -> None:
         given = evidence("borders", "zzz", text="Peru borders")
-        values = SimilarityRelevance(TextVectors(LetterEncoder())).of(given)
+        values = similarity_of_items(TextVectors(LetterEncoder()), given)
         assert values[0] > values[1]
-        assert SimilarityRelevance(TextVectors(LetterEncoder())).of(evidence()).shape == (0,)
+        assert similarity_of_items(TextVectors(LetterEncoder()), evidence()).shape == (0,)
