@@ -45,7 +45,7 @@ def pool(first: int, after: int) -> PoolFile:
         asked = NAMES[number % 3]
         right = PoolChain("path", "land", (asked,), ("Land", "?"))
         others = tuple(PoolChain("query", "land", (name,), ("Land", "?")) for name in NAMES if name != asked)
-        questions.append(PooledQuestion(f"q{number}", f"{asked}?", ("land",), "?", (*others, right), 4))
+        questions.append(PooledQuestion(f"q{number}", f"{asked}?", ("land",), "?", (*others, right)))
     header = PoolHeader(f"set {first}", "1" * 64, "2" * 64, counts={"questions": after - first})
     return PoolFile(header, tuple(questions), f"{first:064}")
 

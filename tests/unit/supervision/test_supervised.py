@@ -55,7 +55,6 @@ def pool_of(*chosen: tuple[str, ...]) -> PoolFile:
             (f"land {number}",),
             "?",
             tuple(PoolChain("path", f"land {number}", (relation,), ("land", "?")) for relation in relations),
-            9,
             (),
             tuple(range(len(relations))),
             "refined",
