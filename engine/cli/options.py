@@ -16,6 +16,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +25,7 @@ import click
 from ..errors import InputError, LodestarError, UsageError
 from ..values import Question
 from ..whole_file import parse_json, read_text
+from .terminal import say
 
 if TYPE_CHECKING:
     from ..neo4j.gateway import Gateway
@@ -87,10 +89,27 @@ def _settings(uri: str | None = None, database: str | None = None, name: str | N
     return {"settings": settings_from(uri, database, name)}
 
 
+def find_running_server(settings: Settings) -> Settings:
+    """Return the settings with the only embedded server that runs, where none is named and the default one does not."""
+    from ..neo4j.embedded import EmbeddedServer
+
+    server = EmbeddedServer.of(settings)
+    running = [] if server.status().running else [each for each in server.others() if each.status().running]
+    if len(running) != 1:
+        return settings
+    say(f"the server {server.name!r} is not running; {running[0].name!r} is, and is asked")
+    return replace(settings, name=running[0].name)
+
+
+def _settings_to_ask(uri: str | None, database: str | None, name: str | None) -> Settings:
+    settings = settings_from(uri, database, name)
+    return settings if settings.uri or name is not None or settings.name != "default" else find_running_server(settings)
+
+
 def _engine(uri: str | None, database: str | None, name: str | None) -> dict[str, Any]:
     from ..api import Engine
 
-    return {"engine": click.get_current_context().with_resource(Engine(settings_from(uri, database, name)))}
+    return {"engine": click.get_current_context().with_resource(Engine(_settings_to_ask(uri, database, name)))}
 
 
 def open_gateway(settings: Settings) -> Gateway:
@@ -153,7 +172,7 @@ def _recipe(
     from ..recipes import EXAMPLE, OWN_OPTIONS, read_recipe
     from ..settings import key_and_value
 
-    settings = settings_from(uri, database, name)
+    settings = _settings_to_ask(uri, database, name)
     if checkpoint == "":
         raise UsageError("--checkpoint: expected the folder of a trained scorer, found an empty text")
     full = [change for change in changes if "." in (key := key_and_value(change, EXAMPLE)[0]) or key in OWN_OPTIONS]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import recipe_options
+from .options import recipe_options, settings_from
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def command(
         from ..neo4j.embedded import EmbeddedServer
         from .demo import DEMO_NAME, load_world
 
-        settings = replace(settings, uri="", name=DEMO_NAME if settings.name == "default" else settings.name)
+        named = settings_from(name=click.get_current_context().params["name"]).name  # not the one that happens to run
+        settings = replace(settings, uri="", name=DEMO_NAME if named == "default" else named)
         EmbeddedServer.of(settings).start()
         say(str(load_world(settings)))
     run_server(settings, recipes, options, say=say)
