@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MAX_PATHS = 3
 MAX_INSTANCES = 5
+MAX_PICTURES = 50
+"""Pictures that stay in a database, the newest."""
 _CLEAR_BATCH = 10_000
 
 
@@ -112,7 +114,7 @@ def picture_query(question_id: str) -> str:
 
 
 def write_picture(gateway: Gateway, browser_url: str, evidence: Evidence[Item]) -> str:
-    """Write a picture of the evidence, replacing an earlier one of the same question; return its link.
+    """Write a picture of the evidence, replacing an earlier one of the same question and the oldest; return its link.
 
     browser_url: Browser's own address. Raises `UsageError` if nothing was retrieved.
     """
@@ -120,6 +122,7 @@ def write_picture(gateway: Gateway, browser_url: str, evidence: Evidence[Item]) 
         raise UsageError(f"nothing to show for {evidence.question.text!r}: {evidence.note or 'no path was found'}")
     picture = picture_of(evidence)
     params = {"question": picture.question_id, "nodes": picture.nodes, "arrows": picture.arrows}
+    params["others"] = MAX_PICTURES - 1
     gateway.run(Request(template("write_browser_picture"), params, lambda rows: int(rows[0][0])))
     return browser_link(browser_url, gateway.connection, picture_query(picture.question_id))
 

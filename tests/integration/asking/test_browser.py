@@ -13,6 +13,7 @@ from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request, template
 from lodestar.engine.settings import Connection
+from lodestar.engine.show import browser
 from lodestar.engine.show.browser import (
     ClearReport,
     clear_pictures,
@@ -103,6 +104,14 @@ def test_the_same_question_replaces_its_picture_and_others_stay(session: neo4j.S
     assert num_nodes(session) < before
     assert shown(session, fewer) == expected(fewer)
     assert shown(session, other) == expected(other)
+
+
+def test_the_newest_pictures_stay(session: neo4j.Session, gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser, "MAX_PICTURES", 2)
+    for text in ("one?", "two?", "three?"):
+        write_picture(gateway, BROWSER_URL, country_retrieval(text))
+    names = session.run("MATCH (q:LodestarQuestion) RETURN q.name AS name").value("name")
+    assert sorted(names) == ["three?", "two?"]
 
 
 def test_clear_removes_every_trace(session: neo4j.Session, gateway: Gateway) -> None:
