@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .options import FORCE, MODE, options_for, read_load_options, split_names
+from .options import FORCE, load_options, options_for, split_names
 from .terminal import echo, print_json, print_report, printable
 
 if TYPE_CHECKING:
@@ -21,20 +21,17 @@ if TYPE_CHECKING:
     from ..neo4j.gateway import Gateway
     from ..settings import Settings
 
+FILE = click.Path(dir_okay=False, path_type=Path)
 PASSWORD = "LODESTAR_FROM_PASSWORD"  # noqa: S105 - its name
 """The environment variable with the password of the database that is read."""
 
 
 class _Asked(NamedTuple):
-    """What the options of a property graph's load say."""
+    """What the user says of the mapping."""
 
     choices: Choices
     mapping_file: Path | None
     saved_file: Path | None
-    settings: Settings
-    options: LoadOptions
-    as_json: bool
-    dry_run: bool
 
 
 def _read_asked(
@@ -46,26 +43,16 @@ def _read_asked(
     mapping_file: Path | None,
     saved_file: Path | None,
     force: bool,
-    dry_run: bool,
-    as_json: bool,
-    append: bool,
-    replace: bool,
-    writer: str,
-    uri: str | None,
-    database: str | None,
-    name: str | None,
 ) -> dict[str, Any]:
     from ...loaders.mapping import Choices
     from ..whole_file import check_output_file
 
     if saved_file:
         check_output_file("--save-mapping", saved_file, reads=[str(mapping_file)] if mapping_file else [], force=force)
-    choices = Choices(labels, relationships, names, leave_out, types)
-    of_load = read_load_options(append, replace, writer, uri, database, name)
-    return {"asked": _Asked(choices, mapping_file, saved_file, **of_load, as_json=as_json, dry_run=dry_run)}
+    return {"asked": _Asked(Choices(labels, relationships, names, leave_out, types), mapping_file, saved_file)}
 
 
-_mapping_options = options_for(
+_asked_options = options_for(
     _read_asked,
     click.option("--labels", metavar="NAMES", callback=split_names, help="Only nodes with one of these: Person,Movie."),
     click.option("--relationships", metavar="NAMES", callback=split_names, help="Only these types: ACTED_IN,DIRECTED."),
@@ -80,19 +67,16 @@ _mapping_options = options_for(
         "--leave-out", multiple=True, metavar="PROPERTY", help="Do not read salary, or Person=salary; repeatable."
     ),
     click.option("--types/--no-types", default=None, help="Keep labels as types: (node, type, label) (default: yes)."),
-    click.option(
-        "--mapping", "mapping_file", type=click.Path(path_type=Path), help="TOML file that says what becomes of what."
-    ),
-    click.option(
-        "--save-mapping",
-        "saved_file",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="Write the mapping to this TOML file.",
-    ),
+    click.option("--mapping", "mapping_file", type=FILE, help="TOML file that says what becomes of what."),
+    click.option("--save-mapping", "saved_file", type=FILE, help="Write the mapping to this TOML file."),
     FORCE,
-    *MODE,
 )
-"""What becomes of a property graph, and the options of every load: `asked`."""
+
+
+def _mapping_options(function: Any) -> Any:
+    """Add what becomes of a property graph (`asked`), and the options of every load."""
+    return _asked_options(load_options(function))
+
 
 _FILES = {
     "graphml": ("a GraphML file, as NetworkX, Gephi, yEd, igraph or APOC writes it", "graphml karate.graphml"),
@@ -112,19 +96,19 @@ def _file_command(kind: str) -> click.Command:
     @click.command(kind, help=f"Load {what}.\n\n\b\nExample:\n  lodestar load {example} --dry-run")
     @click.argument("kg")
     @_mapping_options
-    def load_file(kg: str, asked: _Asked) -> None:
+    def load_file(kg: str, **given: Any) -> None:
         from ...loaders.formats.graphml import XmlGraph
         from ...loaders.formats.table_graph import open_tables
 
-        _load_graph(lambda: open_tables(kg) if kind == "tables" else XmlGraph(kg, kind), asked)
+        _load_graph(lambda: open_tables(kg) if kind == "tables" else XmlGraph(kg, kind), **given)
 
     return load_file
 
 
 @click.command()
-@click.argument("kg", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("kg", metavar="FILE", type=FILE)
 @_mapping_options
-def dump(kg: Path, asked: _Asked) -> None:
+def dump(kg: Path, settings: Settings, **given: Any) -> None:
     """Load a dump of a Neo4j database (`neo4j-admin database dump`), by a server of its own for the time of the load.
 
     \b
@@ -134,15 +118,15 @@ def dump(kg: Path, asked: _Asked) -> None:
     from ...loaders.formats.existing_neo4j import Neo4jGraph
     from ...loaders.formats.server_beside import open_dump
 
-    with open_dump(kg, asked.settings) as gateway:
-        _load_graph(lambda: Neo4jGraph(gateway, kg.name), asked)
+    with open_dump(kg, settings) as gateway:
+        _load_graph(lambda: Neo4jGraph(gateway, kg.name), settings=settings, **given)
 
 
 @click.command()
-@click.argument("kg", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("kg", metavar="FILE", type=FILE)
 @click.option("--run-script", is_flag=True, help="Run the script, which is code, in a server of its own.")
 @_mapping_options
-def cypher(kg: Path, run_script: bool, asked: _Asked) -> None:
+def cypher(kg: Path, run_script: bool, settings: Settings, **given: Any) -> None:
     """Load what a Cypher script creates: it runs in an empty server of its own for the time of the load.
 
     LOAD CSV reads files of the script's folder by their names; nothing is fetched.
@@ -154,8 +138,8 @@ def cypher(kg: Path, run_script: bool, asked: _Asked) -> None:
     from ...loaders.formats.existing_neo4j import Neo4jGraph
     from ...loaders.formats.server_beside import open_script
 
-    with open_script(kg, asked.settings, run_script=run_script) as gateway:
-        _load_graph(lambda: Neo4jGraph(gateway, kg.name), asked)
+    with open_script(kg, settings, run_script=run_script) as gateway:
+        _load_graph(lambda: Neo4jGraph(gateway, kg.name), settings=settings, **given)
 
 
 @click.command()
@@ -163,7 +147,7 @@ def cypher(kg: Path, run_script: bool, asked: _Asked) -> None:
 @click.option("--from-user", default="neo4j", show_default=True, help=f"Its user; the password comes from {PASSWORD}.")
 @click.option("--from-database", default="neo4j", show_default=True, help="Name of the database that is read.")
 @_mapping_options
-def neo4j(from_uri: str, from_user: str, from_database: str, asked: _Asked) -> None:
+def neo4j(from_uri: str, from_user: str, from_database: str, settings: Settings, dry_run: bool, **given: Any) -> None:
     """Load a property graph from an existing Neo4j; nothing is written to it.
 
     Nodes become entities, their naming property the name, other properties literals, labels types; relationships
@@ -180,20 +164,28 @@ def neo4j(from_uri: str, from_user: str, from_database: str, asked: _Asked) -> N
     from ..settings import LOAD_TIMEOUT_S, Connection, check_address
 
     check_address(from_uri)
-    password = os.environ.get(PASSWORD) or ("" if asked.settings.uri else asked.settings.password)
+    password = os.environ.get(PASSWORD) or ("" if settings.uri else settings.password)
     with Gateway(Connection(from_uri, from_user, password, from_database, LOAD_TIMEOUT_S)) as gateway:
         with _name_options_of_source():
             gateway.version()
             read_database_id(gateway)
-        if not asked.dry_run:
-            _refuse_itself(gateway, asked.settings)
-        _load_graph(lambda: Neo4jGraph(gateway), asked)
+        if not dry_run:
+            _refuse_itself(gateway, settings)
+        _load_graph(lambda: Neo4jGraph(gateway), settings=settings, dry_run=dry_run, **given)
 
 
 GRAPH_FORMATS = (neo4j, dump, cypher, *map(_file_command, _FILES))
 
 
-def _load_graph(open_graph: Callable[[], PropertyGraph], asked: _Asked) -> None:
+def _load_graph(
+    open_graph: Callable[[], PropertyGraph],
+    *,
+    asked: _Asked,
+    settings: Settings,
+    options: LoadOptions,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
     """Load a property graph, or only show or save what becomes of what."""
     from ...loaders.loading import load_source
     from ...loaders.mapping import describe_mapping, mapping_as_json
@@ -202,23 +194,23 @@ def _load_graph(open_graph: Callable[[], PropertyGraph], asked: _Asked) -> None:
     from ..progress import progress_bar
     from ..whole_file import write_text_file
 
-    with use_spool_folder(asked.options.staging):
+    with use_spool_folder(options.staging):
         source = map_graph(open_graph(), asked.choices, asked.mapping_file)
         if asked.saved_file:
             write_text_file(asked.saved_file, source.mapping.as_toml())
-        if asked.dry_run and asked.as_json:
+        if dry_run and as_json:
             print_json(mapping_as_json(source.survey, source.mapping))
-        elif asked.dry_run:
+        elif dry_run:
             echo("\n".join(map(printable, describe_mapping(source.survey, source.mapping))))
-        if asked.dry_run:
+        if dry_run:
             return
         with progress_bar(source.name) as (progress, tell):
             source.fetch(progress)
-            report = load_source(source, asked.settings, asked.options, progress, tell)
+            report = load_source(source, settings, options, progress, tell)
     text, left_out = f"{report}\n{printable(report.advice)}", dict(source.left_out)
     if left_out:
         text += "\nleft out: " + ", ".join(f"{num:,} {name}" for name, num in left_out.items())
-    print_report(text, asdict(report) | {"left_out": left_out}, asked.as_json)
+    print_report(text, asdict(report) | {"left_out": left_out}, as_json)
 
 
 _OF_SOURCE = {

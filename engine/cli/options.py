@@ -287,7 +287,7 @@ def split_names(_context: click.Context | None, _option: click.Parameter | None,
     return [part.strip() for part in text.split(",")] if text is not None else None
 
 
-def read_load_options(
+def _load_options(
     append: bool,
     replace: bool,
     writer: str,
@@ -323,7 +323,7 @@ def read_load_options(
     return {"settings": settings, "options": options}
 
 
-MODE = (
+_MODE = (
     click.option("--append", is_flag=True, help="Add to the graph."),
     click.option("--replace", is_flag=True, help="Replace the graph."),
     click.option(
@@ -351,7 +351,7 @@ _SUBSET = (
     ),
 )
 
-load_options = options_for(read_load_options, *MODE)
+load_options = options_for(_load_options, *_MODE)
 """What every format of a load has: `settings`, `options`, and beside them `dry_run` and `as_json`."""
-subset_options = options_for(read_load_options, *MODE, *_SUBSET)
+subset_options = options_for(_load_options, *_MODE, *_SUBSET)
 """The same with --max-rejects and the options of a part, for formats of lines or records of triples."""
