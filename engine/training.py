@@ -130,7 +130,7 @@ def training_config(
         value = each.default if each.default_factory is MISSING else each.default_factory()
         if isinstance(value, TrainingOptions):
             value = replace(value, seed=seed)
-            if epochs is not None and (not kind.epochs_of or each.name in kind.epochs_of):
+            if epochs is not None:
                 value = replace(value, epochs=epochs)
             if precision != "auto":
                 value = replace(value, precision=precision)

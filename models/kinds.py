@@ -171,8 +171,7 @@ class ModelKind:
     title, about: of the model card. config: a pydantic dataclass of all options and their defaults. code: the module
     with `fit`, which trains from config, training sets, dev sets and folder, writes the checkpoint and returns its
     description, and `open_model`, which returns the scorer of a checkpoint's folder; it is imported at first use.
-    figures: names of dev figures, in display order. epochs_of: the `TrainingOptions` in the configuration that
-    ``--epochs`` sets; without any, all.
+    figures: names of dev figures, in display order.
     """
 
     title: str
@@ -182,7 +181,6 @@ class ModelKind:
     code: str
     about: str
     figures: tuple[str, ...]
-    epochs_of: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -352,7 +352,7 @@ class TrainingFolder:
             seconds={name: each.seconds for name, each in self.results.items()},
             encoder_digest=(self.vectors_of(encoder).encoder.weights_digest or "") if encoder else "",
         )
-        write_checkpoint(self.folder, description, parts, model_card(self._kind, description, self.results))
+        write_checkpoint(self.folder, description, parts, model_card(self._kind, description))
         for path in self.folder.glob(self._state("*").name):
             path.unlink(missing_ok=True)
         return description
@@ -383,32 +383,24 @@ class TrainingFolder:
                 raise TrainingStateError(f"{path} belongs to no checkpoint and would be replaced: name another --out")
 
 
-def model_card(kind: ModelKind, description: ModelDescription, results: Mapping[str, TrainingResult]) -> str:
+def model_card(kind: ModelKind, description: ModelDescription) -> str:
     """Return the card as Markdown."""
-    took = ", ".join(f"{name} {seconds / 60:.1f} minutes" for name, seconds in description.seconds.items())
     graphs = "any graph; measure it there (`lodestar eval`)" if description.any_graph else "the graph it was trained on"
-    sources = [("train", each) for each in description.train] + [("dev", each) for each in description.dev]
+    sets = [
+        f"- {split}: {each.questions}, {each.num_questions:,} questions"
+        for split in ("train", "dev")
+        for each in getattr(description, split)
+    ]
+    figures = [
+        f"- {network}: " + ", ".join(f"{name} {values[name]:.3f}" for name in kind.figures if name in values)
+        for network, values in description.figures.items()
+    ]
     return "\n".join(
         [
             f"# {kind.title}\n\n{kind.about} It is for {graphs}.\n",
-            "| | question set | questions | hops | SHA-256 of the set | graph |",
-            "| --- | --- | --- | --- | --- | --- |",
-            *(
-                f"| {split} | {each.questions} | {each.num_questions:,} | {each.max_hop} | "
-                f"`{each.questions_sha256[:12]}` | `{each.graph[:12]}` |"
-                for split, each in sources
-            ),
-            f"\n| network | epoch | {' | '.join(kind.figures)} | |",
-            f"| --- | --- |{' --- |' * len(kind.figures)} --- |",
-            *(
-                f"| {name} | {epoch + 1} | "
-                + " | ".join(f"{figures[each]:.3f}" if each in figures else "" for each in kind.figures)
-                + f" | {'kept' if epoch == result.best_epoch else ''} |"
-                for name, result in results.items()
-                for epoch, figures in enumerate(result.history)
-            ),
+            *sets,
+            *figures,
             "\nThe dev questions selected the epoch, so these figures are optimistic. Measure on other questions with "
-            "`lodestar eval`.",
-            f"Training took: {took}. Every option is in `{kind.name}.json`.\n",
+            f"`lodestar eval`. Every option is in `{kind.name}.json`.\n",
         ]
     )

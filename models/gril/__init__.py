@@ -130,5 +130,4 @@ KIND = ModelKind(
     "are the share of right triples among the best k; of hops the accuracy beside that of the commonest number; of the "
     "reader Hits@1 and F1 over questions with an answer in their subgraph.",
     figures=FIGURES,
-    epochs_of=("training", "joint_training"),
 )
