@@ -34,7 +34,6 @@ from lodestar.models.reader.model import (
     Reader,
     SourceWeights,
     answer_features,
-    way_features,
 )
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationWords
@@ -229,27 +228,6 @@ def test_an_answer_from_chains_rests_on_all_that_lead_to_it() -> None:
     assert answer.evidence.items == evidence.items
 
 
-def of_two_topics() -> Evidence[Triple]:
-    """The director made both films that are named; the year is of a third topic alone."""
-    show = Entity("show", "show")
-    items = ((FILM, "directed_by", BY), (OTHER, "directed_by", BY), (show, "year", YEAR))
-    scored = tuple(Scored(Triple(*triple), 1.0) for triple in items)
-    return Evidence(Question("who made both"), (Topic(FILM), Topic(OTHER), Topic(show)), "triple", scored, UNIT)
-
-
-def test_what_both_topics_lead_to_meets() -> None:
-    """Of a candidate the share of the other topics that lead there too: 1 of 3, and none."""
-    evidence = [one_hop(), of_two_topics()]
-    found = find_candidates(evidence)
-    ((_, _, ways),) = make_reader_columns(found, evidence, WORDS_OF, vectors())
-    met = way_features(ways)[:, NAMES.index("met")]
-    by_entity = {
-        found.entities[c].id: value for c, value in zip(ways.candidate, met, strict=True) if found.question[c] == 1
-    }
-    assert (by_entity["director"], by_entity["1999"]) == (1 / 3, 0.0)
-    assert {value for c, value in zip(ways.candidate, met, strict=True) if found.question[c] == 0} == {0.0}
-
-
 def choose_answers(reader: Reader, *evidence: Evidence[Any], least: float = 0.0) -> list[Answer]:
     return answerer(reader, least).answer_batch(evidence)
 
@@ -259,35 +237,6 @@ def test_a_question_that_a_form_answered_keeps_its_answer() -> None:
     counted, other = choose_answers(trained(), replace(one_hop(), extras=(form,)), one_hop())
     assert (counted.answerer, counted.number) == ("extractive", 7)
     assert (other.answerer, other.names) == ("reader", ("director",))
-
-
-def test_chains_of_paths_by_hand() -> None:
-    """Of two questions; a record is no candidate, and what leads on from an end is the best chain that begins so."""
-    record = Entity("r", None)
-    other_film = leads("made", OTHER, record, topic=FILM, via=BY)
-    first = evidence_of(
-        Scored(leads("on", BY, topic=FILM), 3.0), Scored(other_film, 2.0), Scored(leads("on", YEAR, topic=OTHER), 1.0),
-        Scored(leads("made", YEAR, topic=FILM, via=BY), 0.5),
-        calibration=Calibration("logit", 2.0, -1.0), topics=(Topic(OTHER), Topic(FILM), Topic(FILM)),
-    )  # fmt: skip
-    through = evidence_of(
-        Scored(leads("kind", YEAR, topic=FILM, via=record), 0.5), calibration=Calibration("probability")
-    )
-    found = find_candidates([first, evidence_of(), through])
-    (source,) = found.sources
-    chains = source.chains
-    assert found.starts.tolist() == [0, 3, 3, 4]
-    assert [each.id for each in found.entities] == ["1999", "director", "other film", "1999"]
-    assert found.num_topics.tolist() == [3, 0, 1]
-    assert chains.question.tolist() == [0, 0, 0, 0, 2]
-    assert chains.topic.tolist() == [1, 1, 0, 1, 0]
-    assert chains.hops.tolist() == [1, 2, 1, 2, 1]
-    assert [len(steps) for steps in chains.steps] == [1, 2, 1, 2, 2]
-    assert chains.score.tolist() == chains.mean.tolist() == [5.0, 3.0, 1.0, 0.0, 0.0]
-    assert chains.num_ends.tolist() == [1, 1, 1, 1, 1]
-    assert (source.candidate.tolist(), source.chain.tolist()) == ([0, 0, 1, 2, 3], [2, 3, 0, 1, 4])
-    assert source.last.tolist() == source.way.tolist() == [1.0, 0.0, 5.0, 3.0, 0.0]
-    assert source.on.tolist() == [-12.0, -12.0, 3.0, -12.0, -12.0]
 
 
 def test_log_odds_are_bounded() -> None:

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.kinds import CheckpointOpenOptions, TrainingOptions
-from lodestar.models.reg import TRIPLE, EntityConfig, TripleConfig, TripleDescription
-from lodestar.models.reg.entities import EntityObjective, EntityScorer
+from lodestar.models.reg import TRIPLE, TripleConfig, TripleDescription
 from lodestar.models.reg.triples import (
     EncodedGraphs,
     TripleColumns,
@@ -93,29 +92,6 @@ def test_all_right_triples_and_a_few_wrong_ones_are_learned_from() -> None:
         assert logits[0].item() == pytest.approx(every[0], abs=1e-5)
         drawn.append(int(np.abs(every - logits[1].item()).argmin()))
     assert set(drawn) == {1, 2, 3}
-
-
-def test_a_batch_is_of_questions_of_any_sets_and_its_loss_is_of_all_their_triples() -> None:
-    """Of three questions in two sets: together, and one at a time, where a batch has none of the other set."""
-    sets = [
-        EncodedGraphs(question_graphs(*span), LetterEncoder().encode, 2, torch.device("cpu"))
-        for span in ((0, 2), (2, 3))
-    ]
-    torch.manual_seed(0)
-    network = TripleScorer(sets[0].dimension, encoding_width(2), 8).eval()
-    every = TripleObjective(network, sets, sets, CONFIG)
-    losses = []
-    for graphs, question, logits in every.iterate_scores():
-        right = graphs.is_positive[graphs.triples_of(question)]
-        losses.append(float(np.logaddexp(0, np.where(right, -logits, logits)).mean()))
-    one = TripleObjective(network, sets, sets, replace(CONFIG, batch_size=1))
-    scorer = EntityScorer(sets[0].dimension, 10, 8, 1, (0, 3, 1, 1)).eval()
-    entities = EntityObjective(scorer, sets, sets, EntityConfig(batch_size=1))
-    with torch.no_grad():
-        assert every.loss(every.batches(0)[0]).item() == pytest.approx(np.mean(losses), rel=1e-4)
-        alone = [one.loss(batch).item() for batch in one.batches(0)]
-        assert len({round(entities.loss(batch).item(), 6) for batch in entities.batches(0)}) == 3
-    assert sorted(alone) == pytest.approx(sorted(losses), rel=1e-4)
 
 
 def test_scores_are_those_of_the_network_and_kept_projections_change_nothing(trained: Path) -> None:

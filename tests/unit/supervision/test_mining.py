@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-import pytest
 from lodestar.engine.errors import QueryTimeoutError
 from lodestar.engine.gold_questions import (
     NO_ANSWER,
-    NO_OTHER,
     NO_PATH,
     NO_TOPIC,
     TOO_LONG,
@@ -70,43 +68,6 @@ def paths(found: QuestionPaths) -> list[str]:
 
 def reach(found: QuestionPaths) -> list[str]:
     return [" | ".join(path) for path in iterate_paths(serialise_trie(found.reach[0]))]
-
-
-def test_all_paths_to_the_answers_with_the_share_of_their_ends() -> None:
-    found = walked(asked("Peru", "Santiago"))
-    assert paths(found) == ["borders | capital"]
-    path = found.paths[0]
-    assert (path.precision, path.recall) == (0.5, 1.0)
-    assert path.f1 == pytest.approx(2 / 3)
-    both = walked(asked("Peru", "Santiago", "Brasilia", "nowhere")).paths[0]
-    assert (both.precision, both.recall) == (1.0, 1.0)
-
-
-def test_a_topic_is_no_end() -> None:
-    question = replace(asked("Peru", "Lima"), topic_ids=("Peru", "Chile"))
-    found = walked(question, max_hop=2)
-    back = [path for path in found.paths if path.hops == hops("capital")]
-    assert [(path.topic, path.precision) for path in back] == [(0, 1.0)]
-    assert mine(asked("Lima", "Lima")) == [SkippedQuestion("q", NO_OTHER)]
-
-
-def test_a_topic_is_an_end_where_that_is_asked_for_and_no_path_walks_straight_back() -> None:
-    found = walked(asked("Lima", "Lima"), max_hop=3, return_to_topic=True)
-    assert found.paths
-    assert not any(path.hops == hops("^capital", "capital") for path in found.paths)
-
-
-def test_a_hop_goes_on_at_a_mediator_and_not_straight_back() -> None:
-    near = reach(walked(asked("Peru", "33 million"), max_hop=1))
-    assert sorted(near) == sorted(["capital", "currency", "borders", "population → number", "population → year"])
-    further = walked(asked("Peru", "33 million"), max_hop=2)
-    assert "population → counted_by → office" in reach(further)
-    assert "population → number | ^number → year" in reach(further)
-    assert paths(further) == [
-        "population → number",
-        "capital | ^office → ^counted_by → number",
-        "population → year | ^year → number",
-    ]
 
 
 def test_a_path_to_a_literal() -> None:
