@@ -1,4 +1,4 @@
-"""Every writer keeps typed values beside texts; a graph without them is refused."""
+"""Every writer keeps typed values beside texts; a graph without them is refused, and gets them by an upgrade."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from lodestar.engine.settings import Connection
 from lodestar.engine.values import RelationStep
 from lodestar.engine.writing.changing import LiteralValue, add_triples
 from lodestar.loaders.formats.by_name import source_class
+from lodestar.loaders.maintaining import upgrade
 
 from tests.conftest import clear_database
 from tests.made.graphs import load
@@ -72,7 +73,11 @@ def test_comparisons_read_typed_values(driver: neo4j.Driver, gateway: Gateway) -
     assert ends(gateway, "height", order="most", bound=ValueBounds(least=800)) == ["bryma", "arkon"]
 
 
-def test_a_graph_of_another_version_is_refused(driver: neo4j.Driver, gateway: Gateway) -> None:
+def test_an_upgrade_gives_what_a_load_gives(driver: neo4j.Driver, gateway: Gateway) -> None:
+    driver.execute_query("MATCH (n:Literal) REMOVE n.number, n.dimension, n.first_day, n.last_day")
     driver.execute_query("MATCH (l:Load) SET l.graph_version = 2")
-    with pytest.raises(GraphError, match=r"of model version 2, this Lodestar reads 3: load it again with --replace"):
+    with pytest.raises(GraphError, match=r"of model version 2, this Lodestar reads 3: run `lodestar db upgrade`"):
         gateway.run(read_graph_state()).check()
+    assert upgrade(gateway, batch_size=3) == len(EXPECTED)
+    assert values(driver) == EXPECTED
+    gateway.run(read_graph_state()).check()
