@@ -41,10 +41,9 @@ class Finding:
 
 
 @click.command()
-@click.option("--checkpoint", metavar="FOLDER", help="A trained model of any kind to check against this graph.")
 @json_option
 @database_options
-def command(checkpoint: str | None, settings: Settings, as_json: bool) -> None:
+def command(settings: Settings, as_json: bool) -> None:
     """Check what works, what is missing, and what to do about it.
 
     Exits with 1 if something required is missing.
@@ -52,10 +51,9 @@ def command(checkpoint: str | None, settings: Settings, as_json: bool) -> None:
     \b
     Example:
       lodestar doctor --uri neo4j+s://graph.example.org
-      lodestar doctor --checkpoint star
     """
     findings = []
-    for finding in examine(settings, checkpoint):
+    for finding in examine(settings):
         findings.append(finding)
         if not as_json:
             mark, colour = MARKS[finding.level]
@@ -68,16 +66,13 @@ def command(checkpoint: str | None, settings: Settings, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def examine(settings: Settings, checkpoint: str | None = None) -> Iterator[Finding]:
+def examine(settings: Settings) -> Iterator[Finding]:
     """Yield the findings, each part after those that it depends on. This changes nothing."""
     from ..errors import EXTRAS, how_to_install
 
     yield Finding("Python", "ok", f"{platform.python_version()} at {sys.executable}, Lodestar {version('lodestar-kg')}")
     yield from _database(settings)
     yield _attempt("encoder", lambda: _encoder(settings), "set LODESTAR_ENCODER to a folder with a model")
-    if checkpoint:
-        again = "train it again (lodestar train KIND)"
-        yield _attempt("checkpoint", lambda: _checkpoint(settings, Path(checkpoint)), again)
     yield _attempt("LLM", lambda: _llm(settings), "answers from the graph alone need none")
     for extra in EXTRAS:
         advice = how_to_install(extra.name) if extra.missing else ""
@@ -87,11 +82,9 @@ def examine(settings: Settings, checkpoint: str | None = None) -> Iterator[Findi
 
 def _attempt(part: str, look: Callable[[], Found], advice: str) -> Finding:
     """Return what a check finds, or that the part is missing where the check fails."""
-    from ...models.checkpoint import BadCheckpointError
-
     try:
         return Finding(part, *look())
-    except (LodestarError, BadCheckpointError, OSError, ImportError) as error:
+    except (LodestarError, OSError, ImportError) as error:
         return Finding(part, "missing", str(error), advice)
 
 
@@ -132,25 +125,6 @@ def _encoder(settings: Settings) -> Found:
     if Path(encoder.location).is_dir():
         return "ok", f"{settings.encoder}, files at hand, no network needed"
     return "optional", f"{settings.encoder}, from the hub or its cache", "fetched at first use"
-
-
-def _checkpoint(settings: Settings, folder: Path) -> Found:
-    from ...models.checkpoint import check_checkpoint, find_checkpoint_kind, load_description
-    from ..neo4j.catalogue import read_catalogue
-    from ..neo4j.gateway import Gateway
-    from ..settings import make_connection
-
-    kind = find_checkpoint_kind(folder)
-    description, _ = load_description(folder, kind.description)
-    check_checkpoint(folder, kind.description)
-    sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
-    found = f"{kind.name}, files as written, trained on {sets}"
-    with Gateway(make_connection(settings)) as gateway:
-        if gateway.run(read_catalogue()).vocabulary in description.graphs:
-            return "ok", f"{found}, on this graph"
-    if description.any_graph:
-        return "ok", f"{found}, for any graph", "measure it with questions about this graph: lodestar eval"
-    return "missing", f"{found}, but not on this graph", "train on this graph, or give --set any_graph=true"
 
 
 def _llm(settings: Settings) -> Found:
