@@ -93,7 +93,7 @@ def test_mined_files_are_equal_to_the_byte_though_a_worker_is_killed(
     options: tuple[str, ...], lodestar: Lodestar, questions: Path, tmp_path: Path, ray_address: str
 ) -> None:
     plain, threads, on_ray = (tmp_path / name for name in ("plain.jsonl", "threads.jsonl", "ray.jsonl"))
-    mine = ["mine", *(str(questions) if each == "QUESTIONS" else each for each in options), "--batch-size", "4"]
+    mine = ["mine", *(str(questions) if each == "QUESTIONS" else each for each in options)]
     assert lodestar(*mine, "--out", str(plain)).code == 0
     assert lodestar(*mine, "--out", str(threads), "--workers", "2").code == 0
     with kill_worker(lambda: True) as killed:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import neo4j
 import pytest
 from click.testing import CliRunner
@@ -12,13 +10,10 @@ from lodestar.engine.cli.main import main
 from lodestar.engine.integrations.finding import EvidenceFinder
 from lodestar.engine.integrations.langchain import make_tool
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Connection, Settings
-from mcp import Client
 
 from tests.conftest import clear_database
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
-from tests.made.serving import serving
 
 PLACES, TERMS = "http://places.example/id/", "https://terms.example/geo#"
 IRI = "://"
@@ -55,21 +50,3 @@ def test_the_command_line_and_a_tool(
         assert IRI not in "\n".join((answer.text, answer.evidence.note, *answer.why, *answer.evidence.cuts))
         assert IRI not in str(make_tool(engine).invoke({"question": question}))
         assert IRI not in "\n".join(each.text for each in EvidenceFinder(engine, 5).find(question))
-
-
-async def test_agents(named: None, settings: Settings) -> None:
-    lima = {"head": "Peru", "relation": f"{TERMS}capital", "tail": iri("m.lima")}
-    calls: tuple[tuple[str, dict[str, Any]], ...] = (
-        *(("ask", {"question": question}) for question in QUESTIONS),
-        ("get_neighbours", {"entity": "Peru"}),
-        ("verify_path", {"path": [lima]}),
-    )
-    text = ""
-    with serving(settings, ServerOptions(token="")) as url:
-        async with Client(f"{url}/mcp") as agent:
-            for tool, arguments in calls:
-                called = await agent.call_tool(tool, arguments)
-                text = called.content[0].text
-                assert not called.is_error, text
-                assert IRI not in text, (tool, arguments)
-    assert text == "all in the graph\nin the graph: Peru —[capital]→ Lima"
