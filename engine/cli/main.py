@@ -95,6 +95,9 @@ def _end(error: Exception) -> NoReturn:
     message, code = str(error), 1
     if isinstance(error, click.Abort):
         message, code = "interrupted", 130
+    elif isinstance(error, click.exceptions.NoArgsIsHelpError):
+        echo(error.message)
+        sys.exit(0)
     elif isinstance(error, click.ClickException):
         vars(error)["message"] = one_line(error.message, MAX_MESSAGE_CHARS)
         error.show()

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from importlib.metadata import version
 
+import pytest
+
 from tests.e2e.conftest import Lodestar
 
 HEAVY = (
@@ -43,6 +45,12 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_the_version_is_that_of_the_package(lodestar: Lodestar) -> None:
     assert lodestar("--version").out.split()[-1] == version("lodestar-kg")
+
+
+@pytest.mark.parametrize("verb", [(), ("load",)])
+def test_without_arguments_there_is_help(lodestar: Lodestar, verb: tuple[str, ...]) -> None:
+    ran = lodestar(*verb)
+    assert (ran.code, ran.out.startswith("Usage: "), ran.out.count("\n") > 10) == (0, True, True)
 
 
 def test_an_unknown_verb_is_one_line_and_exit_2() -> None:
