@@ -24,13 +24,24 @@ from lodestar.loaders.export import (
     open_atomic_outputs,
 )
 from lodestar.loaders.formats.by_name import source_class
+from lodestar.loaders.formats.freebase import FREEBASE
 from lodestar.loaders.parsers import prepare_parser
 from lodestar.loaders.source import LineFile, Source
 
 from tests.conftest import examples
-from tests.property.test_term_laws import datatypes, ids, languages, texts
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+HOSTILE = "\t\n\r \"\\<>{}|^`_:#.@'\x01\x7f\x85\u2028\ufeff\U0001f600é"
+characters = st.one_of(st.sampled_from(HOSTILE), st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+texts = st.text(characters, max_size=12)
+ids = st.one_of(
+    st.text(characters, min_size=1, max_size=12),
+    st.builds("{}{}".format, st.sampled_from([FREEBASE, "http://e.x/", "urn:", "_:", "a:", "/"]), texts),
+)
+datatypes = st.one_of(
+    st.none(), st.sampled_from(["http://www.w3.org/2001/XMLSchema#date", "https://e.x/^^http://e.x/"]), ids
+)
+languages = st.sampled_from(["en", "zh-Hans", "es-419"])
 
 stored_ids = ids.filter(lambda id_: fault_of_id(id_) is None)
 relations = ids.filter(lambda name: fault_of_relation(name) is None)

@@ -1,4 +1,4 @@
-"""`lodestar export` and `lodestar stats` as a user runs them."""
+"""`lodestar export` and `lodestar db status` as a user runs them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ import subprocess
 import sys
 from pathlib import Path
 
-import neo4j
 import pytest
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.loaders.source import StatementRow, name_row, triple_row
 
 from tests.e2e.conftest import Lodestar
-from tests.made.written_graphs import Literal, Load, Names, WrittenGraph, of_base_load
+from tests.made.graphs import RowSource, load
 
 DATE = "http://www.w3.org/2001/XMLSchema#date"
-GRAPH = WrittenGraph(
-    of_base_load(
-        [
-            ("m.peru", "location.country.capital", "m.lima"),
-            ("m.peru", "location.country.founded", Literal("1821-07-28", DATE)),
-            ("m.lima", "location.location.containedby", "m.peru"),
-            ("m.peru", "location.country.motto", Literal("Firme y feliz por la unión", None, "es")),
-        ]
-    ),
-    {"m.peru": Names("Peru", ("Perú",), "en es"), "m.lima": Names("Lima")},
+GRAPH = RowSource(
+    [
+        triple_row(1, "m.peru", "location.country.capital", "m.lima"),
+        triple_row(2, "m.lima", "location.location.containedby", "m.peru"),
+        StatementRow(3, "triple", "m.peru", "location.country.founded", "1821-07-28", True, DATE),
+        StatementRow(4, "triple", "m.peru", "location.country.motto", "Firme y feliz por la unión", True, None, "es"),
+        StatementRow(5, "name", "m.peru", None, "Peru", None, None, "en"),
+        StatementRow(6, "name", "m.peru", None, "Perú", None, None, "es"),
+        name_row(7, "m.lima", "Lima"),
+    ],
+    languages=("en", "es"),
 )
 TSV = (
     "m.lima\tlocation.location.containedby\tm.peru\n"
@@ -35,8 +37,8 @@ TSV = (
 
 
 @pytest.fixture(autouse=True)
-def graph(empty_graph: None, driver: neo4j.Driver) -> None:
-    GRAPH.write(driver)
+def graph(empty_graph: None, gateway: Gateway) -> None:
+    load(GRAPH, gateway)
 
 
 def test_tsv_to_standard_output(lodestar: Lodestar) -> None:
@@ -68,7 +70,7 @@ def test_files_with_a_report(lodestar: Lodestar, tmp_path: Path) -> None:
     }
 
 
-def test_a_reader_that_leaves_is_no_fault(environment: dict[str, str], driver: neo4j.Driver) -> None:
+def test_a_reader_that_leaves_is_no_fault(environment: dict[str, str]) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "lodestar", "export"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -85,4 +87,4 @@ def test_status_shows_what_the_graph_holds(lodestar: Lodestar) -> None:
     assert "  graph     4 triples, 2 entities, 2 literals, 4 relations" in ran.out.splitlines()
     graph = json.loads(lodestar("db", "status", "--json").out)["graph"]
     assert (graph["num_triples"], graph["num_entities"], graph["num_literals"]) == (4, 2, 2)
-    assert graph["loads"][0]["source"] == Load().source
+    assert graph["loads"][0]["source"] == GRAPH.name
