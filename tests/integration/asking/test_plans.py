@@ -85,7 +85,7 @@ def make_graph(seed: int) -> Triples:
     return sorted(made | {(each, "type", TYPES[at % 2]) for at, each in enumerate(IDS[:5])})
 
 
-@pytest.fixture(scope="module", params=range(3))
+@pytest.fixture(scope="module", params=[0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 def graph(
     request: pytest.FixtureRequest, gateway: Gateway, driver: neo4j.Driver, connection: Connection
 ) -> Iterator[Naive]:
