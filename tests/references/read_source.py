@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 from lodestar.loaders.parsers import prepare_parser
 from lodestar.loaders.reading.lines import LINES
 from lodestar.loaders.source import ROWS, LineFile, Part, Source
-
-from tests.references.parsed import connection
 
 
 @dataclass
@@ -44,6 +44,11 @@ def read_source(source: Source) -> ReadSource:
                 case "reject":
                     read.rejects.append((row["line"], row["reason"]))
     return read
+
+
+@cache
+def connection() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(config={"threads": 1})
 
 
 def part_rows(part: Part, read: ReadSource) -> list[dict[str, Any]]:

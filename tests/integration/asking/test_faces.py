@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import dspy
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool
 from langchain_openai import ChatOpenAI
-from langchain_tests.integration_tests import ToolsIntegrationTests
+from langchain_tests.integration_tests import RetrieversIntegrationTests, ToolsIntegrationTests
 from llama_index.core.llms.mock import MockLLM
 from lodestar import Engine
 from lodestar.engine.errors import UsageError
@@ -126,6 +127,43 @@ async def test_the_answering_runnable(engine: Engine) -> None:
     assert [each["answer"] for each in answerer.stream(QUESTION)] == ["Lima"]
     with pytest.raises(UsageError, match="topk"):
         answerer.invoke(QUESTION, topk=1)
+
+
+class TestRetriever(RetrieversIntegrationTests):
+    """LangChain's own suite for retrievers."""
+
+    engine: ClassVar[Engine]
+
+    @pytest.fixture(autouse=True)
+    def over_the_loaded_graph(self, engine: Engine) -> None:
+        type(self).engine = engine
+
+    @property
+    def retriever_constructor(self) -> type[BaseRetriever]:
+        return langchain.LodestarRetriever
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"engine": self.engine}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return QUESTION
+
+
+def test_documents_say_whether_there_is_an_answer_and_may_be_left_out(engine: Engine) -> None:
+    with langchain.LodestarRetriever(engine=engine) as retriever:
+        found = retriever.invoke(QUESTION)
+        assert [document.metadata["abstained"] for document in found] == [False] * len(found)
+        unanswered = retriever.invoke("What is the zodiac sign of Peru?")
+        assert unanswered
+        assert {document.metadata["abstained"] for document in unanswered} == {
+            not engine.ask("What is the zodiac sign of Peru?").found
+        }
+        strict = langchain.LodestarRetriever(engine=engine, leave_out_abstained=True)
+        assert strict.invoke(QUESTION)
+        if not engine.ask("What is the zodiac sign of Peru?").found:
+            assert strict.invoke("What is the zodiac sign of Peru?") == []
 
 
 class TestTool(ToolsIntegrationTests):
