@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import neo4j
 import pytest
 from lodestar.engine.settings import Connection
 
@@ -89,16 +88,6 @@ def test_entities_and_relations(lodestar: Lodestar) -> None:
     assert len(nearest) == 2
 
 
-def test_doctor_says_what_is_there(lodestar: Lodestar) -> None:
-    lodestar("ask", CAPITAL)
-    ran = lodestar("doctor", "--json")
-    (findings,) = lines_of(ran.out)
-    levels = {finding["part"]: finding["level"] for finding in findings}
-    parts = ("Python", "database", "graph", "encoder")
-    assert {part: levels[part] for part in parts} == dict.fromkeys(parts, "ok")
-    assert ran.code == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -153,23 +142,3 @@ def test_an_unreachable_llm_is_one_line_after_the_paths(lodestar: Lodestar, monk
     assert "127.0.0.1:9 could not be reached" in ran.err
     assert len(ran.err.strip().splitlines()) == 1
     assert "Peru —[country capital]→ Lima" in ran.out
-
-
-HOSTILE = [
-    "Peru') DETACH DELETE n //",
-    "`Peru`]->() MATCH (n) DETACH DELETE n",
-    'Peru" OR "1"="1',
-    "Peru\x00Lima",
-    "Peru {x: $ids} UNWIND $frontiers",
-    "*:* AND Peru~ NOT (Lima^99)",
-    "Peru \x1b[2J\x07",
-]
-
-
-def test_hostile_questions_are_text(lodestar: Lodestar, driver: neo4j.Driver, connection: Connection) -> None:
-    before = driver.execute_query("MATCH (n) RETURN count(n) AS n", database_=connection.database).records[0]["n"]
-    ran = lodestar("ask", "--file", "-", stdin="\n".join(HOSTILE))
-    assert ran.code == 0, ran.err
-    assert "\x1b" not in ran.out.replace("\x1b[1m", "").replace("\x1b[0m", "")
-    after = driver.execute_query("MATCH (n) RETURN count(n) AS n", database_=connection.database).records[0]["n"]
-    assert before == after > 0

@@ -164,22 +164,6 @@ def test_the_link_shows_the_retrieval_and_nothing_of_the_hub(
     page.screenshot(path=tmp_path / "browser.png")
 
 
-def test_the_link_is_data_and_the_rest_goes_to_standard_error(
-    loaded: dict[str, str], connection: Connection, tmp_path: Path
-) -> None:
-    opened = tmp_path / "opened"
-    script = tmp_path / "browser"
-    script.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {opened}\n')
-    script.chmod(0o755)
-    environment = loaded | {"BROWSER": f"{script} %s"}
-    ran = run_verb(environment, "browse", "--topic", "m.lima", QUESTION)
-    assert ran.returncode == 0, ran.stderr
-    (link,) = ran.stdout.splitlines()
-    assert link.startswith("http")
-    assert opened.read_text() == link
-    assert f"log in as {connection.user}" in ran.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

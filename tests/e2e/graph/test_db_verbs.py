@@ -74,15 +74,6 @@ def test_status_and_start_of_a_running_server_agree(server: EmbeddedServer, db: 
     assert not any(server.home.password() in ran.out + ran.err for ran in (status, start, text))
 
 
-def test_ports_that_a_running_server_does_not_have_are_refused(server: EmbeddedServer, db: Callable[..., Ran]) -> None:
-    ports = {"--bolt-port": server.status().bolt_port, "--http-port": server.status().http_port}
-    for flag, port in ports.items():
-        assert db("start", flag, str(port)).code == 0
-        other = db("start", flag, "9")
-        assert (other.code, other.err.count("\n")) == (6, 1)
-        assert f"already runs with {flag[2:].replace('-', '_')}" in other.err
-
-
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".", "a b"])
 def test_a_bad_name_is_refused(name: str, lodestar: Lodestar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LODESTAR_HOME", str(tmp_path / "home"))

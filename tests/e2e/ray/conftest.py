@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 
 import psutil
 import pytest
@@ -16,7 +15,6 @@ import pytest
 NUM_NODES = 2
 PATIENCE_S = 120
 PART = "ray::_Hand"
-RANK = "ray::RayTrainWorker"
 
 
 @pytest.fixture(scope="package")
@@ -41,13 +39,6 @@ def ray_address() -> Iterator[str]:
 def workers(title: str) -> list[psutil.Process]:
     """Return Ray's workers with this title, of the clusters that this process started."""
     return [child for child in psutil.Process().children(recursive=True) if _has_title(child, title)]
-
-
-def read_logs(pattern: str) -> str:
-    """Return what the cluster's logs have in the files that fit a pattern."""
-    (gcs,) = workers("gcs_server")
-    logs = next(word.partition("=")[2] for word in gcs.cmdline() if word.startswith("--log_dir="))
-    return "".join(path.read_text(errors="replace") for path in sorted(Path(logs).rglob(pattern)) if path.is_file())
 
 
 def _has_title(process: psutil.Process, title: str) -> bool:

@@ -101,12 +101,3 @@ def test_mined_files_are_equal_to_the_byte_though_a_worker_is_killed(
     assert ran.code == 0, ran.err
     assert killed, "no worker was there to be killed: nothing was tested"
     assert plain.read_bytes() == threads.read_bytes() == on_ray.read_bytes()
-
-
-def test_what_a_worker_refuses_ends_it_in_the_same_line(
-    lodestar: Lodestar, questions: Path, tmp_path: Path, ray_address: str
-) -> None:
-    asked = ("ask", "--file", str(questions), "--recipe", "star", "--checkpoint", str(tmp_path / "none"))
-    plain, on_ray = lodestar(*asked), lodestar(*asked, "--ray", ray_address)
-    assert on_ray.code == plain.code != 0
-    assert on_ray.err == plain.err

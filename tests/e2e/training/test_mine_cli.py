@@ -34,13 +34,3 @@ def test_a_file_is_written_and_what_is_in_it_is_said(lodestar: Lodestar, questio
     assert (said["questions"], said["left out: no topic in the graph"]) == (2, 1)
     assert f"2 questions to {out}" in ran.err
     assert read_mined_file(out).mining.counts["questions"] == 2
-
-
-def test_a_file_is_replaced_only_when_told_to(lodestar: Lodestar, questions: Path) -> None:
-    before = questions.read_bytes()
-    ran = lodestar("mine", str(questions), "--out", str(questions))
-    assert ran.code == 2
-    assert "this command reads that file" in ran.err
-    assert questions.read_bytes() == before
-    arguments = ("mine", str(questions), "--out", str(questions.with_name("mined.jsonl")))
-    assert [lodestar(*arguments, *options).code for options in ((), (), ("--force",))] == [0, 2, 0]

@@ -83,13 +83,6 @@ def evaluated(path: str, recipe: str, settings: Settings, folder: Path, **option
     )
 
 
-@pytest.mark.long
-def test_literals_are_answered_however_they_are_written(graph: Settings, tmp_path: Path) -> None:
-    figures = evaluated(literal_questions(tmp_path), "similarity", graph, tmp_path / "run")["figures"]
-    assert figures["path/answer_recall@10"] | {"n": 9} == figures["path/answer_recall@10"]
-    assert figures["path/answer_recall@10"]["mean"] == 1.0
-
-
 def test_what_leads_to_literals_is_mined_however_they_are_written(graph: Settings, tmp_path: Path) -> None:
     out = tmp_path / "mined.jsonl"
     with Engine(graph) as engine:

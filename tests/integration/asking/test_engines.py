@@ -11,7 +11,6 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.api import MAX_THREADS
-from lodestar.engine.context import Event
 from lodestar.engine.errors import UsageError
 from lodestar.engine.integrations.langchain import LodestarRetriever
 from lodestar.engine.neo4j.gateway import Gateway
@@ -74,15 +73,6 @@ def test_a_framework_passes_the_filter_on(works: Engine) -> None:
     told = [found.page_content for found in retriever.invoke("What was made by Ann?", filter={"kind": "poem"})]
     assert any("Ode" in text for text in told)
     assert not any("made]→ Alien" in text for text in told)
-
-
-def test_events_are_told_while_a_question_is_answered(works: Engine) -> None:
-    told: list[Event] = []
-    answer = works.ask(ASKED, on_event=told.append)
-    assert [event.kind for event in told] == ["topics", "evidence"]
-    assert [topic.entity.id for topic in told[0].value] == ["ann"]
-    assert {event.question for event in told} == {ASKED}
-    assert told[1].value.items == answer.evidence.items
 
 
 def test_an_engine_over_a_driver_leaves_it_open(works: Engine, driver: neo4j.Driver, settings: Settings) -> None:

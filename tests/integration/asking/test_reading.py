@@ -41,13 +41,6 @@ def test_it_answers_from_a_real_graph_and_says_why(settings: Settings, connectio
     assert all("Lima" in {end.name for end in chain.ends} for chain in rests_on if isinstance(chain, Chain))
 
 
-def test_it_reads_as_many_items_as_it_is_told(settings: Settings, connection: Connection) -> None:
-    options = {"answerer.kind": "reader", "answerer.reads": 3, "top_k": 1}
-    with Engine(settings, recipe="similarity", options=options, connection=connection) as engine:
-        assert len(engine.ask_batch([CAPITAL])[0].evidence.items) == 3
-        assert len(engine.ask(CAPITAL, top_k=2).evidence.items) == 2
-
-
 def test_both_sides_of_a_union_are_weighed(settings: Settings, connection: Connection) -> None:
     options = {"answerer.kind": "reader"}
     with Engine(settings, recipe="similarity | (similarity + merge)", options=options, connection=connection) as engine:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import numpy as np
 import pytest
 from lodestar import Engine
-from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.reorganising.chaining import Reorganise
-from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
-from lodestar.engine.retrieval.triples import RegEntity, RegTriple, mark_first_pairs
+from lodestar.engine.retrieval.triples import RegTriple
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.training import training_config
 from lodestar.engine.values import Question, Triple
-from lodestar.models.reg import ENTITY as ENTITIES
 from lodestar.models.reg import TRIPLE as TRIPLES
 from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions, read_graphs
 
@@ -86,32 +81,3 @@ def test_chains_of_the_triples_answer(settings: Settings, engine: Engine, checkp
     assert answer.evidence.kind == "chain"
     chains = [item.value for item in answer.evidence.items if isinstance(item.value, Chain)]
     assert any(end.id == "m.santiago" for chain in chains for end in chain.ends)
-
-
-def test_entities_are_scored_by_a_network_of_their_own(settings: Settings, engine: Engine, tmp_path: Path) -> None:
-    train, dev = (graphs_of(engine, tmp_path, *each) for each in (("train", LEARNED), ("dev", CHOSEN)))
-    config = training_config(ENTITIES, ["hidden=16"], epochs=4)
-    folder = tmp_path / "reg"
-    train_in(ENTITIES, config, [train], [dev], folder, vectors=engine.resources.vectors)
-    questions = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
-    with Engine(settings, recipe=RegEntity(checkpoint=str(folder))) as asked:
-        together = asked.retrieve_batch(questions, top_k=100)
-        alone = [asked.retrieve(question, top_k=100) for question in questions]
-    for left, right in zip(together, alone, strict=True):
-        assert {item.value for item in left.items} == {item.value for item in right.items}
-        scores = [item.score for item in left.items]
-        assert scores == sorted(scores, reverse=True)
-        np.testing.assert_allclose(scores, [item.score for item in right.items], rtol=1e-3, atol=1e-4)
-    with Engine(settings, recipe=RegEntity(checkpoint=str(folder), keep=1), options={"top_k": 1}) as asked:
-        (best, *_) = asked.retrieve(questions[0]).items
-    assert best.value == together[0].items[0].value
-    with pytest.raises(UsageError, match=r"--set reg-entity\.checkpoint=FOLDER.*lodestar train reg-entity"):
-        RegEntity().check()
-
-
-def test_parallel_triples_count_as_one() -> None:
-    columns = {"heads": np.array([0, 1, 0, 2, 1]), "tails": np.array([1, 0, 2, 0, 2])}
-    batch = cast(SubgraphBatch, SimpleNamespace(**columns))
-    rows = np.array([4, 1, 3, 0, 2])
-    assert mark_first_pairs(batch, rows, 2).tolist() == [True, True, False, True, False]
-    assert mark_first_pairs(batch, rows, 9).all()

@@ -44,16 +44,6 @@ def contents(completed: Sequence[Completed]) -> list[str]:
     return [one.content if isinstance(one, Completion) else "LLMError" for one in completed]
 
 
-def test_a_prompt_that_fails_costs_no_other_its_completion() -> None:
-    def some(asked: Request) -> Reply:
-        return status(500) if asked.prompt == "b" else echo(asked)
-
-    with ScriptedLLM([some] * 3) as llm:
-        chat = gateway(llm)
-        assert contents(chat.complete([Prompt("a"), Prompt("b"), Prompt("c")])) == ["a", "LLMError", "c"]
-        assert chat.usage == ChatUsage(calls=3, failed=1, prompt_tokens=2, completion_tokens=2)
-
-
 def test_prompts_are_sent_at_the_same_time_but_not_all() -> None:
     together = threading.Barrier(MAX_CONCURRENT)
     lock, under_way, most = threading.Lock(), 0, 0
@@ -87,20 +77,6 @@ def test_a_prompt_beyond_the_context_is_told_from_other_refusals(said: dict[str,
     with ScriptedLLM([status(400, **said)]) as llm:
         (outcome,) = gateway(llm).complete([Prompt("a", json=True)])
     assert isinstance(outcome, PromptTooLongError)
-
-
-def test_one_gateway_serves_threads_and_a_second_life() -> None:
-    with ScriptedLLM([echo] * 20) as llm:
-        chat = gateway(llm)
-        threads = [threading.Thread(target=chat.complete, args=([Prompt("x")] * 5,)) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        chat.close()
-        chat.complete([Prompt("x")] * 10)
-        chat.close()
-    assert chat.usage == ChatUsage(calls=20, prompt_tokens=20, completion_tokens=20)
 
 
 def test_an_interrupt_ends_the_call() -> None:
@@ -195,13 +171,6 @@ def test_neither_a_failure_nor_a_refusal_is_kept(tmp_path: Path) -> None:
     assert [one.cached if isinstance(one, Completion) else None for one in found] == [None, False, None, False, True]
 
 
-def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ScriptedLLM() as proxy:
-        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.port}")
-        (found,) = gateway(proxy, base_url="http://llm.invalid/v1").complete([Prompt("q")])
-    assert "at llm.invalid was not found (HTTP 404)" in str(found)  # as the proxy says, there being no such host
-
-
 def test_lines_that_were_cut_off_lack_the_last_one_which_may_be_half_a_name() -> None:
     lines, line, names = "- Lima\n- Qui", "ans: Qui", '{"answers": ["Lima",\n"Qui'
     asked = Prompt("q", json=True, max_tokens=9, is_read=is_parseable_reply)
@@ -235,13 +204,6 @@ def test_a_stream_is_told_as_it_comes_and_a_reply_as_a_whole_is_read_too() -> No
     assert contents(found) == ["ans: Lima", "Quito"]
     assert told == ["ans: ", "Li", "ma"]
     assert all(request.body["stream"] for request in llm.requests)
-
-
-def test_a_stream_whose_connection_is_cut_is_no_reply() -> None:
-    whole = events("ans: Lima", end="data: [DONE]\n\n")
-    with ScriptedLLM([Reply(body=whole, cut_after_bytes=len(whole) // 2)]) as llm:
-        (failed,) = gateway(llm).complete([Prompt("q", on_text=lambda _text: None)])
-    assert "cut the connection in the middle of its reply" in str(failed)
 
 
 @pytest.mark.parametrize("number", [302, 308])

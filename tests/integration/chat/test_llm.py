@@ -13,7 +13,6 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
-from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.values import Entity, Scored
 
 from tests.fakes.call_context import FakeGraph
@@ -134,19 +133,6 @@ def test_a_malformed_body_is_one_line(found: Evidence[Chain], body: Reply) -> No
     assert "sent a body that is no chat completion" in message
 
 
-def test_an_error_with_status_200_does_not_blame_the_address(found: Evidence[Chain]) -> None:
-    message, _ = failure([raw('{"error": {"message": "scripted failure"}}')], found)
-    assert "replied with an error: see its log, or try again" in message
-
-
-def test_prose_where_json_was_asked_for_is_an_error_that_does_not_quote_it(found: Evidence[Chain]) -> None:
-    with ScriptedLLM([says("It is the sol.")]) as llm:
-        answer = ask(chat(llm), found)
-    assert isinstance(answer.failure, LLMError)
-    assert "cannot be read" in str(answer.failure)
-    assert "sol" not in str(answer.failure)
-
-
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
@@ -179,52 +165,6 @@ def test_an_option_that_was_refused_is_left_out_from_then_on(found: Evidence[Cha
 def test_a_refused_key_says_what_to_set(found: Evidence[Chain], number: int) -> None:
     message, _ = failure([status(number, message=f"scripted failure: bad key {KEY}", code=KEY)], found)
     assert f"refused the key (HTTP {number}): set LODESTAR_LLM_API_KEY or OPENAI_API_KEY" in message
-
-
-def test_a_server_of_ones_own_needs_no_key(found: Evidence[Chain], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)  # the settings decide, not the client behind their back
-    with ScriptedLLM([says({"answers": ["Lima"]})]) as llm:
-        assert ask(ChatGateway.of(Settings(llm_base_url=llm.base_url, llm_model="scripted")), found).found
-    assert llm.requests[0].headers["authorization"] == "Bearer no-key"
-
-
-@pytest.mark.parametrize("who", ["openai", "any"])
-def test_what_the_environment_says_for_openai_goes_there_or_where_a_setting_says(
-    found: Evidence[Chain], monkeypatch: pytest.MonkeyPatch, who: str
-) -> None:
-    given = {
-        "OPENAI_API_KEY": KEY,
-        "OPENAI_ADMIN_KEY": KEY,
-        "OPENAI_ORG_ID": "org-hush",
-        "OPENAI_PROJECT_ID": "project-hush",
-        "OPENAI_CUSTOM_HEADERS": f"X-Hush: header-hush\nAuthorization: Bearer {KEY}",
-    }
-    for name, value in given.items():
-        monkeypatch.setenv(name, value)
-    with ScriptedLLM([says({"answers": ["Lima"]})]) as llm:
-        settings = resolve({"llm_base_url": llm.base_url, "llm_model": "scripted", "llm_openai_env": who})
-        assert ask(ChatGateway.of(settings), found).found
-    sent = llm.requests[0].headers
-    secrets = [value for value in sent.values() if "hush" in value or KEY in value]
-    if who == "openai":
-        assert sent["authorization"] == "Bearer no-key"
-        assert not secrets
-    else:
-        assert sent["openai-organization"] == "org-hush"
-        assert len(secrets) >= 3
-
-
-def test_what_is_sent_to_this_machine_goes_through_no_proxy(
-    found: Evidence[Chain], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with ScriptedLLM([says({"answers": ["Euro"]})]) as proxy, ScriptedLLM([says({"answers": ["Lima"]})]) as llm:
-        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
-            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
-        for name in ("NO_PROXY", "no_proxy"):
-            monkeypatch.delenv(name, raising=False)
-        answer = ask(ChatGateway(ChatEndpoint(base_url=llm.base_url, model="scripted", api_key=KEY)), found)
-    assert [entity.name for entity in answer.entities] == ["Lima"]
-    assert not proxy.requests
 
 
 def test_instructions_in_the_graph_stay_inside_the_evidence() -> None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
-import neo4j
 import pytest
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request, template
 from lodestar.engine.settings import Connection
-from neo4j.exceptions import SessionExpired
 
 from tests.made.graphs import COUNTRIES, TripleSource, load
 
@@ -72,17 +69,3 @@ def test_what_another_process_wrote_is_waited_for(routed: Gateway, connection: C
         assert not manager.get_bookmarks()
         other.version()
         assert manager.get_bookmarks() == written
-
-
-def test_without_a_server_that_takes_writes_reads_go_on(routed: Gateway) -> None:
-    with Gateway(routed.connection) as other:
-        query = other._query
-
-        def refuse(request: Request[Any], routing: neo4j.RoutingControl | None = None) -> Any:
-            if routing is not None:
-                raise SessionExpired("no server takes writes")
-            return query(request)
-
-        other._query = refuse
-        assert other.version()
-        assert other.run(nothing("read_catalogue")) is None

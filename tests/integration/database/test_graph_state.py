@@ -5,7 +5,7 @@ from __future__ import annotations
 import neo4j
 import pytest
 from lodestar.engine.errors import GraphError
-from lodestar.engine.neo4j.catalogue import LoadManifest, read_graph_state, read_loads
+from lodestar.engine.neo4j.catalogue import read_graph_state
 from lodestar.engine.neo4j.gateway import Gateway
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES
@@ -14,34 +14,6 @@ from tests.made.plain_graph import write_graph, write_load
 BEGUN, DONE = "2026-01-01T00:00:00.5Z", "2026-01-01T00:01:00Z"
 
 pytestmark = pytest.mark.usefixtures("empty_graph")
-
-
-def test_manifests_come_whole_and_by_number(gateway: Gateway, driver: neo4j.Driver) -> None:
-    assert gateway.run(read_loads()) == ()
-    second = LoadManifest(
-        sha256="b" * 64,
-        number=2,
-        source="kg.nt.gz",
-        kind="rdf",
-        num_triples=1,
-        num_entities=2,
-        num_literals=3,
-        num_relations=4,
-        num_duplicates=5,
-        num_names=6,
-        checksum="c",
-        options='{"max_rejects": 7}',
-        writer="bulk",
-        started=BEGUN,
-        finished=DONE,
-        graph_version=3,
-        deleting=True,
-    )
-    properties = {name: getattr(second, name) for name in second.__slots__ if name != "sha256"}
-    write_load(driver, second.sha256, **properties)
-    write_load(driver, "a" * 64, source="old.tsv", num_triples=9, started=BEGUN)
-    first = LoadManifest("a" * 64, source="old.tsv", num_triples=9, started=BEGUN)
-    assert gateway.run(read_loads()) == (first, second)
 
 
 def test_a_graph_is_whole_when_one_load_is_finished(gateway: Gateway, driver: neo4j.Driver) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.neo4j.catalogue import read_graph_revision
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.values import Question
@@ -105,18 +103,3 @@ def test_a_graph_in_the_place_of_another_is_read_by_its_own_numbers(
     write_graph(driver, gateway, others, COUNTRY_NAMES)
     write_load(driver, "c" * 64, source="other.tsv", started=LATER_BEGUN, finished=LATER_DONE)
     assert ends(live, capital) == {"Lima"}
-
-
-def test_the_edition_tells_loads_apart(graph: None, gateway: Gateway, driver: neo4j.Driver) -> None:
-    editions = [gateway.run(read_graph_revision())]
-    write_load(driver, "b" * 64, source="more.tsv", started=LATER_BEGUN)
-    editions.append(gateway.run(read_graph_revision()))
-    write_load(driver, "b" * 64, finished=LATER_DONE)
-    editions.append(gateway.run(read_graph_revision()))
-    driver.execute_query("MATCH (l:Load {source: 'more.tsv'}) SET l.deleting = true REMOVE l.finished")
-    editions.append(gateway.run(read_graph_revision()))
-    driver.execute_query("MATCH (l:Load {source: 'more.tsv'}) DELETE l")
-    assert gateway.run(read_graph_revision()) == editions[0]
-    driver.execute_query("CREATE (:Relation {name: 'x', number: 99})")
-    editions.append(gateway.run(read_graph_revision()))
-    assert all(one != next_one for one, next_one in pairwise(editions))

@@ -28,18 +28,6 @@ def lines(*triples: tuple[str, str, str]) -> str:
     return "".join(f"<{h}>\t<{r}>\t{t}\t.\n" for h, r, t in triples)
 
 
-def rdf(folder: Path) -> Source:
-    """The relation stands in the triples as a thing of its own."""
-    text = lines(
-        ("http://x/a", "http://x/P36", "<http://x/b>"),
-        ("http://x/P36", "http://www.w3.org/1999/02/22-rdf-syntax-ns#type", "<http://x/Property>"),
-        ("http://x/P36", f"{RDFS}label", '"capital"@en'),
-        ("http://x/P36", f"{SKOS}altLabel", '"seat of government"@en'),
-        ("http://x/P36", f"{RDFS}comment", '"the city from which it is governed"@en'),
-    )
-    return source_class("rdf")(write_file(folder, "kg.nt", text))
-
-
 def rdf_with_base(folder: Path) -> Source:
     """Of the relation there are only names and a comment."""
     text = lines(
@@ -71,7 +59,6 @@ def load(source: Source, gateway: Gateway, folder: Path, **options: str | bool) 
 @pytest.mark.parametrize(
     ("make", "texts"),
     [
-        (rdf, ["capital", "seat of government"]),
         (rdf_with_base, ["capital", "Hauptstadt", "seat of government"]),
         (freebase, ["capital", "seat of government"]),
     ],

@@ -15,7 +15,6 @@ import neo4j
 import psutil
 import pyarrow as pa
 import pytest
-from lodestar.engine.errors import EmbeddedServerError
 from lodestar.engine.neo4j.bulk_import import ImportFile, ImportFiles, ImportFileWriter
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.process import wait_for_end
@@ -182,17 +181,6 @@ def test_a_graph_takes_the_place_of_another_with_every_value_as_it_was(real: Emb
         assert by_type[name]["r"] == {k: v for k, v in expected.items() if v is not None}
         assert by_type[name]["head"] == f"e{at}"
     assert by_type[TYPES[-1]]["tail"] == '""'
-
-
-@pytest.mark.long
-def test_a_type_that_does_not_fit_is_one_line_and_leaves_no_graph(real: EmbeddedServer, tmp_path: Path) -> None:
-    with real.loading() as incoming:
-        files = written(tmp_path, Entity={":ID(n)": [0], "degree:int": ["many"]})
-        said = r"importer failed: .*; its log is .*import\.log$"
-        with pytest.raises(EmbeddedServerError, match=said):
-            incoming.import_graph(files)
-        assert not incoming.has_graph
-    assert "Not an integer" in (incoming.home.logs / "import.log").read_text()
 
 
 def run(code: str, real: EmbeddedServer, *arguments: object) -> subprocess.Popen[str]:

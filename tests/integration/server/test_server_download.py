@@ -89,15 +89,6 @@ def leftovers(cache: JarCache) -> list[str]:
     return [path.name for path in cache.folder.iterdir() if path.name not in kept]
 
 
-def test_every_jar_comes_once(repository: Repository, tmp_path: Path) -> None:
-    cache = JarCache(tmp_path, JARS)
-    assert cache.ensure(progress=False) == [cache.folder / jar.file_name for jar in JARS]
-    assert whole(cache)
-    assert leftovers(cache) == []
-    cache.ensure(progress=False)
-    assert sorted(repository.requests) == sorted(CONTENTS)
-
-
 def test_a_half_jar_is_fetched_again_and_nothing_else(repository: Repository, tmp_path: Path) -> None:
     cache = JarCache(tmp_path, JARS)
     cache.ensure(progress=False)

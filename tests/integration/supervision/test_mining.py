@@ -5,13 +5,11 @@ from __future__ import annotations
 import random
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import cast
 
 import neo4j
 import pytest
-from lodestar import Engine
-from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet, SkippedQuestion
+from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, SkippedQuestion
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.mining import (
@@ -22,15 +20,13 @@ from lodestar.engine.neo4j.mining import (
     find_last_steps,
     stream_mediator_relations,
 )
-from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.supervision.answer_paths import serialise_trie
-from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths, mine_to_file
+from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths
 from lodestar.engine.values import RelationStep
 from lodestar.models.mined import iterate_paths
 
-from tests.conftest import clear_database
 from tests.fakes.memory_graph import MemoryGraph
-from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.graphs import TripleSource, load
 from tests.made.mined_graphs import catalogue_of, hops, mediating_of
 from tests.made.plain_graph import write_graph
 
@@ -124,39 +120,3 @@ def test_the_search_for_answers_is_bounded_at_hubs(gateway: Gateway) -> None:
     assert time.perf_counter() - started < 10.0
     assert isinstance(mined, QuestionPaths)
     assert [path.hops for path in mined.paths] == [hops("nationality", "capital")]
-
-
-QUESTIONS = QuestionSet(
-    "countries",
-    "lodestar",
-    "0" * 64,
-    tuple(
-        GoldQuestion(f"{i}-{topic}", text.format(COUNTRY_NAMES[topic]), tuple(map(GoldAnswer, answers)), (topic,))
-        for i, (text, of_topic) in enumerate(
-            [
-                ("What is the capital of {}?", {"m.peru": ["m.lima"], "m.chile": ["m.santiago"]}),
-                ("What do they speak in {}?", {"m.peru": ["m.spanish", "m.quechua"], "m.chile": ["m.spanish"]}),
-                ("What money has the neighbour of {}?", {"m.peru": ["m.peso"], "m.chile": ["m.sol"]}),
-                ("Who is the king of {}?", {"m.peru": ["m.nobody"]}),
-            ]
-        )
-        for topic, answers in of_topic.items()
-    ),
-)
-
-
-@pytest.fixture
-def engine(settings: Settings, gateway: Gateway, driver: neo4j.Driver, connection: Connection) -> Engine:
-    clear_database(driver, connection.database)
-    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
-    return Engine(settings)
-
-
-def test_the_file_is_the_same_whatever_the_batch_size(engine: Engine, tmp_path: Path) -> None:
-    files = []
-    with engine:
-        for batch_size in (1, 3, 32):
-            out = tmp_path / f"mined-{batch_size}.jsonl"
-            mine_to_file(QUESTIONS, engine, out, MiningOptions(), batch_size=batch_size)
-            files.append(out.read_bytes())
-    assert files[0] == files[1] == files[2]

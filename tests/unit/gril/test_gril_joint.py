@@ -10,16 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lodestar.models.checkpoint import BadCheckpointError
 from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.network import Bridge, GraphRetriever, HopPredictor, mask_of
 from lodestar.models.gril.readers import (
     Passage,
     PointingReader,
     ReaderModel,
-    ReaderOutput,
     encode_passage,
-    is_answer,
     reading_loss,
 )
 from lodestar.models.gril.training import (
@@ -29,7 +26,6 @@ from lodestar.models.gril.training import (
     JointObjective,
     build_passage,
     choose_triples,
-    mean_f1_at,
 )
 from lodestar.models.kinds import CheckpointOpenOptions, TrainingOptions
 from lodestar.models.text.bert import write_backbone_description
@@ -190,15 +186,6 @@ class TestReading:
         torch.testing.assert_close(found, expected)
         assert reading_loss(pointed, [(False,) * 3, (False,), (False,) * 2]) == 0
 
-    def test_answers_are_those_with_a_share_of_the_best(self) -> None:
-        scores = torch.tensor([0.6, 0.3, 0.1, 0.0]).numpy()
-        right = torch.tensor([True, True, False, False]).numpy()
-        assert is_answer(scores, 0.5).tolist() == [True, True, False, False]
-        assert not is_answer(np.zeros(2, dtype=np.float32), 0.5).any()
-        assert mean_f1_at(0.5, [ReaderOutput(scores, right, 2)]) == 1
-        assert mean_f1_at(1.0, [ReaderOutput(scores, right, 2)]) == pytest.approx(2 / 3)
-        assert mean_f1_at(0.5, [ReaderOutput(scores[:0], right[:0], 2)]) == 0
-
     def test_the_given_triples_are_the_most_probable_that_were_seen(self) -> None:
         sets = encoded()
         with torch.no_grad():
@@ -300,9 +287,3 @@ class TestTraining:
             np.testing.assert_allclose(scores, each.scores, rtol=1e-4, atol=1e-5)
         assert all(said.any() for _, said in read)
         assert model.read([], []) == []
-
-    def test_a_retriever_alone_has_no_reader(self, tmp_path: Path) -> None:
-        description = train(tmp_path, config(""))
-        assert description.reader_width is None
-        with pytest.raises(BadCheckpointError, match="--reader all-MiniLM-L6-v2"):
-            _ = opened(tmp_path).reader

@@ -5,27 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions, JointOptions
+from lodestar.models.gril import GrowOptions, JointOptions
 from lodestar.models.gril.network import Bridge, GraphRetriever
 from lodestar.models.gril.readers import (
     GenerativeReader,
     Passage,
-    ReaderModel,
     new_reader,
 )
-from lodestar.models.gril.training import EncodedSubgraphs, GrilCheckpoint, JointNetwork
-from lodestar.models.kinds import CheckpointOpenOptions, LoraOptions, TrainingOptions
-from lodestar.models.text.vectors import TextVectors
-from safetensors.torch import load_file
+from lodestar.models.gril.training import EncodedSubgraphs, JointNetwork
+from lodestar.models.kinds import LoraOptions
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import question_graphs
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
-from tests.made.trainings import StoppedError, stop_at, train_sets
 
 CPU = torch.device("cpu")
 LORA = LoraOptions(rank=2, alpha=4, dropout=0.0)
@@ -133,56 +128,3 @@ def test_a_prompt_of_a_chat_model_is_its_users_turn(tmp_path: Path) -> None:
     text = reader._tokenizer.decode(reader._prompt(Passage("what", ("Peru", "Sol"), ((0, "money", 1),), ())))
     assert text.startswith("<user>Facts:\nPeru \u2192 money \u2192 Sol\n\nQuestion: what\nAnswer with names")
     assert text.endswith("separated by |<end><assistant>")
-
-
-def config(language_model: str, **joint: object) -> GrilConfig:
-    few = TrainingOptions(epochs=2, learning_rate=1e-2, head_learning_rate=0.01, patience=99, accumulate=2)
-    return GrilConfig(
-        hidden=8,
-        batch_size=2,
-        grow=GrowOptions(num_layers=2),
-        training=few,
-        hop_training=few,
-        joint=options(language_model, **joint),
-        joint_training=replace(few, precision="bfloat16"),
-    )
-
-
-def train(folder: Path, chosen: GrilConfig, **more: Any) -> GrilDescription:
-    encode = LetterEncoder().encode
-    sets = [question_graphs(0, 6)], [question_graphs(9, 12)]
-    return train_sets(KIND, chosen, *sets, folder, encode=encode, **more)
-
-
-def opened_reader(folder: Path) -> ReaderModel:
-    vectors = TextVectors(LetterEncoder())
-    return GrilCheckpoint(folder, CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors)).reader
-
-
-@pytest.mark.long
-def test_in_bf16_with_accumulation_it_is_taken_up_and_at_work(llama: str, tmp_path: Path) -> None:
-    whole, halted = tmp_path / "whole", tmp_path / "halted"
-    description = train(whole, config(llama))
-    with pytest.raises(StoppedError):
-        train(halted, config(llama), on_step=stop_at("reader", 1, 1))
-    train(halted, config(llama))
-    for part in ("retriever", "hops", "bridge", "reader"):
-        weights = [folder / part / "model.safetensors" for folder in (whole, halted)]
-        assert weights[0].read_bytes() == weights[1].read_bytes(), part
-    assert (whole / "reader/model.safetensors").stat().st_size < 40_000  # the factors alone
-
-    assert description.reader_width
-    model = opened_reader(whole)
-    reader = model._reader
-    assert isinstance(reader, GenerativeReader)
-    written = load_file(whole / "reader/model.safetensors")
-    assert written.keys() >= reader.trained_weights().keys()
-    assert all(torch.equal(each, written[name]) for name, each in reader.trained_weights().items())
-    network = network_of(config(llama).joint)
-    with torch.no_grad():
-        asked = network.give(encoded(), [0, 1], [4, 4]).questions
-    tokens = [[0.1] * reader.width, [0.2] * reader.width]
-    replies = model.write([each.passage for each in asked], tokens)
-    assert [model.write([each.passage], [tokens[place]])[0] for place, each in enumerate(asked)] == replies
-    assert all(0 <= reply.probability <= 1 for reply in replies)
-    assert model.write([], []) == []

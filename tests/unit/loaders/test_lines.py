@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.reading.lines import MAX_LINE_BYTES, LineReader
+from lodestar.loaders.reading.lines import LineReader
 
 
 def written(folder: Path, content: bytes, name: str = "file") -> str:
@@ -26,31 +26,6 @@ def read(path: str) -> tuple[list[tuple[int, str]], list[tuple[int, str, str]]]:
         batch.validate(full=True)
         lines.extend(zip(batch["line"].to_pylist(), batch["text"].to_pylist(), strict=True))
     return lines, rejects
-
-
-def test_members_of_gzip_follow_each_other(tmp_path: Path) -> None:
-    content = gzip.compress(b"a\nb") + gzip.compress(b"c\n") + gzip.compress(b"") + gzip.compress(b"d\n") + b"\0\0"
-    assert read(written(tmp_path, content))[0] == [(1, "a"), (2, "bc"), (3, "d")]
-
-
-@pytest.mark.parametrize(
-    ("line", "reason", "shown"),
-    [
-        (b"Lim\xe1", "expected UTF-8, found byte 0xe1", "'Lim\ufffd'"),
-        (b"\xed\xa0\x80", "expected UTF-8, found byte 0xed", "'\ufffd\ufffd\ufffd'"),
-        (b"PNG\0\xff", "expected text, found a zero byte", r"'PNG\x00" + "\ufffd'"),
-        (b"x" * (MAX_LINE_BYTES + 1), "the line is longer than 1,000,000 bytes", f"'{'x' * 79}…'"),
-        (b"\xff" * 5_000_000, "the line is longer than 1,000,000 bytes", f"'{chr(0xFFFD) * 79}…'"),
-        (b"\0" * 20_000_000, "the line is longer than 1,000,000 bytes", "'" + r"\x00" * 19 + "…'"),
-    ],
-)
-@pytest.mark.parametrize("end", [b"\nafter\n", b"\r\nafter"], ids=["unix", "dos"])
-def test_a_line_that_cannot_be_read_is_rejected(
-    tmp_path: Path, line: bytes, reason: str, shown: str, end: bytes
-) -> None:
-    lines, rejects = read(written(tmp_path, b"before\n" + line + end))
-    assert lines == [(1, "before"), (3, "after")]
-    assert rejects == [(2, reason, shown)]
 
 
 PACKED = gzip.compress("".join(f"line {i} {hash(i) * 7919 % 99991}\n" for i in range(300_000)).encode())

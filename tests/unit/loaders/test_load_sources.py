@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import inspect
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -113,29 +112,6 @@ def test_every_format_is_a_source(tmp_path: Path, name: str) -> None:
     assert all(fact is not None for fact in source.relation_facts().values())
 
 
-@pytest.mark.parametrize(
-    ("make", "changed"),
-    [
-        (TsvSource, {"columns": ("3", "2", "1")}),
-        (TsvSource, {"literals": False}),
-        (FreebaseSource, {"languages": ("de",)}),
-        (FreebaseSource, {"languages": ("en", "de")}),
-        (FreebaseSource, {"languages": ("de", "en")}),
-        (FreebaseSource, {"languages": ("en", "*")}),
-        (RdfSource, {"bases": ("http://a/",)}),
-        (RdfSource, {"name_relations": ("http://a/name",)}),
-        (RdfSource, {"shared_blank_nodes": True}),
-        (RdfSource, {"languages": ("*",)}),
-    ],
-)
-def test_options_that_change_the_result_change_the_digest(
-    tmp_path: Path, make: Callable[..., Source], changed: dict[str, Any]
-) -> None:
-    path = written(tmp_path, KG)
-    assert make(path, **changed).digest() != make(path).digest()
-    assert set(changed) <= set(inspect.signature(make).parameters)
-
-
 # TSV and CSV
 
 
@@ -177,22 +153,6 @@ def test_columns(tmp_path: Path, content: str, options: dict[str, Any], triples:
     read = read_source(TsvSource(written(tmp_path, content), **options))
     assert read.triples == triples
     assert read.rejects == []
-
-
-@pytest.mark.parametrize("line_end", ["\r", "\n", "\r\n"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
-def test_any_line_end_and_unicode_encoding(tmp_path: Path, line_end: str, encoding: str) -> None:
-    mark = "\ufeff" if encoding == "utf-16-le" else ""
-    text = f"{mark}head,relation,tail{line_end}Änn,knows,Bo{line_end}Bo,knows,Cy{line_end}"
-    read = read_source(CsvSource(written(tmp_path, text.encode(encoding), "kg.csv")))
-    assert read.triples == [("Änn", "knows", "Bo"), ("Bo", "knows", "Cy")]
-
-
-def test_tsv_with_all_columns_quoted(tmp_path: Path) -> None:
-    read = read_source(TsvSource(written(tmp_path, '"Ann"\t"age"\t5\n"Ann"\t"says"\t"a ""b""\tc"\n')))
-    assert read.triples == [("Ann", "age", "5"), ("Ann", "says", 'a "b"\tc')]
-    plain = 'Album1\ttitle\t"Heroes\nAlbum2\ttitle\tLow\n"Heroes"\tby\tBowie\n'
-    assert read_source(TsvSource(written(tmp_path, plain))).triples[2] == ('"Heroes"', "by", "Bowie")
 
 
 def test_a_tail_that_is_too_long_for_an_id_is_a_literal(tmp_path: Path) -> None:
@@ -288,19 +248,6 @@ def test_languages_are_in_the_order_of_preference(tmp_path: Path) -> None:
         FreebaseSource(path, languages=("english!",))
 
 
-def test_bases_are_taken_off(tmp_path: Path) -> None:
-    lines = [
-        "<http://a/x> <http://a/b/r> <http://a/> .",
-        '<http://c> <http://a/name> "N"@en .',
-        "<http://a/b/> <r.*> <o> .",
-    ]
-    path = written(tmp_path, "\n".join(lines), "kg.nt")
-    source = RdfSource(path, bases=["http://a/", "http://a/b/", "r.*"], name_relations=["http://a/name"])
-    read = read_source(source)
-    assert read.triples == [("x", "r", "http://a/"), ("b/", "r.*", "o")]
-    assert read.names == {"http://c": ["N"]}
-
-
 # Subgraphs of questions
 
 
@@ -319,34 +266,6 @@ def test_subgraphs_are_one_graph(tmp_path: Path, shape: str) -> None:
     assert read.triples == (expected[:3] if shape == "parquet" else expected)
     assert source.unnamed_ids == FREEBASE_ID
     assert detect_format(path) == "rog"
-
-
-def test_records_that_cannot_be_read_are_rejected(tmp_path: Path) -> None:
-    lines = [
-        b"\xef\xbb\xbf" + json.dumps(RECORDS[0]).encode(),
-        b"",
-        b'{"graph": [["a", "b"',
-        b'{"graph": "none"}',
-        b'{"id": 1}',
-        b"[]",
-        b'{"graph": [["a", "b"], ["a", "b", 1], ["", "b", "c"], ["a", "b", "\\ud800"], ["a", "\\u0000", "c"], 7]}',
-        b'{"graph": [["Lim\xe1", "b", "c"]]}',
-        b"[" * 100_000,
-        b'{"graph": []}',
-    ]
-    read = read_source(RogSource(written(tmp_path, b"\n".join(lines), "q.jsonl")))
-    assert len(read.triples) == 2
-    text = "expected a head, a relation and a tail that are text as item {} of the graph"
-    none = "expected a list called graph or subgraph, found none"
-    assert read.rejects == [
-        (3, "expected JSON, found a fault at character 21"),
-        (4, none),
-        (5, none),
-        (6, none),
-        *((7, text.format(number)) for number in range(1, 7)),
-        (8, "expected UTF-8, found byte 0xe1"),
-        (9, "expected JSON, found too many brackets"),
-    ]
 
 
 # Parquet

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
-from lodestar.loaders.formats.text import MAX_CONCEPTS, TextSource, snippets
+from lodestar.loaders.formats.text import TextSource
 
 from tests.made.pipelines import save_pipeline
 from tests.references.read_source import ReadSource, read_source
@@ -95,21 +95,3 @@ def test_a_line_of_megabytes_is_cut(folder: Path) -> None:
     read = read_source(TextSource(str(folder), pipeline=listed, snippet_length=8_000, overlap=0))
     assert len(pairs(read)) == 2
     assert read.counts["snippet without concepts"] >= 3_000_000 // 8_000
-
-
-def test_a_list_of_names_does_not_grow_with_its_square(folder: Path) -> None:
-    names = [f"n{number}" for number in range(MAX_CONCEPTS + 5)]
-    (folder / "a.txt").write_text(", ".join(names), encoding="utf-8")
-    read = read_source(TextSource(str(folder), pipeline=concepts_in(folder, *names)))
-    assert len(pairs(read)) == MAX_CONCEPTS * (MAX_CONCEPTS - 1)
-    assert read.counts[f"concept beyond {MAX_CONCEPTS} of a snippet"] == 5
-
-
-def test_snippets_keep_every_word_and_their_length() -> None:
-    text = "\n\n".join(f"Paragraph {number} has\tsome words. And more of them." for number in range(40))
-    found = list(snippets(text, 120, 0))
-    assert " ".join(found).split() == text.split()
-    assert max(map(len, found)) <= 120
-    shared = list(snippets(text, 120, 30))
-    assert max(map(len, shared)) <= 120
-    assert list(snippets("x" * 250, 120, 30)) == ["x" * 120, "x" * 120, "x" * 10]

@@ -8,12 +8,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.loaders.question_sets import FORMATS, choose_file, read_questions
-from pyarrow import parquet
 
 LODESTAR: list[dict[str, Any]] = [
     {
@@ -118,16 +116,6 @@ GRAILQA: list[dict[str, Any]] = [
         "level": "zero-shot",
     }
 ]
-FLAT: list[dict[str, Any]] = [
-    {
-        "id": "1",
-        "question": "how many?",
-        "relations": ["a.b.c"],
-        "topic_entities": [["m.0t", "Topic"]],
-        "answers": [["3", ""], ["m.0a", "A"]],
-    },
-    {"id": "2", "question": "most?", "relations": ["a.b.c", "a.b.d"], "topic_entities": [], "answers": [["m.0", "B"]]},
-]
 ROG: list[dict[str, Any]] = [
     {
         "id": "q1",
@@ -218,23 +206,6 @@ def test_formats_are_told_by_looking(tmp_path: Path, format_name: str) -> None:
     assert (found.name, found.format) == ("set.txt", format_name)
     assert found.sha256 == hashlib.sha256(content).hexdigest()
     assert found.questions
-
-
-@pytest.mark.parametrize("format_name", [name for name in FORMATS if name not in {"metaqa", "pathquestion"}])
-def test_json_is_read_however_it_is_laid_out(tmp_path: Path, format_name: str) -> None:
-    plain = questions(tmp_path, SAMPLES[format_name])
-    records = {"lodestar": LODESTAR, "rog": ROG, "cwq": CWQ, "grailqa": GRAILQA, "webqsp": WEBQSP["Questions"]}
-    records["medqa"] = MEDQA
-    of_format = records[format_name]
-    layouts: list[str] = [
-        json.dumps(of_format),
-        json.dumps(of_format, indent="\t"),
-        "\n\n" + json_lines(of_format).replace("\n", "\n\n"),
-        json.dumps({"Questions": of_format}),
-        "[\n" + ",\n".join(map(json.dumps, of_format)) + "\n]\n",
-    ]
-    for layout in layouts:
-        assert questions(tmp_path, layout) == plain
 
 
 def test_lodestar(tmp_path: Path) -> None:
@@ -332,16 +303,6 @@ def test_rog(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("records", [ROG, ENRICHED, FLAT], ids=["rog", "enriched", "flat"])
-def test_parquet_says_what_json_says(tmp_path: Path, records: list[dict[str, Any]]) -> None:
-    expected = questions(tmp_path, json_lines(records))
-    path = str(tmp_path / "questions.parquet")
-    parquet.write_table(pa.Table.from_pylist(records), path)
-    assert read_questions(path).questions == expected
-    parquet.write_table(pa.Table.from_pylist([{**r, "id": None} for r in records]), path)
-    assert read_questions(path).questions[0].id == "questions.parquet:1"
-
-
 def test_metaqa(tmp_path: Path) -> None:
     found = questions(tmp_path, METAQA, "2-hop-test.txt")
     assert found == (
@@ -355,21 +316,6 @@ def test_metaqa(tmp_path: Path) -> None:
         ),
         GoldQuestion("2-hop-test.txt:3", "who wrote [REC] or Alien?", (), ("[REC]", "Alien"), ("[REC]", "Alien"), 2),
     )
-
-
-@pytest.mark.parametrize(
-    ("path", "num_hops"),
-    [
-        ("3-hop-dev.txt", 3),
-        ("1-hop/vanilla/qa_test.txt", 1),
-        ("1-hop/2-hop-test.txt", 2),
-        ("qa.txt", None),
-        ("2-hopes.txt", None),
-    ],
-)
-def test_metaqa_hops_are_said_by_names(tmp_path: Path, path: str, num_hops: int | None) -> None:
-    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-    assert questions(tmp_path, METAQA, path)[0].num_hops == num_hops
 
 
 def test_pathquestion(tmp_path: Path) -> None:
@@ -409,74 +355,6 @@ def test_other_formats(tmp_path: Path, text: str, format_name: str | None, expec
     assert fault(tmp_path, text, format_name=format_name) == expected
 
 
-GOOD = '{"id": "1", "question": "?", "answers": []}\n'
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (GOOD + "\n{oops}", ":3: expected JSON, found a fault at character 2: correct the file or fetch it again"),
-        (f"[{GOOD}, 7]", ": question 2: expected a JSON object, found '7': correct the file"),
-        (f"[{GOOD.strip()}]\n{GOOD}", ":2: expected the end of the file, found "),
-        (GOOD + "[" * 100_000, ":2: expected JSON, found too many brackets: correct the file or fetch it again"),
-        (GOOD + f'{{"id": {"9" * 5000}}}', ":2: expected JSON, found a number with too many digits: correct the file"),
-        (GOOD + '{"question": ["?"], "answers": []}', ":2: expected text as question, found '[\"?\"]': correct the"),
-        (GOOD + '{"question": "\\ud800", "answers": []}', ":2: expected text as question, found '\\ud800': correct"),
-        (GOOD + "{}", ":2: expected a field answers, found an empty object: correct the question or remove it"),
-        (GOOD + '{"question": "?", "answers": [{}]}', ":2: expected an id or an object with id or names as answer"),
-        (GOOD + '{"question": "?", "answers": [], "num_hops": -1}', ":2: expected a whole number as num_hops, found"),
-        (GOOD + '{"question": "?", "answers": [], "triples": [["a", "b"]]}', ":2: expected [head, relation, tail] in"),
-        (
-            GOOD + '{"question": "?", "answers": [], "paths": [{"relations": ["a"], "entities": ["b"]}]}',
-            ":2, paths: expected relations, and no entities or one more, found 1 and 1: correct the question or remo",
-        ),
-        (
-            GOOD + f'{{"question": "{"a" * 10_001}", "answers": []}}',
-            ":2: expected a question of at most 10,000 characters, found 10,001: shorten it",
-        ),
-        (
-            GOOD + f'{{"question": "?", "topic_entities": ["{"a" * 10_000}", "{"b" * 10_001}"], "answers": []}}',
-            ":2: expected topics of at most 20,000 characters together, found 20,001: remove some",
-        ),
-        (
-            GOOD + f'{{"question": "?", "answers": [], "options": {json.dumps(["a"] * 101)}}}',
-            ":2: expected at most 100 options, found 101: remove some",
-        ),
-        (
-            GOOD + f'{{"question": "?", "answers": ["{"a" * 20_001}"]}}',
-            ":2: expected answers of at most 20,000 characters each, found one of 20,001: shorten it",
-        ),
-        (json_lines([{**ENRICHED[0], "answer_mids": ["m.1"]}]), ":1: expected one of answer_mids for each answer"),
-        (
-            json.dumps({"Questions": [{"QuestionId": "1", "RawQuestion": "?", "Parses": [{"Answers": [1]}]}]}),
-            ": question 1, Parses 1: expected an object as Answers 1, found '1': correct the question or remove it",
-        ),
-        (METAQA + "[]\tno\n", ":4: expected a question with its topic in [brackets], a tab and answers separated by b"),
-        (PATHQUESTION + "a\tc(c/)\ts#r#b\n", ":4: expected a question, a tab, an answer(answer/answer/), a tab and"),
-    ],
-)
-def test_faults_are_said_with_their_place(tmp_path: Path, text: str, expected: str | None) -> None:
-    message = fault(tmp_path, text)
-    assert len(message) < 400
-    if expected:
-        assert message.removeprefix("questions").startswith(expected)
-
-
-@pytest.mark.parametrize("format_name", FORMATS)
-def test_a_cut_file_is_said(tmp_path: Path, format_name: str) -> None:
-    text = {
-        **SAMPLES,
-        "cwq": json.dumps(CWQ * 2000),
-        "webqsp": json.dumps({"Questions": WEBQSP["Questions"] * 2000}, indent=2),
-        "grailqa": json.dumps(GRAILQA * 2000),
-    }[format_name]
-    content = gzip.compress(text.encode() * (1 if text.startswith(("[{", "{\n")) else 2000))
-    message = fault(tmp_path, content[:-20], "cut.gz", format_name)
-    assert message.startswith("cut.gz:") and message.endswith(": the gzip file is cut off: fetch it again")
-    content = content[:200] + b"\0" * 200 + content[400:]
-    assert "the gzip file is damaged" in fault(tmp_path, content, "damaged.gz", format_name)
-
-
 def test_medqa(tmp_path: Path) -> None:
     (found,) = questions(tmp_path, json_lines(MEDQA))
     assert (found.id, found.options) == ("medqa-7", ("Aspirin", "Ibuprofen"))
@@ -497,14 +375,3 @@ def test_a_folder_and_a_split_name_a_file(tmp_path: Path, split: str, found: str
         (tmp_path / name).touch()
     assert choose_file(str(tmp_path), split) == str(tmp_path / found)
     assert choose_file(str(tmp_path / "kb.txt"), split) == str(tmp_path / "kb.txt")
-
-
-def test_a_split_of_none_or_several_files_is_said(tmp_path: Path) -> None:
-    for name in ("1-hop-dev.txt", "2-hop-dev.txt"):
-        (tmp_path / name).touch()
-    with pytest.raises(InputError, match=r"expected one file of the split 'dev', found 2 files of 1-hop-dev\.txt, 2-"):
-        choose_file(str(tmp_path), "dev")
-    with pytest.raises(InputError, match=r"found no file of"):
-        choose_file(str(tmp_path), "test")
-    with pytest.raises(InputError, match=r"found a folder: name one of its files, or a --split"):
-        choose_file(str(tmp_path), None)

@@ -9,14 +9,13 @@ import threading
 import time
 from pathlib import Path
 
-import duckdb
 import psutil
 import pytest
 from lodestar.engine.errors import StorageError
 from lodestar.engine.whole_file import lock_file
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.source import Subset
-from lodestar.loaders.stage import ABANDONED_S, Stage, TermNumbering, delete_abandoned_stages, query
+from lodestar.loaders.stage import ABANDONED_S, Stage, delete_abandoned_stages, query
 
 
 def fill(folder: Path) -> None:
@@ -60,21 +59,6 @@ def test_a_source_that_exceeds_the_memory_many_times_is_converted(tmp_path: Path
     assert counts.num_entities == num_entities
 
 
-def test_what_needs_too_much_memory_is_done_again_with_fewer_threads(tmp_path: Path) -> None:
-    """Each thread has buffers that cannot be spilled, so that a large source needed more than a small one."""
-    (tmp_path / "kg.tsv").touch()
-    asked: list[int] = []
-    with duckdb.connect(config={"threads": 8}) as connection:
-
-        def work() -> None:
-            asked.extend(connection.execute("SELECT current_setting('threads')").fetchone() or ())
-            if asked[-1] > 2:
-                raise duckdb.OutOfMemoryException("failed to allocate")
-
-        TermNumbering(connection, TsvSource(str(tmp_path / "kg.tsv")), 8).run_with_fewer_threads(work)
-    assert asked == [8, 4, 2]
-
-
 def test_terms_that_do_not_fit_into_memory_are_collected_in_passes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,20 +86,6 @@ def test_terms_that_do_not_fit_into_memory_are_collected_in_passes(
     monkeypatch.setattr("lodestar.loaders.stage.query", query_too_much)
     assert stage_rows() == in_one_pass
     assert len(collected) == 1 + 1 + 1 + 8  # one pass, two, four and eight, of which the last ones come to an end
-
-
-def test_too_little_memory_is_not_taken_for_a_full_disk(tmp_path: Path) -> None:
-    path = tmp_path / "kg.tsv"
-    path.write_text("".join(f"h{i}\tr\tt{i}\n" for i in range(50_000)))
-    with (
-        Stage(tmp_path / "stage", memory_mb=4) as stage,
-        pytest.raises(
-            StorageError,
-            match="the 4 MB of memory for converting a source are too little for this one: free some",
-        ),
-    ):
-        stage.fill(TsvSource(str(path)), "x", subset=Subset(), max_rejects=0, rejects_file=None)
-    assert not (tmp_path / "stage").exists()
 
 
 def test_a_stage_that_nobody_came_back_for_is_swept(tmp_path: Path) -> None:

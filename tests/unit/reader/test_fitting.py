@@ -143,13 +143,6 @@ def test_figures_by_hand() -> None:
     assert figures(readings, reader) == pytest.approx(means)
 
 
-def test_agreement_is_the_f1_of_a_chains_ends() -> None:
-    """One of two ends is right and there are three right answers: 2 · 1 / (2 + 3)."""
-    readings = make_readings(Asked([[1.0], [1.0]], [True, False], num_right=3))
-    ways = replace(readings.sources[0][2], num_ends=np.array([2, 1]))
-    assert readings.agreement(ways).tolist() == [0.4, 0.0]
-
-
 def test_then_the_best_way_to_each_candidate_counts_alone() -> None:
     readings = make_readings(
         Asked([[1.0, -0.5, 0.3], [0.5], []], [True, False, True]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lodestar.engine.answering.candidates import compute_log_odds, find_candidates
+from lodestar.engine.answering.candidates import find_candidates
 from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.answering.reader import (
     ReaderAnswerer,
@@ -21,23 +20,18 @@ from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.evidence import Answer, Calibration, Evidence
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.checkpoint import BadCheckpointError
 from lodestar.models.reader.fitting import (
     ReaderTrainingSet,
     figures,
     fit_reader,
 )
 from lodestar.models.reader.model import (
-    ANSWER_FEATURES,
     NAMES,
-    SPAN,
     Reader,
     SourceWeights,
-    answer_features,
 )
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationWords
-from lodestar.models.whole_file import file_sha256
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.evidence import evidence_of, leads, ranked
@@ -131,21 +125,6 @@ def test_an_answer_says_why_and_what_it_rests_on() -> None:
     assert answer.entities[0].confidence is not None
 
 
-def test_features_of_an_answer_by_hand() -> None:
-    evidence = [two_hops()]
-    found = find_candidates(evidence)
-    weights = np.where([name == "chain" for name in NAMES], 1.0, 0.0)
-    reader = Reader({"triple": SourceWeights(weights, 0.0)}, trained=True)
-    read = reader.read(make_reader_columns(found, evidence, WORDS_OF, vectors()))
-    place = {each.id: row for row, each in enumerate(found.entities)}
-    by = dict(zip(ANSWER_FEATURES, answer_features(read, np.argsort(-read.logits)), strict=True))
-    assert by == pytest.approx({"logit": 3.0, "lead": 0.5, "two": 0, "three": 0, "ends": np.log(2)})
-    film = answer_features(read, np.array([place["other film"], place["1999"]]))
-    assert film == pytest.approx([2.5, 4.5, 1, 0, np.log(2)])
-    alone = answer_features(read, np.array([place["other film"]]))
-    assert alone[1] == SPAN
-
-
 def test_a_batch_says_what_single_questions_say() -> None:
     reading = answerer(trained())
     together = reading.answer_batch([one_hop(), two_hops()])
@@ -176,28 +155,6 @@ def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
     for name in ("last", "steps", "length"):
         assert np.array_equal(getattr(after.plan, name), getattr(before.plan, name))
     assert [each.id for each in answerer(after).answer_batch([two_hops()])[0].entities] == ["other film"]
-
-
-@pytest.mark.parametrize("name", ["features", "weights", "answers"])
-def test_a_checkpoint_of_other_weights_is_refused(name: str, tmp_path: Path) -> None:
-    import torch
-    from lodestar.models.kinds import CheckpointOpenOptions
-    from lodestar.models.reader.fitting import KIND, ReaderConfig
-    from safetensors.torch import load_file, save_file
-
-    made = readings([one_hop(), two_hops()], [BY, OTHER])
-    train_sets(KIND, ReaderConfig(encoder=""), [made], [made], tmp_path)
-    weights, described = tmp_path / "weights" / "model.safetensors", tmp_path / "reader.json"
-    columns, said = load_file(weights), json.loads(described.read_text(encoding="utf-8"))
-    if name == "features":
-        said["features"] = said["features"][::-1]
-    else:
-        columns[name] = torch.zeros(1)
-    save_file(columns, weights)
-    said["files"] = {"weights/model.safetensors": file_sha256(weights)}
-    described.write_text(json.dumps(said), encoding="utf-8")
-    with pytest.raises(BadCheckpointError, match="of other features or sources"):
-        KIND.open(tmp_path, CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors()))
 
 
 def test_chains_of_triples_by_hand() -> None:
@@ -237,9 +194,3 @@ def test_a_question_that_a_form_answered_keeps_its_answer() -> None:
     counted, other = choose_answers(trained(), replace(one_hop(), extras=(form,)), one_hop())
     assert (counted.answerer, counted.number) == ("extractive", 7)
     assert (other.answerer, other.names) == ("reader", ("director",))
-
-
-def test_log_odds_are_bounded() -> None:
-    assert compute_log_odds([0.0, 0.5, 1.0], Calibration("probability")) == pytest.approx([-13.8155, 0.0, 13.8155])
-    assert compute_log_odds([-9.0, 2.0, 9.0], Calibration("logit", 2.0, 1.0)).tolist() == [-12.0, 5.0, 12.0]
-    assert compute_log_odds([4.0, 3.0], None) == pytest.approx([0.0, -np.log(2)])

@@ -28,10 +28,9 @@ from lodestar.models.reg.paths import (
     relation_texts,
 )
 from lodestar.models.text.verbalise import RelationWords
-from lodestar.models.training import NothingToLearnError
 
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
-from tests.made.trainings import StoppedError, stop_at, train_sets
+from tests.made.trainings import train_sets
 
 WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "currency code", "language")}
 VOCABULARY = relation_texts(WORDS)
@@ -140,15 +139,6 @@ def test_the_path_that_a_question_asks_for_is_learned(model: PathModel) -> None:
     assert scorer.score([query("capital?")])[0].stop.size == 0
 
 
-def test_a_training_that_was_stopped_comes_to_the_same(trained: Path, base: Path, tmp_path: Path) -> None:
-    with pytest.raises(StoppedError):
-        train(base, tmp_path, on_step=stop_at("path writer", 2, 2))
-    train(base, tmp_path)
-    weights = [folder / "adapter" / "model.safetensors" for folder in (tmp_path, trained)]
-    assert weights[0].read_bytes() == weights[1].read_bytes()
-    assert sorted(path.name for path in (trained / "adapter").iterdir()) == ["model.safetensors"]
-
-
 def test_the_language_model_is_the_one_of_the_training(trained: Path, base: Path, tmp_path: Path) -> None:
     moved = tmp_path / "moved"
     base.rename(moved)
@@ -175,10 +165,3 @@ def test_a_question_counts_with_chains_from_its_topics_of_which_one_is_right() -
     given = [replace(asked, chains=chains) for chains in ((wrong, right, *others), (wrong,), others, ())]
     (example,) = examples_of([replace(pool(1, 2), questions=tuple(given))], VOCABULARY)
     assert (example.paths, example.is_right) == ((wrong.steps, right.steps), (False, True))
-
-
-def test_questions_without_a_path_teach_nothing(base: Path, tmp_path: Path) -> None:
-    empty = PoolFile(pool(0, 1).header, ())
-    for train_on, choose_on, why in ((empty, pool(0, 3), "learn from"), (pool(0, 3), empty, "choose by")):
-        with pytest.raises(NothingToLearnError, match=f"no question to {why}"):
-            train_sets(PATH, config(base), [train_on], [choose_on], tmp_path, beside=VOCABULARY)

@@ -150,7 +150,3 @@ class TestFile:
         with pytest.raises(GraphFileError, match="no such file" if damage == "missing" else "damaged") as raised:
             read_graphs(path)
         assert "\n" not in str(raised.value)
-
-    def test_a_file_without_questions_is_whole(self, tmp_path: Path) -> None:
-        write_graphs(tmp_path / "graphs", question_graphs(0, 0))
-        assert len(read_graphs(tmp_path / "graphs")) == 0

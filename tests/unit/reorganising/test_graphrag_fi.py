@@ -90,14 +90,6 @@ class TestIntegration:
             ("c", "model"),
         ]
 
-    def test_places_point_at_what_was_kept(self) -> None:
-        (answer,) = integrate_answers(
-            [KeyedAnswer("a", 0.6), KeyedAnswer("a", 0.8)],
-            [KeyedAnswer("a", 0.1), KeyedAnswer("a", 0.9)],
-            self.thresholds,
-        )
-        assert (answer.graph, answer.model, answer.origin) == (1, 1, "both")
-
     @pytest.mark.parametrize(
         ("sure", "place"), [((0.8, 0.6), 0), ((0.6, 0.6), 0), ((0.6, 0.8), 1), ((0.6, None), 0), ((None, 0.6), 1)]
     )

@@ -34,24 +34,8 @@ def test_a_chain_from_the_topic_shares_its_scores() -> None:
     assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0]) == pytest.approx([0.5 + 0.2, 0.5 + 0.1])
 
 
-def test_a_chain_to_the_topic_is_read_from_its_own_start() -> None:
-    """2 → 1 → 0, topic 0: the path (0.8, 0.2) has the triple at 2 first; alone, (0.2) has mean 0.2 at place 1."""
-    assert pooled([(2, 1, 0.8), (1, 0, 0.2)], [0]) == pytest.approx([0.5 + 0.2, max(0.5 + 0.1, 0.2 + 0.2)])
-
-
-def test_the_best_path_through_a_triple_counts() -> None:
-    """0 → 1 leads on to 2 (0.9) and to 3 (0.1): means 0.4, 0.65 and 0.25."""
-    assert pooled([(0, 1, 0.4), (1, 2, 0.9), (1, 3, 0.1)], [0]) == pytest.approx([0.65 + 0.1, 0.65 + 0.05, 0.25 + 0.05])
-
-
 def test_a_divides_the_bonus() -> None:
     assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0], 4.0) == pytest.approx([0.5 + 0.05, 0.5 + 0.025])
-
-
-def test_of_equally_short_ways_each_counts() -> None:
-    """0 → 3 by 1 (0.2, 0.6: mean 0.4) or by 2 (0.4, 0.6: mean 0.5); the least score is 0.2."""
-    triples = [(0, 1, 0.2), (1, 3, 0.6), (0, 2, 0.4), (2, 3, 0.6)]
-    assert pooled(triples, [0]) == pytest.approx([0.4 + 0.2, 0.4 + 0.1, 0.5 + 0.2, 0.5 + 0.1])
 
 
 def test_reselection_takes_the_best_by_score_then_by_pooled_score() -> None:

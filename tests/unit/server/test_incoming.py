@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lodestar.engine.errors import EmbeddedServerError, LoadInProgressError
+from lodestar.engine.errors import LoadInProgressError
 from lodestar.engine.neo4j.embedded import EmbeddedServer
-from lodestar.engine.neo4j.home import ServerState
-
-STATE = ServerState("5.26.30", 9000, 9001, 512, 256)
 
 
 @pytest.fixture
@@ -42,11 +39,3 @@ def test_a_load_begins_with_an_empty_server_and_leaves_no_graph(instance: Embedd
     assert not incoming.has_graph
     assert not (incoming.home.data / "databases" / "neo4j").exists()
     assert (incoming.home.logs / "import.log").read_text() == "why"
-
-
-def test_what_was_never_imported_is_not_adopted(instance: EmbeddedServer) -> None:
-    incoming = instance.incoming()
-    incoming.home.create()
-    with pytest.raises(EmbeddedServerError, match="expected the loaded graph"):
-        instance.adopt(incoming, progress=False)
-    assert not instance.has_graph

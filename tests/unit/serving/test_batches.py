@@ -41,15 +41,6 @@ def put(batches: Batcher, *items: int, key: str = "k", deadline_s: float = 5.0) 
     return [asyncio.create_task(batches.ask(key, item, deadline_s)) for item in items]
 
 
-async def test_one_that_comes_alone_is_asked_at_once() -> None:
-    asker = Asker()
-    batches = made(asker)
-    assert await batches.ask("k", 1, 1.0) == 2
-    assert await batches.ask("k", 2, 1.0) == 4
-    assert asker.batches == [("k", [1]), ("k", [2])]
-    await batches.close(1)
-
-
 async def test_what_waits_is_asked_together_up_to_the_limit_and_by_key() -> None:
     asker = Asker()
     asker.gate.clear()
@@ -88,21 +79,6 @@ async def test_one_bad_item_fails_alone() -> None:
     results = await asyncio.gather(*put(batches, *range(8)), return_exceptions=True)
     assert [each for each in results if not isinstance(each, BaseException)] == [0, 2, 4, 6, 8, 12, 14]
     assert isinstance(results[5], UsageError)
-    await batches.close(1)
-
-
-async def test_too_many_are_refused() -> None:
-    asker = Asker()
-    asker.gate.clear()
-    batches = made(asker, max_queue=4)
-    waiting = put(batches, 0)
-    await asyncio.sleep(0.05)
-    waiting += put(batches, 1, 2, 3, 4)
-    await asyncio.sleep(0)
-    with pytest.raises(OverloadedError, match="4 questions wait already"):
-        await batches.ask("k", 5, 1.0)
-    asker.gate.set()
-    assert await asyncio.gather(*waiting) == [0, 2, 4, 6, 8]
     await batches.close(1)
 
 

@@ -13,17 +13,15 @@ from lodestar.engine.gold_questions import (
     NO_TOPIC,
     TOO_LONG,
     GoldAnswer,
-    GoldPath,
     GoldQuestion,
     SkippedQuestion,
 )
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie
+from lodestar.engine.supervision.answer_paths import serialise_hop
 from lodestar.engine.supervision.mining import Mined, Miner, MiningOptions, QuestionPaths, mine_in_halves
-from lodestar.models.mined import iterate_paths
 
 from tests.fakes.memory_graph import MemoryGraph
-from tests.made.mined_graphs import catalogue_of, hops, mediating_of
+from tests.made.mined_graphs import catalogue_of, mediating_of
 
 NAMES = ("Peru", "Lima", "Sol", "Chile", "Santiago", "Brazil", "Brasilia", "33 million", "2020", "La Paz")
 WORLD = MemoryGraph(
@@ -56,24 +54,8 @@ def mine(*questions: GoldQuestion, **options: Any) -> list[QuestionPaths | Skipp
     return Miner(gateway, catalogue_of(WORLD), mediating_of(WORLD), MiningOptions(**options)).mine(questions)
 
 
-def walked(question: GoldQuestion, **options: Any) -> QuestionPaths:
-    (found,) = mine(question, **options)
-    assert isinstance(found, QuestionPaths)
-    return found
-
-
 def paths(found: QuestionPaths) -> list[str]:
     return [" | ".join(map(serialise_hop, path.hops)) for path in found.paths]
-
-
-def reach(found: QuestionPaths) -> list[str]:
-    return [" | ".join(path) for path in iterate_paths(serialise_trie(found.reach[0]))]
-
-
-def test_a_path_to_a_literal() -> None:
-    question = replace(asked("Peru"), answers=(GoldAnswer(None, ("1535",)),))
-    found = walked(question)
-    assert paths(found) == ["capital | founded", "population → counted_by → office | founded"]
 
 
 def test_questions_that_teach_nothing_are_left_out_with_the_reason() -> None:
@@ -91,22 +73,6 @@ def test_questions_that_teach_nothing_are_left_out_with_the_reason() -> None:
         NO_ANSWER,
         "",
     ]
-
-
-def test_gold_paths_are_known_whatever_the_direction() -> None:
-    gold = (GoldPath(("capital", "borders")),)
-    found = walked(asked("Lima", "Brazil", paths=gold))
-    assert [path.hops for path in found.paths if path.gold] == [hops("^capital", "borders")]
-    assert len(found.paths) == 2
-
-
-def test_a_reach_that_is_cut_has_the_answer_paths_all_the_same() -> None:
-    whole = walked(asked("Peru", "Santiago"))
-    found = walked(asked("Peru", "Santiago"), max_paths=6)
-    assert paths(found) == paths(whole)
-    assert found.num_cut["reaches"] == 1
-    assert "borders | capital" in reach(found)
-    assert whole.num_cut == {"reaches": 0, "searches for answers": 0, "answer paths": 0}
 
 
 def test_a_batch_that_takes_too_long_is_mined_in_halves_and_a_question_left_out() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,38 +22,6 @@ def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
     assert (read.header, read.questions) == (pool.header, pool.questions)
     assert len(read.sha256) == 64
     assert not is_mined(tmp_path / name)
-
-
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "pool.jsonl"
-    write_pool(path, candidate_pool(2))
-    lines = path.read_text(encoding="utf-8").splitlines()
-    first, second = json.loads(lines[0]), json.loads(lines[1])
-    chain = second["chains"][0]
-    wrong = {
-        (1, json.dumps(first | {"format": 9})): "format 2 in the first line",
-        (1, json.dumps(first | {"kind": "paths"})): "kind pool in the first line",
-        (1, json.dumps(first | {"refiner": 1})): "refiner: input should be a valid string",
-        (2, lines[1][:-4]): "",
-        (2, json.dumps(second | {"chosen": [4]})): "what was chosen is one of the chains",
-        (2, json.dumps(second | {"how": "guessed"})): "how: input should be",
-        (2, json.dumps(second | {"chains": [{**chain, "names": ["Peru"]}]})): "a name more than steps",
-        (2, json.dumps(second | {"chains": [{**chain, "start": "chile"}]})): "starts at a topic of its question",
-        (3, ""): "expected what `lodestar mine` writes",
-    }
-    for (number, line), message in wrong.items():
-        changed = [*lines[: number - 1], line, *lines[number:]]
-        path.write_text("".join(f"{each}\n" for each in changed), encoding="utf-8")
-        with pytest.raises(MinedFileError, match=f"pool.jsonl:{number}: ") as told:
-            read_pool(path)
-        assert message in str(told.value)
-    path.write_text(f"{lines[0]}\n{lines[1]}\n", encoding="utf-8")
-    with pytest.raises(
-        MinedFileError, match=r"expected 2 questions, found 1: the file is truncated: mine the pool again"
-    ):
-        read_pool(path)
-    with pytest.raises(MinedFileError, match="kind pool in the first line"):
-        read_pool(mined_file(tmp_path / "mined.jsonl"))
 
 
 @pytest.mark.parametrize("read", [read_pool, read_mined], ids=["pool", "paths"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -89,41 +88,9 @@ def test_weights_that_cannot_be_read(folder: Path) -> None:
     assert "missing, or not the file that was written" in line(folder)
 
 
-def test_weights_of_another_network_though_signed(folder: Path) -> None:
-    weights = load_file(folder / "dual" / "model.safetensors")
-    del weights["log_scale"]
-    save_file(weights, folder / "dual" / "model.safetensors")
-    sign(folder, "dual/model.safetensors")
-    assert 'Missing key(s) in state_dict: "log_scale"' in line(folder)
-
-
 def test_weights_that_are_no_numbers(folder: Path) -> None:
     weights = load_file(folder / "dual" / "model.safetensors")
     weights["hop_cost.weight"][0, 1] = float("nan")
     save_file(weights, folder / "dual" / "model.safetensors")
     sign(folder, "dual/model.safetensors")
     assert "hop_cost.weight has a weight that is not finite" in line(folder)
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        *product(("config.json", "tokenizer.json"), ("{}", '{"model_type": "nothing"}', '{"model_type": 3}')),
-        *product(("config.json", "tokenizer.json", "tokenizer_config.json"), ("[1]", "nonsense")),
-    ],
-)
-def test_an_encoder_that_cannot_be_though_signed(name: str, content: str, folder: Path) -> None:
-    (folder / "dual" / name).write_text(content, encoding="utf-8")
-    sign(folder, f"dual/{name}")
-    assert "the checkpoint cannot be read" in line(folder)
-
-
-def test_a_tokenizer_is_read_from_its_own_file_alone(folder: Path) -> None:
-    (folder / "dual" / "tokenizer_config.json").write_text('{"model_type": "nothing"}', encoding="utf-8")
-    sign(folder, "dual/tokenizer_config.json")
-    assert resources().model(str(folder), "star")
-
-
-@pytest.mark.parametrize("place", ["/dev/null", "/dev/null/star", "/proc/self/mem", "nowhere"])
-def test_a_place_without_a_checkpoint(place: str) -> None:
-    assert "expected a checkpoint with star.json, found none" in line(Path(place), Resources.describe)

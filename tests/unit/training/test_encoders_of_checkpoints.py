@@ -47,15 +47,6 @@ def test_an_encoder_that_no_setting_names_is_not_loaded(name: str, loaded: list[
     assert not loaded
 
 
-@pytest.mark.parametrize("settings", [{"encoder": "my/encoder"}, {"encoders": "one/else, my/encoder"}])
-def test_an_encoder_that_a_setting_names_is_loaded(settings: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors = resources().vectors_for(SAID)
-    monkeypatch.setattr(Resources, "vectors_of", lambda _, name: {"my/encoder": vectors}[name])
-    assert (
-        resources(**settings).vectors_for(replace(SAID, config=replace(SAID.config, encoder="my/encoder"))) is vectors
-    )
-
-
 def test_other_weights_of_the_same_name_are_an_error() -> None:
     digest = SentenceEncoder("all-MiniLM-L6-v2").weights_digest
     assert digest

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 from lodestar.engine.errors import UsageError
-from lodestar.engine.training import check_disjoint_sets, training_config
+from lodestar.engine.training import check_disjoint_sets
 from lodestar.models.kinds import TrainingOptions
 from lodestar.models.mined import MinedFile
-from lodestar.models.star import KIND, StarConfig
 from lodestar.models.training import Figures, Objective, TrainingStateError, rate_share, train
 from torch import Tensor, nn
 
@@ -144,11 +143,6 @@ def test_the_rates_rise_and_fall() -> None:
     ]
 
 
-def test_pretrained_parameters_have_a_rate_of_their_own() -> None:
-    (encoder, low), (head, high) = LineObjective().groups()
-    assert (sum(map(torch.numel, encoder)), low, sum(map(torch.numel, head)), high) == (20, 0.01, 5, 0.05)
-
-
 @pytest.mark.parametrize("damage", ["cut", "empty", "no safetensors", "no description"])
 def test_a_damaged_state_is_refused_in_one_line(damage: str, tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
@@ -166,13 +160,6 @@ def test_a_damaged_state_is_refused_in_one_line(damage: str, tmp_path: Path) -> 
     assert "\n" not in str(caught.value)
 
 
-def test_a_state_of_another_training_is_refused(tmp_path: Path) -> None:
-    train(LineObjective(), tmp_path / "state", {"files": ("a",), "epochs": 3})
-    train(LineObjective(), tmp_path / "state", {"files": ("a",), "epochs": 3})
-    with pytest.raises(TrainingStateError, match=r"belongs to another training \(files differs\)"):
-        train(LineObjective(), tmp_path / "state", {"files": ("b",), "epochs": 3})
-
-
 def test_questions_in_common_are_refused_by_words_and_topic() -> None:
     def of(first: int, last: int) -> MinedFile:
         return MinedFile(MINING, tuple(questions(first, last)), "")
@@ -180,31 +167,3 @@ def test_questions_in_common_are_refused_by_words_and_topic() -> None:
     check_disjoint_sets([of(0, 3)], [of(3, 6)])
     with pytest.raises(UsageError, match=r"--dev: 2 of its questions .* \(the first is capital-Chile\)"):
         check_disjoint_sets([of(5, 6), of(0, 2)], [of(1, 3)])
-
-
-@pytest.mark.parametrize(
-    ("said", "message"),
-    [
-        ("dual.batch_size=0", "dual.batch_size: input should be greater than or equal to 1, found 0"),
-        ("dual_training.epochs=0", "dual_training.epochs: input should be greater than or equal to 1, found 0"),
-        ("cross_training.warmup=1.0", "cross_training.warmup: input should be less than or equal to 0.9, found 1.0"),
-        ("cross.w_min=2", "expected 0 to 1.5 for w_min, found 2"),
-        ("cross.num_negatives=19", "expected at least 19 for pool_size, found 18"),
-        ("mix=1.5", "mix: input should be less than or equal to 1, found 1.5"),
-        ("mixed=1", "mixed: unexpected keyword argument, found 1"),
-        ("dual=1", "dual: input should be an object, found 1"),
-    ],
-)
-def test_an_option_out_of_its_range_is_one_line(said: str, message: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        training_config(KIND, [said])
-    assert str(caught.value).startswith("train star: ")
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_configuration_is_the_kinds_own_with_changes() -> None:
-    changed = training_config(KIND, ["cross.w_max=2", "mix=0.5"], {"encoder": "e", "scorer": None}, epochs=7, seed=3)
-    assert (changed.mix, changed.encoder, changed.scorer, changed.cross.w_max) == (0.5, "e", "cross", 2.0)
-    assert (changed.dual_training.epochs, changed.cross_training.epochs, changed.cross_training.seed) == (7, 7, 3)
-    assert training_config(KIND, []) == StarConfig()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
-import numpy as np
 import pytest
 from lodestar.models.calibration import fit_calibration
 from lodestar.models.star.training import mark_remaining_paths, relations_of
@@ -23,17 +21,6 @@ def test_without_the_relations_that_lead_to_its_answers() -> None:
         ("currency_used",), ("currency_used", "^currency_used"), ("borders",), ("borders", "borders"), ("treaty → ^signed",),
     ]  # fmt: skip
     assert relations_of(("a → ^b", "^c")) == {"a", "b", "c"}
-
-
-@pytest.mark.parametrize("best", [0.3, 0.5, 0.8])
-def test_without_the_relations_of_a_path_that_is_half_right_or_as_right_as_the_best(best: float) -> None:
-    examples = example_set(0, 1)
-    example = examples.examples[0]
-    paths = [examples.table.written[path] for path in example.reachable.paths]
-    f1 = np.array([best if path == ("borders",) else 0.0 for path in paths], dtype=np.float32)
-    changed = replace(example, f1=f1, positive=np.zeros_like(example.positive))
-    left = mark_remaining_paths(changed, examples.table)
-    assert left.tolist() == ["borders" not in relations_of(path) for path in paths]
 
 
 def test_probabilities_are_lower_where_some_have_no_answer() -> None:

@@ -24,14 +24,12 @@ from lodestar.models.star.training import DualObjective, PoolObjective, dual_bat
 from lodestar.models.text.bert import (
     Backbone,
     Bert,
-    PlainTokenizer,
     hidden_states,
     open_pretrained,
     open_stored_backbone,
     write_backbone_description,
 )
 from lodestar.models.text.encoders import EncoderUnavailableError
-from lodestar.models.text.verbalise import RelationWords
 from lodestar.models.training import Objective
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
@@ -41,11 +39,6 @@ from tests.made.mined_examples import example_set, tiny_encoder
 from tests.made.tiny_checkpoint import tiny_backbone
 
 QUESTION, PATH, END = SPECIAL_TOKENS
-WORDS = {
-    "capital": RelationWords("country", ("capital",)),
-    "currency": RelationWords("country", ("currency used",)),
-    "official": RelationWords("", ("official language of the country",)),
-}
 PAIRS = [
     ("What is the capital of Peru?", "peru, capital"),
     ("Is it?", "lima, country capital, capital country, official language of the country"),
@@ -98,22 +91,6 @@ def test_the_encoder_that_scores_is_the_one_that_was_trained(tmp_path: Path) -> 
         for precision in (None, torch.bfloat16):
             wanted = hidden_states(trained.model, ids, mask, precision)
             torch.testing.assert_close(hidden_states(scoring, ids, mask, precision)[mask], wanted[mask])
-
-
-def test_a_stored_tokenizer_gives_what_transformers_does(tmp_path: Path) -> None:
-    """Without its import; the texts are longer than what the tokenizer was made for, odd or have special tokens."""
-    trained = open_pretrained("all-MiniLM-L6-v2", SPECIAL_TOKENS)
-    write_backbone_description(trained, tmp_path)
-    stored = open_stored_backbone("", tmp_path).tokenizer
-    assert isinstance(stored, PlainTokenizer)
-    ours, theirs = CachedTokenizer(stored), CachedTokenizer(trained.tokenizer)
-    texts = ("What is Zürich's capital?", "日本 😀", "[QSP] a [PSP] [END] [UNK]", "", " ", "x" * 300, "word " * 700)
-    for text in texts:
-        assert ours.encode_single(text) == theirs.encode_single(text)
-        assert ours.tokens(text) == theirs.tokens(text)
-        tokens, _ = ours.pair(text, "lima, capital")
-        assert tokens == theirs.pair(text, "lima, capital")[0]
-        assert stored.convert_ids_to_tokens(list(tokens)) == trained.tokenizer.convert_ids_to_tokens(list(tokens))
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
@@ -291,15 +268,3 @@ def test_gradients_reach_every_parameter(name: str) -> None:
     }
     not_learned = ("pooler", *NOT_LEARNED.get(name, ()))
     assert {each for each in without if not any(part in each for part in not_learned)} == set()
-
-
-def test_the_hardest_negatives_are_taken_anew_each_epoch() -> None:
-    objective = pool_objective(replace(AS_IN_THE_PAPER, num_negatives=2, num_positives=1))
-    objective.batches(0)
-    key = next(iter(objective.pools))
-    assert objective.negatives_of(key).paths.tolist() == objective.pools[key].negatives.paths[:2].tolist()
-    objective.batches(1)
-    for at, example in enumerate(objective.train[0].examples):
-        pool = objective.pools[0, at].negatives
-        (scores,) = objective.score(objective.train[0], [(example, pool)])
-        assert set(objective.negatives_of((0, at)).paths) == set(pool.paths[np.argsort(-scores)[:2]])
