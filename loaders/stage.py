@@ -14,13 +14,13 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from importlib import resources
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 from weakref import WeakSet
 
 import duckdb
@@ -90,21 +90,15 @@ def translate_interrupts() -> Iterator[None]:
 
 
 class Rejects:
-    """The rejects of one source: written beside their file, which is there from the end on, and only if there are any.
-
-    Without a path they are counted only. Use it as a context manager.
-    """
+    """The rejects of one source. Without a path they are counted only."""
 
     def __init__(self, path: Path | None, limit: int) -> None:
-        self._parts: list[tuple[str, str]] = []
         self.next_row = 0
         """The first row of the statements that was not looked at yet."""
-        self.num_rejects = 0
         self._path = path
         self._limit = limit
-        self._first = ""
-        self._open = ExitStack()
-        self._file: IO[str] | None = None
+        self._parts: list[tuple[str, str]] = []
+        self._found: list[tuple[str, str, str]] = []
         self._pending: list[tuple[int, str, str]] = []
 
     def add(self, line: int, reason: str, text: str) -> None:
@@ -116,46 +110,39 @@ class Rejects:
         self._parts.append((shown, unit))
 
     def take_over(self, found: list[tuple[int, str, str]]) -> list[tuple[int, str, str]]:
-        """Write the rejects down, in the order of their lines; return those that `add` took since the last time."""
+        """Take rejects of the last part, in the order of their lines; return those of `add` since the last time."""
         lines, self._pending = self._pending, []
         for line, reason, text in sorted(found + lines):
-            self._write(f"{self._parts[-1][0]}:{line}" if line else self._parts[-1][0], reason, text)
+            shown = self._parts[-1][0]
+            self._found.append((f"{shown}:{line}" if line else shown, reason, text or ""))
         return lines
 
     def take_over_faults(self, found: list[tuple[int, int, str, str]]) -> None:
-        """Write rejects down that were found after all was read, by part and line."""
+        """Take rejects that were found after all was read, by part and line."""
         for part, line, reason, text in found:
             shown, unit = self._parts[part]
-            self._write(f"{shown}: {unit} {line}" if unit else f"{shown}:{line}", reason, text)
+            self._found.append((f"{shown}: {unit} {line}" if unit else f"{shown}:{line}", reason, text or ""))
 
     def check(self) -> None:
         """Raise `InputError` when there are more rejects than allowed."""
-        if self.num_rejects <= self._limit:
+        if len(self._found) <= self._limit:
             return
+        place, reason, text = self._found[0]
+        first = f"{place}: {reason}" + (f": {quote_line(text)}" if text else "")
         if not self._limit:
-            raise InputError(f"{self._first} (--max-rejects 1 or more passes over such lines)")
-        found = (
-            f"{self.num_rejects:,} lines rejected, more than --max-rejects {self._limit:,}: the first is {self._first}"
-        )
+            raise InputError(f"{first} (--max-rejects 1 or more passes over such lines)")
+        found = f"{len(self._found):,} lines rejected, more than --max-rejects {self._limit:,}: the first is {first}"
         raise InputError(f"{found}; all are in {self._path}" if self._path else found)
 
-    def __enter__(self) -> Self:
-        if self._path:
+    def write(self) -> None:
+        """Write the file, in the place of an earlier load's; without rejects there is none."""
+        if self._path and self._found:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            draft = self._open.enter_context(atomic_write(self._path))
-            self._file = self._open.enter_context(draft.open("w", encoding="utf-8"))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
-        if self._path and not self.num_rejects:
-            self._path.unlink()
-
-    def _write(self, place: str, reason: str, text: str | None) -> None:
-        self.num_rejects += 1
-        self._first = self._first or f"{place}: {reason}" + (f": {quote_line(text)}" if text else "")
-        if self._file:
-            self._file.write(f"{place}\t{reason}\t{quote_line(text or '')}\n")
+            lines = (f"{place}\t{reason}\t{quote_line(text)}\n" for place, reason, text in self._found)
+            with atomic_write(self._path) as draft:
+                draft.write_text("".join(lines), encoding="utf-8")
+        elif self._path:
+            self._path.unlink(missing_ok=True)
 
 
 MOST_PASSES = 256
@@ -417,12 +404,15 @@ class Stage:
             with self._translate_errors():
                 self.folder.mkdir(parents=True)
                 self._create(subset)
-                with Rejects(rejects_file, max_rejects) as rejects:
+                rejects = Rejects(rejects_file, max_rejects)
+                try:
                     self._read(source, rejects, progress, sample_batches)
                     self._choose_names(source)
                     self._decide_values()
                     self._restrict(source, subset)
                     counts = self._number(source, rejects, progress)
+                finally:
+                    rejects.write()
                 facts = {name: asdict(each) for name, each in source.relation_facts().items()}
                 content = {"format": FORMAT, "sha256": sha256, "counts": asdict(counts), "facts": facts}
                 (self.folder / "complete.json").write_text(json.dumps(content), encoding="utf-8")
