@@ -66,27 +66,14 @@ CHUNK_SIZE = 200
 """Triples per row."""
 
 
-class HeadTriplesWithLoads(NamedTuple):
-    """Some triples of one head, each with its loads as last item; more of the same head may follow."""
-
-    head: str
-    tails: tuple[tuple[str, str, bool, str | None, str | None, list[int]], ...]
+Head = tuple[str, list[list[Any]]]
+"""Some triples of one head, each [relation, tail, is_literal, datatype, language, loads]; more of it may follow."""
 
 
-def _stream_triples_with_loads(numbers: Mapping[str, int]) -> Request[HeadTriplesWithLoads]:
+def _stream_stated_triples(numbers: Mapping[str, int]) -> Request[Head]:
     """Stream all triples with their loads, by head; `numbers` are the catalogue numbers of the relations."""
-
-    def decode(rows: Sequence[Row]) -> HeadTriplesWithLoads:
-        head, triples = rows[0]
-        return HeadTriplesWithLoads(head, tuple(map(_triple_key, triples)))
-
-    return Request(template("stream_stated_triples"), {"numbers": dict(numbers), "chunk_size": CHUNK_SIZE}, decode)
-
-
-def _triple_key(triple: list[Any]) -> tuple[str, str, bool, str | None, str | None, list[int]]:
-    relation, tail, loads, *kind = triple
-    datatype, language = kind or (None, None)
-    return relation, tail, bool(kind), datatype, language, loads
+    params = {"numbers": dict(numbers), "chunk_size": CHUNK_SIZE}
+    return Request(template("stream_stated_triples"), params, lambda rows: (rows[0][0], rows[0][1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +110,7 @@ def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verificati
     progress("checking", 0, state.num_triples)
     numbers = {relation.name: relation.number for relation in catalogue.relations}
     stated = checksum_loads(
-        _report_progress(gateway.stream(_stream_triples_with_loads(numbers)), state.num_triples, progress)
+        _report_progress(gateway.stream(_stream_stated_triples(numbers)), state.num_triples, progress)
     )
     for load in loads:
         if not load.finished and state.under_way:
@@ -143,24 +130,22 @@ def _faults_of_load(load: LoadManifest, num_triples: int, checksum: int) -> Iter
         yield f"{name} has as many triples as its manifest says, but not the same ones"
 
 
-def checksum_loads(heads: Iterable[HeadTriplesWithLoads]) -> dict[int, tuple[int, int]]:
+def checksum_loads(heads: Iterable[Head]) -> dict[int, tuple[int, int]]:
     """Return the number and the checksum of each load's triples."""
     with duckdb.connect() as connection:
         connection.execute(query("reading/macros"))
-        rows = ((stated.head, *tail) for stated in heads for tail in stated.tails)
+        rows = ((head, *triple) for head, triples in heads for triple in triples)
         reader = pa.RecordBatchReader.from_batches(_TRIPLES, record_batches(rows, _TRIPLES))
         connection.register("streamed", reader)
         return {load: (count, sum_) for load, count, sum_ in connection.execute(query("numbering/checksum")).fetchall()}
 
 
-def _report_progress(
-    heads: Iterable[HeadTriplesWithLoads], total: int, progress: Progress
-) -> Iterator[HeadTriplesWithLoads]:
+def _report_progress(heads: Iterable[Head], total: int, progress: Progress) -> Iterator[Head]:
     """Yield the input, and report progress."""
     done = 0
-    for stated in heads:
-        yield stated
-        done += len(stated.tails)
+    for head in heads:
+        yield head
+        done += len(head[1])
         progress("checking", min(done, total), total)
     progress("checking", total, total)
 
@@ -264,7 +249,7 @@ def _add_relations(gateway: Gateway, counts: dict[str, int], known: Sequence[Rel
 
 def _refresh_manifests(gateway: Gateway, loads: Sequence[LoadManifest], numbers: dict[str, int]) -> tuple[str, ...]:
     """Write what the loads state now; every manifest counts the change, so that readers see it."""
-    stated = checksum_loads(gateway.stream(_stream_triples_with_loads(numbers)))
+    stated = checksum_loads(gateway.stream(_stream_stated_triples(numbers)))
     rows, changed = [], []
     for load in loads:
         num_triples, checksum = stated.get(load.number, (0, 0))
