@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import neo4j
 import pytest
 from lodestar.engine.errors import DatabaseError, LoadInProgressError
-from lodestar.engine.neo4j.gateway import Gateway, OpenTransaction
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.templates import Request, template
 from lodestar.engine.settings import Connection
 
@@ -88,30 +88,6 @@ def test_who_waits_gets_the_lock_when_it_is_free(gateway: Gateway, other: Gatewa
             assert 0.9 < time.monotonic() - started_s < 20
             assert next_hold.alive()
         assert not hold.alive()
-
-
-def test_a_hold_keeps_its_connection_from_being_idle(
-    gateway: Gateway, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lodestar.engine.neo4j.gateway.KEEP_ALIVE_S", 0.1)
-    asked: list[bool] = []
-    alive = OpenTransaction.alive
-
-    def noted(hold: OpenTransaction) -> bool:
-        asked.append(alive(hold))
-        return asked[-1]
-
-    monkeypatch.setattr(OpenTransaction, "alive", noted)
-    with gateway.hold_load_lock() as hold:
-        while len(asked) < 3:
-            time.sleep(0.05)
-        hold.release()
-        time.sleep(0.5)
-        so_far = len(asked)
-        time.sleep(0.5)
-    assert all(asked[:3])
-    assert len(asked) == so_far
-    assert waiting_transactions(driver) == 0
 
 
 def test_a_killed_process_frees_the_lock(gateway: Gateway, connection: Connection) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import DownloadError
-from lodestar.engine.neo4j import jars as download
 from lodestar.engine.neo4j.jars import MIRROR_VARIABLE, Jar, JarCache
 
 CONTENTS = {f"part{n}": bytes([n]) * (200_000 + n) for n in range(12)}
@@ -24,14 +22,12 @@ JARS = tuple(
 
 @dataclass
 class Repository:
-    """A Maven repository that can misbehave: `wrong` content, `broken` after so many half answers, `gone`, `endless`."""
+    """A Maven repository that can misbehave: `wrong` content, `broken` after so many half answers, `gone`."""
 
     url: str = ""
     requests: list[str] = field(default_factory=list)
     wrong: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
-    endless: set[str] = field(default_factory=set)
-    num_endless_bytes: int = 0
     broken: dict[str, int] = field(default_factory=dict)
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
@@ -42,11 +38,6 @@ class Repository:
             return
         content = CONTENTS[artifact]
         handler.send_response(200)
-        if artifact in self.endless:
-            handler.end_headers()
-            with suppress(ConnectionError):
-                while True:
-                    self.num_endless_bytes += handler.wfile.write(content)
         handler.send_header("Content-Length", str(len(content)))
         handler.end_headers()
         if self.broken.get(artifact, 0):
@@ -121,15 +112,6 @@ def test_another_file_than_the_pinned_one_is_not_kept(repository: Repository, tm
     assert whole(cache)
 
 
-def test_a_jar_without_an_end_is_left_where_it_passes_its_size(repository: Repository, tmp_path: Path) -> None:
-    repository.endless = {"part7"}
-    cache = JarCache(tmp_path, JARS)
-    with pytest.raises(DownloadError, match=r"part7-1\.0\.jar is not the pinned file"):
-        cache.ensure(progress=False)
-    assert repository.num_endless_bytes < 50_000_000  # three times what the sockets hold
-    assert leftovers(cache) == []
-
-
 def test_no_room_is_found_out_before_downloading(tmp_path: Path) -> None:
     huge = Jar("org.example", "huge", "1.0", "", "0" * 64, 1 << 60)
     with pytest.raises(DownloadError, match=r"No space left on device.*: make room"):
@@ -142,20 +124,3 @@ def test_no_network_and_an_empty_cache(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("lodestar.engine.neo4j.jars._RETRY_S", 0)
     with pytest.raises(DownloadError, match=r"Connection refused.*LODESTAR_MAVEN_URL"):
         JarCache(tmp_path, JARS).ensure(progress=False)
-
-
-def test_an_interrupted_download_stops_and_leaves_no_half_jar(
-    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(futures: object) -> Iterator[object]:
-        raise KeyboardInterrupt
-        yield futures
-
-    cache = JarCache(tmp_path, JARS)
-    with monkeypatch.context() as patch:
-        patch.setattr(download, "as_completed", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            cache.ensure(progress=False)
-    assert leftovers(cache) == []
-    cache.ensure(progress=False)
-    assert whole(cache)
