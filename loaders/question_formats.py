@@ -425,9 +425,9 @@ class WebqspQuestions:
         )
 
 
-_ENTITY = rf"\bns:({FREEBASE_ID})"
-_TOPIC = re.compile(_ENTITY)
-_EXCLUDED = re.compile(rf"!=\s*{_ENTITY}|{_ENTITY}\s*!=")
+_NS_ENTITY = rf"\bns:({FREEBASE_ID})"
+_TOPIC = re.compile(_NS_ENTITY)
+_EXCLUDED = re.compile(rf"!=\s*{_NS_ENTITY}|{_NS_ENTITY}\s*!=")
 
 
 class CwqQuestions:
