@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from click.testing import CliRunner
 from lodestar.engine.cli.train import command
 from lodestar.engine.errors import UsageError
-from lodestar.models.kinds import KINDS, Precision, TrainingOptions
+from lodestar.models.kinds import KINDS, TrainingOptions
 from lodestar.models.language.causal_lm import ModelAndTokenizer, load_language_model
 from lodestar.models.reg import paths
 from lodestar.models.training import Objective, TrainingFolder
-from torch import nn
 
 from tests.made.every_kind import lesson, teach
 from tests.made.trainings import Encoding, StoppedError
@@ -33,41 +28,6 @@ def test_a_checkpoint_says_which_weights_its_encoder_had(
 ) -> None:
     monkeypatch.setattr(Encoding, "weights_digest", digest)
     assert teach(lesson("reg-triple"), tmp_path / "triple", FEW).encoder_digest == (digest or "")
-
-
-@pytest.fixture
-def computed() -> Iterator[set[torch.dtype]]:
-    """The types of what linear layers give in training."""
-    found: set[torch.dtype] = set()
-
-    def note(module: nn.Module, _inputs: Any, output: Any) -> None:
-        if module.training and isinstance(module, nn.Linear):
-            found.add(output.dtype)
-
-    handle = nn.modules.module.register_module_forward_hook(note)
-    yield found
-    handle.remove()
-
-
-@pytest.mark.parametrize("name", sorted(KINDS.keys() - FITTED))
-@pytest.mark.parametrize(("precision", "dtype"), [("float32", torch.float32), ("bfloat16", torch.bfloat16)])
-def test_every_network_computes_in_the_precision(
-    name: str, precision: Precision, dtype: torch.dtype, computed: set[torch.dtype], tmp_path: Path
-) -> None:
-    of_phases: dict[str, set[torch.dtype]] = {}
-
-    def step(phase: str, *_: object) -> None:
-        of_phases.setdefault(phase, set()).update(computed)
-        computed.clear()
-
-    description = teach(lesson(name), tmp_path / name, replace(FEW, precision=precision), on_step=step)
-    assert of_phases.keys() == description.figures.keys()
-    for phase, types in of_phases.items():
-        assert dtype in types, (phase, types)
-        if precision == "float32":
-            assert types == {torch.float32}, phase
-    written = json.loads((tmp_path / name / f"{name}.json").read_text(encoding="utf-8"))
-    assert written["files"]
 
 
 @pytest.mark.parametrize("name", sorted(KINDS.keys() - FITTED))
