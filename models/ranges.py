@@ -29,7 +29,5 @@ Hops = Annotated[int, Range(1, MAX_HOP)]
 """The longest path that a search walks and a training learns."""
 Width = Annotated[int, Range(1, 8_192)]
 """Units of a layer."""
-NumPhrases = Annotated[int, Range(0, 40)]
-"""How many of what people say for a relation a network reads after its own words."""
 Dimension = Annotated[int, Range(1, 65_536)]
 """Of the vectors of an encoder."""

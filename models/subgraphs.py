@@ -21,7 +21,7 @@ from safetensors.numpy import save_file
 from .kinds import QuestionKey, TrainingDataRecord, decode_dataclass
 from .message_text import one_line
 from .mined import INVERSE, PoolChain, PooledQuestion, PoolFile
-from .ranges import Hops, NumPhrases, Positive, Range
+from .ranges import Hops, Positive, Range
 from .whole_file import atomic_write, file_sha256
 
 Ints = npt.NDArray[np.int64]
@@ -37,13 +37,12 @@ VERSION = 3
 @pydantic_dataclass(frozen=True, slots=True)
 class SubgraphOptions:
     """How a question's subgraph is read: hops from the topics, relations expanded per hop (those nearest to the
-    question), and the most triples. phrases: how many of what people say for a relation follow its words.
+    question), and the most triples.
     """
 
     num_hops: Hops = 2
     num_relations: Positive = 20
     max_triples: Annotated[int, Range(1, 1_000_000)] = 4_000
-    phrases: NumPhrases = 0
 
 
 class GraphFileError(Exception):

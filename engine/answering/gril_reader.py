@@ -41,8 +41,7 @@ class GrilReader(Answerer):
         """Return what answers by the checkpoint."""
         self.check()
         model = graph.shared.model(self.checkpoint, *self.kinds)
-        num_phrases = model.description.subgraph.phrases
-        texts = {name: verbalise_hop((DirectedRelation(words),), num_phrases) for name, words in graph.words.items()}
+        texts = {name: verbalise_hop((DirectedRelation(words),)) for name, words in graph.words.items()}
         return GrilAnswerer(model.reader, model.hops, texts)
 
     def num_read(self, graph: GraphResources) -> int:

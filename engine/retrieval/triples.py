@@ -47,9 +47,10 @@ class GraphRelations:
         words = {number: graph.words[name] for number, name in graph.relations.items()}
         return cls(graph.relations, words, graph.catalogue.stored_as)
 
-    def texts(self, num_phrases: int) -> dict[int, str]:
-        """Return what the encoder gets to see of each; num_phrases: see `verbalise_hop`."""
-        return {number: verbalise_hop((DirectedRelation(words),), num_phrases) for number, words in self.words.items()}
+    @property
+    def texts(self) -> dict[int, str]:
+        """What the encoder gets to see of each."""
+        return {number: verbalise_hop((DirectedRelation(words),)) for number, words in self.words.items()}
 
 
 def subgraphs_of(relations: GraphRelations, vectors: TextVectors, options: SubgraphOptions) -> SubgraphExtractor:
@@ -94,7 +95,7 @@ class SubgraphReader:
         options: SubgraphOptions,
     ) -> None:
         self.names = relations.names
-        self._texts = relations.texts(options.phrases)
+        self._texts = relations.texts
         self._vectors = vectors
         self._options = options
         self._subgraphs = subgraphs_of(relations, vectors, self._options)

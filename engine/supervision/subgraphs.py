@@ -98,7 +98,7 @@ def write_question_graphs(
     relations = GraphRelations.of(engine.resources.of_graph(catalogue))
     extractor = subgraphs_of(relations, vectors, options)
     asked = look_up_answers(questions.questions, gateway).questions
-    made = _Columns(relations, options.phrases)
+    made = _Columns(relations)
     progress("walking", 0, len(asked))
     for start in range(0, len(asked), BATCH):
         placed, _ = ground_questions(asked[start : start + BATCH], gateway)
@@ -118,9 +118,9 @@ def write_question_graphs(
 class _Columns:
     """Builder of the columns of a file."""
 
-    def __init__(self, relations: GraphRelations, num_phrases: int) -> None:
+    def __init__(self, relations: GraphRelations) -> None:
         self.questions: list[GroundedQuestion] = []
-        self._texts = relations.texts(num_phrases)
+        self._texts = relations.texts
         self._names = relations.names
         self._relations: dict[int, int] = {}
         self._entities: dict[str, int] = {}

@@ -57,9 +57,8 @@ class DirectedRelation:
 Hop = tuple[DirectedRelation, ...]
 
 
-def verbalise_hop(hop: Hop, num_phrases: int = 0) -> str:
-    """Return the words of a hop: the type it leaves, its properties, the type it reaches; no word twice. The first
-    `num_phrases` of what people say for it follow, after commas.
+def verbalise_hop(hop: Hop) -> str:
+    """Return the words of a hop: the type it leaves, its properties, the type it reaches; no word twice.
 
     A relation's domain gives its type, so that a forward hop names the type it leaves, and an inverse hop the one it
     reaches: `a.b.c` is "b c", its inverse "c b"; `a.b.c|d.e.f` is "b c f", its inverse "c f b".
@@ -70,7 +69,7 @@ def verbalise_hop(hop: Hop, num_phrases: int = 0) -> str:
         properties.reverse()
     before = "" if first.inverse else first.words.domain
     after = last.words.domain if last.inverse else ""
-    return ", ".join((join_without_repeats((before, *properties, after)), *hop_phrases(hop)[:num_phrases]))
+    return join_without_repeats((before, *properties, after))
 
 
 def hop_phrases(hop: Hop) -> tuple[str, ...]:
