@@ -337,6 +337,8 @@ def _hops_of(reach: PathTrie) -> set[str]:
 
 KIND = "pool"
 AGAIN = "mine the pool again"
+WEAK = "weak"
+"""Supervision: the shortest paths."""
 MAX_STEPS = 4
 """The most steps of a shortest path in a pool."""
 
@@ -413,6 +415,11 @@ class PoolFile:
         """Id, text and topics of each question."""
         return [(each.id, each.text, frozenset(each.topics)) for each in self.questions]
 
+    @property
+    def supervision(self) -> str:
+        """What chose the right chains."""
+        return f"refined by {self.header.refiner}" if self.header.refiner else WEAK
+
     def apply_refinement(
         self, questions: Sequence[PooledQuestion], refiner: str, counts: Mapping[str, int]
     ) -> PoolFile:
@@ -421,10 +428,9 @@ class PoolFile:
         return PoolFile(header, tuple(questions))
 
 
-def supervision_of(pools: Sequence[PoolFile]) -> str:
-    """Return, in words, what chose the right chains of these pools."""
-    names = (f"refined by {pool.header.refiner}" if pool.header.refiner else "weak" for pool in pools)
-    return ", ".join(dict.fromkeys(names))
+def supervision_of(sets: Sequence[Any]) -> str:
+    """Return, in words, what chose the right chains of pools, or the right triples of subgraphs."""
+    return ", ".join(dict.fromkeys(each.supervision for each in sets))
 
 
 def write_pool(path: Path, pool: PoolFile) -> None:

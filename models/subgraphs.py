@@ -20,7 +20,7 @@ from safetensors.numpy import save_file
 
 from .kinds import QuestionKey, TrainingDataRecord, decode_dataclass
 from .message_text import one_line
-from .mined import INVERSE, PoolChain, PooledQuestion, PoolFile
+from .mined import INVERSE, WEAK, PoolChain, PooledQuestion, PoolFile
 from .ranges import Hops, Positive, Range
 from .whole_file import atomic_write, file_sha256
 
@@ -28,8 +28,6 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 UNNAMED = -1
-WEAK = "weak"
-"""Supervision: the triples on shortest paths."""
 VERSION = 3
 """The version of the file's content; a new version makes files anew, as their names contain the number."""
 
@@ -126,11 +124,6 @@ class QuestionGraphs:
 _COLUMNS = [each.name for each in fields(QuestionGraphs) if each.name not in {"texts", "sha256"}]
 
 
-def supervision_of(sets: Sequence[QuestionGraphs]) -> str:
-    """Return, in words, what chose the right triples of these sets."""
-    return ", ".join(dict.fromkeys(graphs.supervision for graphs in sets))
-
-
 def write_graphs(path: Path, graphs: QuestionGraphs) -> None:
     """Write the file atomically."""
     columns = {name: getattr(graphs, name) for name in _COLUMNS}
@@ -222,9 +215,6 @@ def hops_from(heads: Ints, tails: Ints, is_literal: Bools, topic: int) -> Ints:
         hops[reached] = level
 
 
-REFINED = "refined by"
-
-
 def relabel_graphs(graphs: QuestionGraphs, pool: PoolFile) -> tuple[QuestionGraphs, int]:
     """Return the subgraphs with a pool's supervision, and how many questions keep their old supervision.
 
@@ -241,8 +231,7 @@ def relabel_graphs(graphs: QuestionGraphs, pool: PoolFile) -> tuple[QuestionGrap
         else:
             num_kept += 1
     digest = hashlib.sha256(f"{graphs.sha256} {pool.sha256}".encode()).hexdigest()
-    refiner = f"{REFINED} {pool.header.refiner}" if pool.header.refiner else "the pool's shortest paths"
-    texts = replace(graphs.texts, options={**graphs.texts.options, "supervision": refiner})
+    texts = replace(graphs.texts, options={**graphs.texts.options, "supervision": pool.supervision})
     return replace(graphs, texts=texts, is_positive=is_positive, sha256=digest), num_kept
 
 

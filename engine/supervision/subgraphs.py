@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...models.mined import WEAK
 from ...models.subgraphs import (
     UNNAMED,
     VERSION,
-    WEAK,
     GraphFileError,
     GraphTexts,
     QuestionGraphs,

@@ -22,7 +22,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from ..calibration import fit_calibration
 from ..checkpoint import check_checkpoint, load_network, write_weights
 from ..kinds import CheckpointOpenOptions
-from ..subgraphs import UNNAMED, Bools, Floats, Ints, QuestionGraphs, distance_encoding, encoding_width, supervision_of
+from ..mined import supervision_of
+from ..subgraphs import UNNAMED, Bools, Floats, Ints, QuestionGraphs, distance_encoding, encoding_width
 from ..text.vectors import LRUCache, TextVectors, encode_each_once
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder
 from . import FIGURES, RECALL_AT, TripleConfig, TripleDescription
