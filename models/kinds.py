@@ -132,17 +132,14 @@ class ModelDescription:
 
     @property
     def encoder(self) -> str:
-        """Name of its text encoder, empty if it reads no texts."""
         return getattr(self.config, "encoder", "")
 
     @property
     def networks(self) -> tuple[str, ...]:
-        """Those of its parts that this checkpoint has."""
         return self.parts
 
     @property
     def graphs(self) -> frozenset[str]:
-        """Fingerprints of the graphs it was trained on."""
         return frozenset(each.graph for each in self.train)
 
 
@@ -184,11 +181,9 @@ class ModelKind:
 
     @property
     def name(self) -> str:
-        """Of `lodestar train NAME` and the checkpoint's ``NAME.json``."""
         return self.description.kind
 
     def fit(self, config: Any, train: Sequence[Any], dev: Sequence[Any], out: TrainingFolder) -> Any:
-        """Train a model, write its checkpoint, and return its description."""
         return import_module(self.code).fit(config, train, dev, out)
 
     def open(self, folder: Path, opening: CheckpointOpenOptions) -> Any:

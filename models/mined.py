@@ -150,7 +150,6 @@ def _of_this_format(line: bytes) -> Mapping[str, Any]:
 
 
 def f1_of(precision: float, recall: float) -> float:
-    """Return the harmonic mean of precision and recall; 0 when both are 0."""
     total = precision + recall
     return 2 * precision * recall / total if total else 0.0
 
@@ -200,7 +199,6 @@ class AnswerPath:
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall."""
         return f1_of(self.precision, self.recall)
 
 
@@ -252,12 +250,10 @@ class MinedFile:
 
     @property
     def trained_on(self) -> TrainingDataRecord:
-        """The training data's description in a checkpoint."""
         return _training_data(self.mining, len(self.questions), self.mining.max_hop)
 
     @property
     def question_keys(self) -> list[QuestionKey]:
-        """Id, text and topics of each question."""
         return [(each.id, each.text, frozenset(topic.id for topic in each.topics)) for each in self.questions]
 
 
@@ -269,7 +265,6 @@ def hop_of(written: str, words: Mapping[str, RelationWords]) -> Hop:
 
 
 def words_of(mining: MinedFileOrigin) -> dict[str, RelationWords]:
-    """Return the words of every relation of the graph."""
     return {name: RelationWords(domain, tuple(rest)) for name, (domain, *rest) in mining.relations.items()}
 
 
@@ -327,7 +322,6 @@ def _check_question(question: MinedQuestion, mining: MinedFileOrigin, known: set
 
 
 def _depth(reach: PathTrie) -> int:
-    """Return the number of hops of the longest path of a trie."""
     return 1 + max(map(_depth, reach.values())) if reach else 0
 
 
@@ -386,7 +380,6 @@ class PooledQuestion:
 
     @property
     def supervision(self) -> tuple[PoolChain, ...]:
-        """The chosen chains; before refinement the shortest paths."""
         return tuple(self.chains[number] for number in (self.chosen if self.how else self.weak))
 
 
@@ -407,23 +400,19 @@ class PoolFile:
 
     @property
     def trained_on(self) -> TrainingDataRecord:
-        """The training data's description in a checkpoint."""
         return _training_data(self.header, len(self.questions), MAX_STEPS)
 
     @property
     def question_keys(self) -> list[QuestionKey]:
-        """Id, text and topics of each question."""
         return [(each.id, each.text, frozenset(each.topics)) for each in self.questions]
 
     @property
     def supervision(self) -> str:
-        """What chose the right chains."""
         return f"refined by {self.header.refiner}" if self.header.refiner else WEAK
 
     def apply_refinement(
         self, questions: Sequence[PooledQuestion], refiner: str, counts: Mapping[str, int]
     ) -> PoolFile:
-        """Return the pool with the chosen chains and the counts of the refinement."""
         header = replace(self.header, refiner=refiner, counts={**self.header.counts, **counts})
         return PoolFile(header, tuple(questions))
 
@@ -434,7 +423,6 @@ def supervision_of(sets: Sequence[Any]) -> str:
 
 
 def write_pool(path: Path, pool: PoolFile) -> None:
-    """Write the file atomically."""
     write_mined_records(path, {"kind": KIND, **asdict(pool.header)}, pool.questions)
 
 

@@ -37,16 +37,13 @@ class ScoredTriples:
 
     @property
     def questions(self) -> Ints:
-        """The question of each triple, (num_triples,)."""
         return np.repeat(np.arange(len(self.triple_starts) - 1), np.diff(self.triple_starts))
 
     @property
     def topic_questions(self) -> Ints:
-        """The question of each topic, (num_topics,)."""
         return np.searchsorted(self.node_starts, self.topics, side="right") - 1
 
     def select(self, places: Ints) -> ScoredTriples:
-        """Return the triples at these ascending places, with the same nodes."""
         return ScoredTriples(
             self.heads[places],
             self.tails[places],
@@ -165,7 +162,6 @@ class ShortestPathTrees:
 
     @property
     def num_levels(self) -> int:
-        """The number of depths, including the roots' 0."""
         return len(self.edge_starts) - 1
 
 

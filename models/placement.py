@@ -67,12 +67,10 @@ class Placement:
 
     @property
     def is_gpu(self) -> bool:
-        """Whether networks compute on a GPU."""
         return self.torch_device != "cpu"
 
     @property
     def dtype(self) -> torch.dtype:
-        """The type of encoder weights."""
         import torch
 
         if self.precision == "auto":

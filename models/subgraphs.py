@@ -95,21 +95,17 @@ class QuestionGraphs:
         return len(self.texts.questions)
 
     def triples_of(self, question: int) -> slice:
-        """Return the rows of a question's triples."""
         return slice(int(self.triple_starts[question]), int(self.triple_starts[question + 1]))
 
     def nodes_of(self, question: int) -> slice:
-        """Return the rows of a question's nodes."""
         return slice(int(self.node_starts[question]), int(self.node_starts[question + 1]))
 
     @property
     def supervision(self) -> str:
-        """What chose the right triples."""
         return str(self.texts.options.get("supervision", WEAK))
 
     @property
     def trained_on(self) -> TrainingDataRecord:
-        """The training data's description in a checkpoint."""
         texts = self.texts
         hops = int(texts.options.get("num_hops", 0))
         return TrainingDataRecord(texts.questions_name, texts.questions_sha256, texts.graph, len(self), hops)
@@ -125,7 +121,6 @@ _COLUMNS = [each.name for each in fields(QuestionGraphs) if each.name not in {"t
 
 
 def write_graphs(path: Path, graphs: QuestionGraphs) -> None:
-    """Write the file atomically."""
     columns = {name: getattr(graphs, name) for name in _COLUMNS}
     texts = {each.name: getattr(graphs.texts, each.name) for each in fields(GraphTexts)}
     stored = {name: column if column.dtype == bool else column.astype(np.int32) for name, column in columns.items()}
@@ -175,7 +170,6 @@ def distance_encoding(heads: Ints, tails: Ints, is_topic: Bools, num_rounds: int
 
 
 def encoding_width(num_rounds: int) -> int:
-    """Return the number of columns of an encoding."""
     return 2 + 4 * num_rounds
 
 
@@ -256,7 +250,6 @@ def _right(graphs: QuestionGraphs, number: int, question: PooledQuestion, place:
 
 
 def _steps(chain: PoolChain, place: Mapping[str, int]) -> list[tuple[int, bool]] | None:
-    """Return the steps by the places of their relations; None if no subgraph has one of them."""
     named = [(step.removeprefix(INVERSE), step.startswith(INVERSE)) for step in chain.steps]
     if not all(relation in place for relation, _ in named):
         return None

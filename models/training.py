@@ -97,7 +97,6 @@ def split_parameters(
 
 
 def device_of(network: nn.Module) -> torch.device:
-    """Return the device of a network's weights."""
     return next(network.parameters()).device
 
 
@@ -110,17 +109,14 @@ class TrainingResult:
 
     @property
     def best_epoch(self) -> int:
-        """The first epoch with the best figures; the network has its weights."""
         return best_epoch(self.history)
 
     @property
     def best(self) -> dict[str, float]:
-        """The figures of the best epoch."""
         return self.history[self.best_epoch]
 
 
 def best_epoch(history: Sequence[Mapping[str, float]]) -> int:
-    """Return the first epoch with the best figures; −1 before the first."""
     return max(range(len(history)), key=lambda at: (history[at]["selection_metric"], -at), default=-1)
 
 
@@ -384,7 +380,6 @@ class TrainingFolder:
 
 
 def model_card(kind: ModelKind, description: ModelDescription) -> str:
-    """Return the card as Markdown."""
     graphs = "any graph; measure it there (`lodestar eval`)" if description.any_graph else "the graph it was trained on"
     sets = [
         f"- {split}: {each.questions}, {each.num_questions:,} questions"

@@ -36,7 +36,6 @@ HopTrie = dict[WalkedHop, "HopTrie"]
 
 
 def steps_of(hops: WalkedPath) -> tuple[RelationStep, ...]:
-    """Return all steps of a path."""
     return tuple(chain.from_iterable(hops))
 
 
@@ -69,7 +68,6 @@ class PartialPath:
 
     @property
     def steps(self) -> tuple[RelationStep, ...]:
-        """All steps walked so far."""
         return (*steps_of(self.hops), *self.under_way)
 
     def hop(self, step: RelationStep) -> WalkedHop:
@@ -174,7 +172,6 @@ class TopicAnswerPath:
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall."""
         return f1_of(self.precision, self.recall)
 
 
@@ -203,7 +200,6 @@ class TopicSearch:
 
 
 def find_paths(explorer: Explorer, searches: Sequence[TopicSearch], max_degree: int) -> list[UnlabelledPaths]:
-    """Return the paths from each topic to the answers of its question."""
     if not searches:
         return []
     between = _meetings(explorer.gateway, searches, max_degree, explorer.max_paths)

@@ -320,7 +320,6 @@ def _corrupt(
 
 
 def replace_relation(hop: WalkedHop, relation: str) -> WalkedHop:
-    """Return the hop with another last relation in the same direction."""
     return (*hop[:-1], RelationStep(relation, hop[-1].inverse))
 
 

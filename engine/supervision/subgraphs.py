@@ -164,7 +164,6 @@ class _Columns:
         self.questions.append(placed)
 
     def graphs(self, questions: QuestionSet, graph: str, options: SubgraphOptions) -> QuestionGraphs:
-        """Return all questions added."""
         texts = GraphTexts(
             questions.name,
             questions.sha256,

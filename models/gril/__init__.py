@@ -116,7 +116,6 @@ class GrilDescription(ModelDescription):
 
     @property
     def subgraph(self) -> SubgraphOptions:
-        """How the subgraphs were read that it learned from."""
         return self.config.subgraph
 
 

@@ -152,7 +152,6 @@ def graph_supervision(grown: GrownSubgraph, inputs: GrowInputs, on_path: Tensor)
 
 
 def by_set(sets: Sequence[EncodedSubgraphs], batch: Sequence[Question]) -> Iterator[tuple[EncodedSubgraphs, list[int]]]:
-    """Yield the sets of a batch, each with its questions."""
     for place, encoded in enumerate(sets):
         chosen = [question for of, question in batch if of == place]
         if chosen:
@@ -261,7 +260,6 @@ class HopObjective(Objective[HopPredictor, int]):
 
 
 def _select_known_hops(sets: Sequence[EncodedSubgraphs], max_hops: int) -> tuple[Tensor, Tensor]:
-    """Return the vectors of the questions with known hops, and their hops."""
     hops = [torch.from_numpy(hops_to_answers(each.graphs, max_hops)) for each in sets]
     questions = torch.cat([each.questions[of != NO_HOPS] for each, of in zip(sets, hops, strict=True)])
     return questions, torch.cat([of[of != NO_HOPS] for of in hops]).to(questions.device)
@@ -441,13 +439,11 @@ class JointObjective(Objective[JointNetwork, Question]):
 
 
 def answerable_questions(encoded: EncodedSubgraphs) -> list[int]:
-    """Return the questions that have an answer in their subgraph."""
     graphs = encoded.graphs
     return [each for each in range(len(graphs)) if graphs.is_answer[graphs.nodes_of(each)].any()]
 
 
 def numbers_of_triples(hops: HopPredictor, encoded: EncodedSubgraphs) -> list[int]:
-    """Return how many triples the reader gets for each question."""
     with torch.no_grad():
         predicted = hops(encoded.questions).argmax(dim=1) + 1
     return [TRIPLES_PER_HOP * c for c in predicted.tolist()]
@@ -459,7 +455,6 @@ def is_best_right(scores: Floats, right: Bools) -> bool:
 
 
 def mean_f1_at(share: float, found: Sequence[ReaderOutput]) -> float:
-    """Return the mean F1 of the answers at a fraction."""
     figures = []
     for each in found:
         is_predicted = is_answer(each.scores, share)
@@ -549,5 +544,4 @@ class GrilCheckpoint:
 
 
 def open_model(folder: Path, opening: CheckpointOpenOptions) -> GrilCheckpoint:
-    """Return an open checkpoint."""
     return GrilCheckpoint(folder, opening)

@@ -101,7 +101,6 @@ class CausalLM:
 
     @property
     def num_layers(self) -> int:
-        """The number of attention layers."""
         return int(self._model.config.get_text_config().num_hidden_layers)
 
     @property
@@ -190,7 +189,6 @@ class ChosenLogprobs:
         return scores
 
     def by_row(self) -> list[list[float]]:
-        """Return the log-probabilities of each reply."""
         import torch
 
         return torch.stack(self._steps, dim=1).tolist()

@@ -89,12 +89,10 @@ class ReaderTrainingSet:
 
     @property
     def trained_on(self) -> TrainingDataRecord:
-        """What a checkpoint says of it."""
         return TrainingDataRecord(self.name, self.questions_sha256, self.graph, len(self), 0)
 
     @property
     def question_keys(self) -> list[QuestionKey]:
-        """Id, text and topics of each question."""
         return [(text, text, topics) for text, topics in zip(self.texts, self.topics, strict=True)]
 
     def set_plan(self, plans: Sequence[PathPlan]) -> ReaderTrainingSet:
@@ -334,7 +332,6 @@ class ReaderDescription(ModelDescription):
 def fit(
     _config: ReaderConfig, train: Sequence[ReaderTrainingSet], dev: Sequence[ReaderTrainingSet], out: TrainingFolder
 ) -> ReaderDescription:
-    """Fit the reader, and write the checkpoint."""
     from ..training import NothingToLearnError
 
     if not any(each.is_right.any() for each in train):

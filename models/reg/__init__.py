@@ -93,7 +93,6 @@ class TripleDescription(ModelDescription):
 
     @property
     def subgraph(self) -> SubgraphOptions:
-        """How the subgraphs were read that it learned from."""
         return self.config.subgraph
 
 

@@ -135,7 +135,6 @@ def new_scorer(config: EntityConfig, dimension: int, degrees: Sequence[int]) -> 
 def fit(
     config: EntityConfig, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
 ) -> EntityDescription:
-    """Train the scorer of entities, and write the checkpoint."""
     learned, chosen = encode_sets(config, train, dev, out)
     degrees = degree_histogram(learned)
     torch.manual_seed(config.training.seed)

@@ -59,13 +59,11 @@ class PathTokenizer:
         self._of_step: dict[str, Tokens] = {}
 
     def prompt(self, question: str, topic: str) -> Tokens:
-        """Return the prompt for a path from a topic, given by its name."""
         text = PROMPT.format(question=question[:MAX_QUESTION_CHARS], topic=topic)
         tokens = tuple(self._tokenizer(text)["input_ids"])
         return tokens[:-1] if tokens[-1] == self.end else tokens
 
     def step(self, step: str) -> Tokens:
-        """Return the tokens of a relation with its direction."""
         if step not in self._of_step:
             self._of_step[step] = self._pieces(f" {self._texts[step]}")
         return self._of_step[step]
@@ -149,7 +147,6 @@ class PathModel:
         self._turn = threading.RLock()
 
     def text(self, texts: Mapping[str, str]) -> PathTokenizer:
-        """Return the tokens of paths over these relations."""
         return PathTokenizer(self._tokenizer, texts)
 
     def write(self, prefixes: Sequence[PathPrefix], text: PathTokenizer, num_beams: int) -> list[ScoredRelations]:
@@ -169,7 +166,6 @@ class PathModel:
         return found
 
     def _beam_search(self, prefixes: Sequence[PathPrefix], text: PathTokenizer, num_beams: int) -> list[list[str]]:
-        """Return what a constrained beam search writes."""
         from transformers import GenerationConfig
 
         of_tokens = [_by_tokens(prefix, text) for prefix in prefixes]
@@ -231,7 +227,6 @@ def _by_tokens(prefix: PathPrefix, text: PathTokenizer) -> dict[Tokens, list[str
 
 
 def _steps(rows: Sequence[Sequence[int]], of_tokens: Mapping[Tokens, list[str]], text: PathTokenizer) -> list[str]:
-    """Return the written relations in beam order, without duplicates."""
     found: dict[str, None] = {}
     for row in rows:
         written = tuple(row[: row.index(text.end)] if text.end in row else row)
@@ -265,7 +260,6 @@ def read_path_writer(
 
 
 def open_model(folder: Path, opening: CheckpointOpenOptions) -> PathModel:
-    """Return the writer of a checkpoint."""
     return PathModel(*read_path_writer(folder, opening.language_model, opening.device))
 
 
@@ -356,7 +350,6 @@ class PathObjective(Objective[nn.Module, Pair]):
         return torch.cat(found)
 
     def loss(self, batch: Sequence[Pair]) -> Tensor:
-        """Return the mean negative log-likelihood of a batch of paths."""
         with self.autocast():
             likelihoods = self.log_likelihoods(batch)
         return -likelihoods.float().mean()

@@ -33,7 +33,6 @@ Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
 
 def to_tensor(device: torch.device, values: npt.NDArray[np.generic]) -> Tensor:
-    """Return an array as a tensor on a device."""
     return torch.from_numpy(np.ascontiguousarray(values)).to(device)
 
 
@@ -88,7 +87,6 @@ class EncodedGraphs:
         return self._tensor(self.graphs.is_positive[chosen].astype(np.float32))
 
     def rows(self, question: int) -> Ints:
-        """Return the rows of a question's triples."""
         span = self.graphs.triples_of(question)
         return np.arange(span.start, span.stop)
 
@@ -342,7 +340,6 @@ class TripleObjective(Objective[nn.Module, tuple[int, int]]):
 def fit(
     config: TripleConfig, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
 ) -> TripleDescription:
-    """Train the scorer of triples, and write the checkpoint."""
     learned, chosen = encode_sets(config, train, dev, out)
     torch.manual_seed(config.training.seed)
     network = TripleScorer(learned[0].dimension, encoding_width(config.num_rounds), config.hidden).to(out.device)
@@ -354,7 +351,6 @@ def fit(
 def encode_sets(
     config: Any, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
 ) -> tuple[list[EncodedGraphs], list[EncodedGraphs]]:
-    """Return both sets with the vectors of their texts."""
     encode, device = encode_each_once(out.vectors_of(config.encoder).encoder.encode), torch.device(out.device)
     learned, chosen = (
         [EncodedGraphs(graphs, encode, config.num_rounds, device) for graphs in sets] for sets in (train, dev)

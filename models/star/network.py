@@ -134,7 +134,6 @@ class CachedTokenizer:
         return (self._first, *self.tokens(text)[:MAX_QUESTION_TOKENS], self._last)
 
     def batch(self, texts: Sequence[Tokens]) -> TextBatch:
-        """Return the texts padded to the longest."""
         length = max(map(len, texts))
         ids = torch.full((len(texts), length), self._padding)
         mask = torch.zeros((len(texts), length), dtype=torch.bool)
@@ -152,7 +151,6 @@ class CachedTokenizer:
         return (*before, self._path, *self.tokens(path)[:MAX_PATH_TOKENS], self._end, self._last), len(before)
 
     def pairs(self, pairs: Sequence[tuple[Tokens, int]]) -> PairBatch:
-        """Return the sequences padded to the longest."""
         text = self.batch([tokens for tokens, _ in pairs])
         path_at = torch.tensor([at for _, at in pairs])
         lengths = torch.tensor([len(tokens) for tokens, _ in pairs])
@@ -283,7 +281,6 @@ class DualEncoder(nn.Module):
 
 
 def _mlp(inputs: int, outputs: int) -> nn.Sequential:
-    """A network that starts as zero."""
     last = nn.Linear(outputs, outputs)
     nn.init.zeros_(last.weight)
     nn.init.zeros_(last.bias)
@@ -360,7 +357,6 @@ class Checkpoint:
 
 
 def write_network(backbone: Backbone, network: nn.Module, part: Path) -> None:
-    """Write the files of a network's part."""
     write_backbone_description(backbone, part)
     write_weights(network.state_dict(), part)
 
@@ -458,7 +454,6 @@ class StarModel:
         return states
 
     def _extend(self, paths: Sequence[HopSequence], states: Mapping[HopSequence, Tensor]) -> Tensor:
-        """Return the states of paths of one length, composed from their parents'."""
         last = torch.stack([self._text(verbalise_hop(path[-1])) for path in paths])
         if len(paths[0]) == 1:
             return last

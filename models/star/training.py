@@ -96,7 +96,6 @@ class PathTable:
         return self._hop_numbers[written]
 
     def path_hops(self, number: int) -> tuple[Hop, ...]:
-        """Return the hops of a path in walking order."""
         found: list[Hop] = []
         while number != ROOT:
             found.append(self.hops[self._last[number]])
@@ -148,11 +147,9 @@ class Candidates:
         return len(self.paths)
 
     def at(self, rows: Ints) -> Candidates:
-        """Return the candidates at these rows."""
         return Candidates(self.paths[rows], self.topics[rows])
 
     def concatenate(self, others: Candidates) -> Candidates:
-        """Return these candidates, then the others."""
         return Candidates(np.concatenate([self.paths, others.paths]), np.concatenate([self.topics, others.topics]))
 
 
@@ -181,7 +178,6 @@ class QuestionExample:
 
     @property
     def is_right(self) -> Bools:
-        """Which of the reachable paths lead to a right answer."""
         return self.f1 > 0
 
 
@@ -195,7 +191,6 @@ class ExampleSet:
 
 
 def examples_of(mined: MinedFile) -> ExampleSet:
-    """Return the examples of a mined file, in its order."""
     table = PathTable(words_of(mined.mining))
     return ExampleSet(table, tuple(_example(question, table) for question in mined.questions), mined)
 
@@ -688,5 +683,4 @@ def relations_of(hops: Hops) -> set[str]:
 
 
 def open_model(folder: Path, opening: CheckpointOpenOptions) -> StarModel:
-    """Return the scorer of a checkpoint."""
     return StarModel(read_checkpoint(folder, opening.device, opening.dtype))
