@@ -25,7 +25,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from functools import lru_cache, partial
 from pathlib import Path
@@ -110,10 +110,6 @@ class LabelMapping:
         """The properties that are read."""
         return frozenset(filter(None, (*self.name, *self.aliases, *self.literals, self.key)))
 
-    def as_json(self) -> dict[str, Any]:
-        key = {"key": self.key} if self.key else {}
-        return {"name": list(self.name), **key, "aliases": list(self.aliases), "literals": list(self.literals)}
-
 
 @dataclass(frozen=True, slots=True)
 class GraphMapping:
@@ -127,23 +123,16 @@ class GraphMapping:
     types: bool = True
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "types": self.types,
-            "labels": {label: each.as_json() for label, each in self.labels.items()},
-            "relationships": {type_: list(keys) for type_, keys in self.relationships.items()},
-        }
+        return asdict(self)
 
     def as_toml(self) -> str:
         """Return the mapping as a TOML file, which `read_mapping` reads."""
-        lines = [f"types = {json.dumps(self.types)}"]
+        lines = [f"types = {_toml(self.types)}"]
         for label, each in self.labels.items():
-            lines += ["", f"[labels.{_quote(label)}]"]
-            lines += [
-                f"{name} = {_quote(keys) if isinstance(keys, str) else _quote_all(keys)}"
-                for name, keys in each.as_json().items()
-            ]
+            lines += ["", f"[labels.{_toml(label)}]"]
+            lines += [f"{name} = {_toml(keys)}" for name, keys in asdict(each).items()]
         lines += ["", "[relationships]"]
-        lines += [f"{_quote(type_)} = {_quote_all(keys)}" for type_, keys in self.relationships.items()]
+        lines += [f"{_toml(type_)} = {_toml(keys)}" for type_, keys in self.relationships.items()]
         return "\n".join(lines) + "\n"
 
     def without(self, survey: Survey) -> list[str]:
@@ -401,12 +390,9 @@ def _check_names(
             raise error(f"{f'{place}: ' if place else ''}there is no {kind} {quote_line(name)}, there is {has}")
 
 
-def _quote(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _quote_all(texts: Iterable[str]) -> str:
-    return f"[{', '.join(map(_quote, texts))}]"
+def _toml(value: object) -> str:
+    """Return a text, texts or a truth value, which TOML writes as JSON does but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 MOST_LINES = 25

@@ -227,6 +227,14 @@ class FileSource(Source):
     def digest(self) -> str:
         return digest_of(self.kind, self.options(), [file.digest() for file in self._all_files()])
 
+    def parts(self) -> Iterator[Part]:
+        for file in self.files:
+            yield SourceRowBatches(file.shown, row_batches(self.rows(file)))
+
+    def rows(self, file: Any) -> Iterator[StatementRow]:
+        """Yield the rows of a file, where `parts` does not say otherwise."""
+        raise NotImplementedError
+
     def _all_files(self) -> Sequence[RereadableFile]:
         return [*self.files, self.names_file] if self.names_file else self.files
 

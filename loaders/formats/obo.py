@@ -12,14 +12,11 @@ from ...engine.writing.records import RelationFacts
 from ..reading.lines import LineReader
 from ..source import (
     FileSource,
-    Part,
-    SourceRowBatches,
     StatementRow,
     alias_row,
     comment_row,
     name_row,
     reject_row,
-    row_batches,
     triple_row,
 )
 
@@ -45,11 +42,7 @@ class OboSource(FileSource):
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         return self._facts
 
-    def parts(self) -> Iterator[Part]:
-        for file in self.files:
-            yield SourceRowBatches(file.shown, row_batches(self._rows(file)))
-
-    def _rows(self, file: LineReader) -> Iterator[StatementRow]:
+    def rows(self, file: LineReader) -> Iterator[StatementRow]:
         rejects: list[tuple[int, str, str]] = []
         kind, line, stanza = "", 0, []
         for batch in file.batches(lambda *reject: rejects.append(reject)):

@@ -19,12 +19,9 @@ from ..reading.files import MAX_RECORD_BYTES, RereadableFile, read_records
 from ..source import (
     NO_ID,
     FileSource,
-    Part,
-    SourceRowBatches,
     StatementRow,
     name_row,
     reject_row,
-    row_batches,
     triple_row,
 )
 
@@ -224,10 +221,6 @@ class TextSource(FileSource):
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         return {MENTIONED_WITH: RelationFacts(inverse=MENTIONED_WITH)}
 
-    def parts(self) -> Iterator[Part]:
-        for file in self.files:
-            yield SourceRowBatches(file.shown, row_batches(self._rows(file)))
-
     def _snippets(self, file: RereadableFile, faults: list[StatementRow]) -> Iterator[Snippet]:
         """Yield the snippets of a file; unreadable documents, and those without words, go to `faults`."""
         for document in documents(file):
@@ -241,7 +234,7 @@ class TextSource(FileSource):
             if empty:
                 faults.append(StatementRow(document.line, "empty document"))
 
-    def _rows(self, file: RereadableFile) -> Iterator[StatementRow]:
+    def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         faults: list[StatementRow] = []
         places, texts = tee(self._snippets(file, faults))
         for (line, text), found in zip(places, self._concepts.find(each for _, each in texts), strict=True):

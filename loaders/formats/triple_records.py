@@ -32,7 +32,6 @@ from ..source import (
     SourceRowBatches,
     StatementRow,
     reject_row,
-    row_batches,
     triple_row,
 )
 from .delimited import columns_by_name
@@ -124,11 +123,7 @@ class RogSource(FileSource):
     kind = "rog"
     unnamed_ids = FREEBASE_ID
 
-    def parts(self) -> Iterator[Part]:
-        for file in self.files:
-            yield SourceRowBatches(file.shown, row_batches(self._rows(file)))
-
-    def _rows(self, file: RereadableFile) -> Iterator[StatementRow]:
+    def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         is_parquet = file.first_bytes(len(PARQUET)) == PARQUET
         for line, record, fault in _parquet_records(file) if is_parquet else read_records(file):
             yield from (reject_row(line, fault, record),) if fault else self.rows_of(record, line)

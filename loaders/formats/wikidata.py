@@ -15,7 +15,7 @@ from typing import Any
 from ...models.message_text import quote_line
 from ..naming import Languages
 from ..reading.files import RereadableFile, read_records
-from ..source import FileSource, Part, SourceRowBatches, StatementRow, reject_row, row_batches, triple_row
+from ..source import FileSource, StatementRow, reject_row, triple_row
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 _LEFT_OUT = {"external-id", "commonsMedia", "globe-coordinate", "geo-shape", "tabular-data", "musical-notation", "math"}
@@ -36,11 +36,7 @@ class WikidataSource(FileSource):
     def options(self) -> Mapping[str, object]:
         return {"languages": self._chosen.as_options()}
 
-    def parts(self) -> Iterator[Part]:
-        for file in self.files:
-            yield SourceRowBatches(file.shown, row_batches(self._rows(file)))
-
-    def _rows(self, file: RereadableFile) -> Iterator[StatementRow]:
+    def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         for line, item, fault in read_records(file):
             try:
                 yield from (reject_row(line, fault, item),) if fault else self._of_item(line, item)

@@ -92,15 +92,11 @@ def test_what_networkx_writes_is_read_and_edges_without_a_relation_are_counted(t
     ("content", "fault"),
     [
         ("<graphml><node>", ":1: expected GraphML, found a fault: no element found"),
-        ("not XML", ":1: expected GraphML, found a fault: syntax error"),
-        ("<html></html>", ": expected GraphML, found another kind of XML"),
-        ("<graphml><node/></graphml>", ": expected an id of a node, found none"),
         ("<graphml><node id='a'/><edge source='a'/></graphml>", ": expected a source and a target of an edge"),
         ("<graphml><node id='a'/></graphml>", ": expected edges, found none and 1 nodes"),
         ('<!DOCTYPE x [<!ENTITY a "b">]><graphml>&a;</graphml>', ": expected a graph without entities"),
         ('<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><graphml/>', ": expected a graph without entities"),
         ('<?xml version="1.0" encoding="Shift_JIS"?><graphml/>', ": its encoding is not read"),
-        ('<?xml version="1.0" encoding="EBCDIC-X"?><graphml/>', ": its encoding is not read"),
     ],
 )
 def test_xml_that_is_no_graph_is_refused_in_one_line(tmp_path: Path, content: str, fault: str) -> None:
