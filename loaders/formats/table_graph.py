@@ -362,14 +362,9 @@ class TableGraph(PropertyGraph):
         root = self._root(table)
         return "/".join([*([root.label or root.name] if root.label else []), *values])
 
-    def _fetch(self, table: Table, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the number and the values of each row, by column."""
-        for number, row in self._database.rows(table, columns):
-            yield number, dict(zip(columns, row, strict=True))
-
     def _rows(self, table: Table) -> Iterator[Node]:
         labels = [table.label] if table.label else []
-        for number, row in self._fetch(table, list(table.columns)):
+        for number, row in self._database.rows(table, list(table.columns)):
             if (id_ := self._id_of_row(table, number, row)) is None:
                 self._notes["rows without a key"] += 1
             else:
@@ -381,7 +376,7 @@ class TableGraph(PropertyGraph):
 
     def _referring_rows(self, table: Table) -> Iterator[Relationship]:
         ends = [_End(self, reference) for reference in table.references]
-        for number, row in self._fetch(table, list(table.columns)) if ends else ():
+        for number, row in self._database.rows(table, list(table.columns)) if ends else ():
             id_ = self._id_of_row(table, number, row)
             for end in ends:
                 if id_ is not None and (other := end.find(row)) is not None:
@@ -391,7 +386,7 @@ class TableGraph(PropertyGraph):
         assert table.joins
         first, second = (_End(self, reference) for reference in table.joins)
         relation = self._relation_of_join(table)
-        for number, row in self._fetch(table, list(table.columns)):
+        for number, row in self._database.rows(table, list(table.columns)):
             start, end = first.find(row), second.find(row)
             if start is None or end is None:
                 self._notes["rows without both ends"] += 1
@@ -432,7 +427,7 @@ class _End:
         self.relation = graph._relation(reference)
         self._keys: dict[str, Sequence[str]] | None = None
         if reference.target != self._other.key:
-            rows = graph._fetch(self._other, [*dict.fromkeys([*reference.target, *self._other.key])])
+            rows = graph._database.rows(self._other, [*dict.fromkeys([*reference.target, *self._other.key])])
             self._keys = {row[reference.target[0]]: [row[name] for name in self._other.key] for _, row in rows}
 
     def find(self, row: Mapping[str, Any]) -> str | None:

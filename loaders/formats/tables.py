@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from io import BufferedReader, StringIO, TextIOWrapper
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -156,15 +156,13 @@ class Database:
         self._look_at_columns(table)
         return table
 
-    def rows(self, table: Table, columns: Sequence[str]) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """Yield the number and the values of each row; other queries may run meanwhile."""
+    def rows(self, table: Table, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the number and the values of each row, by column; other queries may run meanwhile."""
         with self.connection.cursor() as cursor:
             cursor.execute(f"SELECT {', '.join(map(quote_name, columns))} FROM {table.view}")
-            number = 0
-            while rows := cursor.fetchmany(_FETCHED_ROWS):
-                for row in rows:
-                    number += 1
-                    yield number, row
+            fetched = iter(lambda: cursor.fetchmany(_FETCHED_ROWS), [])
+            for number, row in enumerate(chain.from_iterable(fetched), 1):
+                yield number, dict(zip(columns, row, strict=True))
 
     def _look_at_columns(self, table: Table) -> None:
         """Count values, and find the type that all of a column have."""
@@ -288,12 +286,15 @@ def _is_table(head: str, num_files: int) -> bool:
         return False
     if len(names) < 2 or not rows:
         return not rows and num_files > 1 and len(names) > 1
-    if len(names) == 3:
-        return why_table([names, *(row for row in rows if len(row) == 3)]) is not None
-    return _is_header(names, rows)
+    is_triples = len(names) == 3 and why_table([names, *(row for row in rows if len(row) == 3)]) is None
+    return not is_triples and _is_header(names, rows)
 
 
-_HEADER_ENDS = ("id", "name", "title", "label", "key", "code", "type", "date", "description", "source", "target", "no")
+_HEADER = re.compile(
+    r"(?:.*[\W_])?(?i:id|name|title|label|key|code|type|date|description|source|target)"
+    r"|.+[\W_][Nn]o|.*[a-z](?:I[Dd]|Name|Title|Label|Key|Code|Type|Date|Description|No)|[a-z]+(?:id|name|title|label|description)"
+)
+"""Names of columns; a city may be called Madrid."""
 
 
 def _has_numbers(rows: Sequence[Sequence[str]], width: int) -> bool:
@@ -304,8 +305,8 @@ def _has_numbers(rows: Sequence[Sequence[str]], width: int) -> bool:
 
 def _is_header(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Return whether a first line is a header: numbers are below what is none, or it is written as one."""
-    plain = [name.strip().rstrip(":").lower() for name in names]
-    is_named = any(name.endswith(_HEADER_ENDS) or ":" in name for name in plain)
+    plain = [name.strip().rstrip(":") for name in names]
+    is_named = any(_HEADER.fullmatch(name) or ":" in name for name in plain)
     is_lower = all(re.fullmatch(r"[a-z][a-z0-9_ ]*", name.strip()) for name in names)
     return (
         _has_numbers(rows, len(names))

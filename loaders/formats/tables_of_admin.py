@@ -73,7 +73,7 @@ class AdminGraph(PropertyGraph):
         for table in sorted(self._database.tables.values(), key=lambda each: _find(each, "START_ID") is not None):
             roles = _roles(table)
             for number, row in self._database.rows(table, [role.column for role in roles]):
-                yield from self._element(table, number, dict(zip(roles, row, strict=True)))
+                yield from self._element(table, number, {role: row[role.column] for role in roles})
 
     def _element(self, table: Table, number: int, row: dict[_Role, Any]) -> Iterator[Element]:
         said = {role.kind: (role, value) for role, value in row.items() if role.kind}

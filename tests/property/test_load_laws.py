@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
 from lodestar.engine.writing.records import normalise_search_name
+from lodestar.loaders.formats.by_name import detect_format
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.formats.freebase import FREEBASE, FreebaseSource
 from lodestar.loaders.reading import lines as lines_module
@@ -103,6 +104,7 @@ def test_a_table_of_three_columns_is_never_taken_for_triples(tmp_path: Path, row
     without_header = "".join(",".join(row) + "\n" for row in rows[1:])
     if rows[0][1] != "color":  # which reads like a relation
         path.write_text(without_header, encoding="utf-8")
+        assert detect_format(str(path)) == "csv"
         with pytest.raises(InputError, match="found a table"):
             read_source(CsvSource(str(path)))
 
