@@ -90,9 +90,10 @@ class Survey:
     labels: Mapping[str, LabelFacts]
     relationships: Mapping[str, TypeFacts]
     num_nodes: int
-    num_relationships: int
-    keys: Mapping[str, int]
-    """How many nodes and relationships have each property."""
+
+    @property
+    def num_relationships(self) -> int:
+        return sum(facts.num for facts in self.relationships.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,11 +130,9 @@ def survey_elements(elements: Iterable[Element], key: str = "") -> Survey:
     types: dict[str, TypeFacts] = {}
     values: dict[tuple[str, str], list[Any]] = {}
     kinds: dict[str, str] = {}
-    keys: Counter[str] = Counter()
-    num_nodes = num_relationships = 0
+    num_nodes = 0
     for each in elements:
         found = {key: value for key, value in each.properties if value is not None}
-        keys.update(found.keys())
         if isinstance(each, Node):
             num_nodes += 1
             for label in each.labels or (NO_LABEL,):
@@ -146,7 +144,6 @@ def survey_elements(elements: Iterable[Element], key: str = "") -> Survey:
                         values.setdefault((label, name), []).append(value)
             kinds[each.id] = next(iter(each.labels), NO_LABEL)
         else:
-            num_relationships += 1
             of_type = types.setdefault(each.type, TypeFacts())
             of_type.num += 1
             of_type.num_with_keys += bool(found)
@@ -155,7 +152,7 @@ def survey_elements(elements: Iterable[Element], key: str = "") -> Survey:
             of_type.ends = of_type.ends or kinds.get(each.end, "")
     for (label, name), sample in values.items():
         labels[label].samples[name] = _sample(name, sample)
-    return Survey(labels, types, num_nodes, num_relationships, keys)
+    return Survey(labels, types, num_nodes)
 
 
 def survey_edges(elements: Iterable[Element], shown: str) -> Survey:

@@ -52,12 +52,12 @@ class Neo4jGraph(PropertyGraph):
         """
         labels: dict[str, LabelFacts] = {}
         types: dict[str, TypeFacts] = {}
-        keys: Counter[str] = Counter()
-        num_nodes = num_relationships = 0
+        self._num_with = Counter()
+        num_nodes = 0
         for its_labels, its_keys, num, id_ in self._stream("survey_nodes"):
             num_nodes += num
             counts = dict.fromkeys(its_keys, num)
-            keys.update(counts)
+            self._num_with.update(counts)
             self._options["elements"] = id_.rpartition(":")[0] + ":"
             for label in its_labels or (NO_LABEL,):
                 found = labels.setdefault(label, LabelFacts())
@@ -70,9 +70,8 @@ class Neo4jGraph(PropertyGraph):
                 f"{connection.user!r} may read: check --from-database, and the user's rights"
             )
         for type_, its_keys, num in self._stream("survey_relationships"):
-            num_relationships += num
             counts = dict.fromkeys(its_keys, num)
-            keys.update(counts)
+            self._num_with.update(counts)
             of_type = types.setdefault(type_, TypeFacts())
             of_type.num += num
             of_type.num_with_keys += num if its_keys else 0
@@ -83,8 +82,7 @@ class Neo4jGraph(PropertyGraph):
             ends = self._run("sample_ends", {"limit": ENDS_SAMPLE_SIZE}, RELATION=type_)
             types[type_].starts = _commonest((label, num) for starts, _, num in ends for label in starts)
             types[type_].ends = _commonest((label, num) for _, ends, num in ends for label in ends)
-        self._num_with = keys
-        return Survey(labels, types, num_nodes, num_relationships, keys)
+        return Survey(labels, types, num_nodes)
 
     def elements(self) -> Iterator[Element]:
         parameters = {"without": list(self.unread)}

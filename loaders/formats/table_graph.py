@@ -113,12 +113,10 @@ class TableGraph(PropertyGraph):
     def survey(self) -> Survey:
         labels: dict[str, LabelFacts] = {}
         types: dict[str, TypeFacts] = {}
-        keys: Counter[str] = Counter()
         num_nodes = 0
         for table in self._tables.values():
             columns = [table.columns[name] for name in table.properties]
             counts = Counter({column.name: column.num for column in columns if column.num})
-            keys += counts
             if table.joins:
                 self._add_type(types, self._relation_of_join(table), table, table.joins, table.num_rows, counts)
                 continue
@@ -135,7 +133,7 @@ class TableGraph(PropertyGraph):
                 self._add_type(types, self._relation(reference), table, ends, num, Counter())
         if not num_nodes:
             raise InputError(f"{self.name}: expected tables with rows, found none")
-        return Survey(labels, types, num_nodes, sum(facts.num for facts in types.values()), keys)
+        return Survey(labels, types, num_nodes)
 
     def elements(self) -> Iterator[Element]:
         self._notes = Counter(self._database.notes)

@@ -62,7 +62,7 @@ def test_the_naming_property_is_guessed(label: str, facts: LabelFacts, expected:
 
 
 def survey_of(labels: Mapping[str, LabelFacts], types: Mapping[str, TypeFacts]) -> Survey:
-    return Survey(labels, types, 10, 10, Counter({"name": 10, "born": 3, "roles": 2}))
+    return Survey(labels, types, 10)
 
 
 @pytest.fixture
