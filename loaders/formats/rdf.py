@@ -172,7 +172,8 @@ def _triples(
         if isinstance(quad, tuple):
             others.append(reject_row(quad[0], quad[1], ""))
             continue
-        subject, predicate, object_, graph = quad
+        subject, object_, graph = quad.subject, quad.object, quad.graph_name
+        predicate: Any = quad.predicate
         if not isinstance(graph, (NamedNode, BlankNode)):
             pass
         elif terms.syntax == RdfFormat.N3:

@@ -56,9 +56,9 @@ def files_of(path: str) -> list[RereadableFile]:
     root = Path(path).resolve()
     walked = os.walk(path, onerror=_refuse)
     named = [Path(folder, name) for folder, folders, names in walked for name in (*folders, *names)]
-    outside = [
+    outside = {
         each for each in named if each.is_symlink() and each.exists() and not each.resolve().is_relative_to(root)
-    ]
+    }
     found = sorted(each for each in named if _ending(each.name) in _ENDINGS and each.is_file() and each not in outside)
     if outside:
         first = quote_line(str(min(outside)).encode(errors="surrogateescape"))
