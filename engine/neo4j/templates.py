@@ -35,8 +35,9 @@ class Template:
 
         Identifiers are quoted, so that the result is as safe as a literal.
         """
-        filled: Any = PLACEHOLDER.sub(lambda place: quote_identifier(names[place[1]]), self.text)
-        return f"CYPHER 5 {filled}"
+        filled = PLACEHOLDER.sub(lambda place: quote_identifier(names[place[1]]), self.text)
+        rendered: Any = f"CYPHER 5 {filled}"
+        return rendered  # type: ignore[no-any-return]
 
 
 def quote_identifier(identifier: str) -> str:
