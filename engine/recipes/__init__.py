@@ -84,10 +84,6 @@ class Recipe:
         for part in self.named_parts().values():
             part.opened(graph)
 
-    def part_with(self, option: str) -> str | None:
-        """Return the name of the first stage that has an option."""
-        return next((n for n, part in self.parts.items() if option in {f.name for f in fields(part)}), None)
-
     def find_option(self, option: str) -> str:
         """Return the full name of an option: of the recipe itself, or of the first stage, answerer or linker with it.
 

@@ -20,7 +20,7 @@ from ..evidence.evidence import Evidence
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up_topic_ids
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress, ignore_progress, progress_bar
-from ..recipes import Recipe, read_recipe
+from ..recipes import read_recipe
 from ..relations.words import words_of_relations
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ def reading_sets(
     """Return the candidates of question sets. checkpoint: of the recipe's first part that takes one."""
     vectors = out.vectors_of(config.encoder)
     sets = list(map(request.questions, (*request.train_files, *request.dev_files)))
-    used = recipe_with_checkpoint(recipe or request.settings.recipe, checkpoint)
+    used = read_recipe(recipe or request.settings.recipe)
+    if checkpoint:
+        used = read_recipe(used, options={used.find_option("checkpoint"): checkpoint})
     with (
         Engine(request.settings, recipe=used) as engine,
         progress_bar("the questions", "reading") as (progress, _),
@@ -122,13 +124,3 @@ def list_known_questions(sets: Sequence[QuestionSet], engine: Engine) -> list[st
                 if {each.name, each.sha256} & known
             ]
     return found
-
-
-def recipe_with_checkpoint(recipe: str, checkpoint: str | None) -> Recipe:
-    """Return a recipe whose first part with a checkpoint has this one; raise `UsageError` where there is none."""
-    if not checkpoint:
-        return read_recipe(recipe)
-    part = read_recipe(recipe).part_with("checkpoint")
-    if part is None:
-        raise UsageError(f"--checkpoint: no part of the recipe {recipe} takes one")
-    return read_recipe(recipe, options={f"{part}.checkpoint": checkpoint})
