@@ -279,7 +279,7 @@ def refine_pool(pool: PoolFile, settings: Settings, cache: Path, *, progress: Pr
     is answered, for example when the budget is spent.
     """
     template = Path(__file__).with_name("refine-prompt.txt").read_text(encoding="utf-8")
-    counts = Counter(dict.fromkeys((REFINED, FAILED, UNREADABLE), 0))
+    counts: Counter[str] = Counter(dict.fromkeys((REFINED, FAILED, UNREADABLE), 0))
     found: list[PooledQuestion] = []
     with closing(ChatGateway.of(settings if settings.llm_cache else replace(settings, llm_cache=str(cache)))) as chat:
         progress("asking", 0, len(pool.questions))

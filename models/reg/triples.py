@@ -255,7 +255,7 @@ class TripleModel:
         if missing:
             vectors = self._tensor(self._vectors.stack(missing, lasting=True))
             found |= zip(missing, project(vectors), strict=True)
-        rows = torch.stack([found[text] if text in found else kept[text] for text in texts])
+        rows = torch.stack([found[text] if text in found else kept[text or ""] for text in texts])
         for text in missing:
             kept[text] = found[text]
         return rows

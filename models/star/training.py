@@ -515,11 +515,11 @@ class PoolObjective(FileObjective[nn.Module]):
                 pool = pool_of(example, options, chance)
                 if len(pool.positives):
                     self.pools[number, at] = pool
-        occurrences = (
+        right, wrong = (
             [(number, path) for (number, _), pool in self.pools.items() for path in candidates(pool).paths.tolist()]
             for candidates in (attrgetter("positives"), attrgetter("negatives"))
         )
-        self._weights = path_weights(*occurrences, options.w_min, options.w_max) if options.path_weights else {}
+        self._weights = path_weights(right, wrong, options.w_min, options.w_max) if options.path_weights else {}
         self._hardest: dict[Key, Ints] = {}
         super().__init__(network, texts, (train, dev), self.pools, training, options.batch_size)
 
