@@ -101,8 +101,8 @@ def unite(left: Evidence[Item], right: Evidence[Any], names: tuple[str, str] = (
     """Return the union of what two retrievers found for one question, of the kind of the first one's.
 
     An item has the sum of 1 / (`RANK_CONSTANT` + rank) over both, and there is no calibration: probabilities of two
-    retrievers mean different things. What each of them found stays beside it under its own name (`Evidence.sources`),
-    where a reader weighs both. What each of them makes groups of keeps its better one.
+    retrievers mean different things. What each of them found stays under its own name (`EvidenceTrace.sources`), where
+    a reader weighs both. What each of them makes groups of keeps its better one.
     """
     sources = (*left.sources_or_self(names[0]), *right.sources_or_self(names[1]))
     right = convert_item_kind(right, left.kind)
@@ -124,8 +124,7 @@ def unite(left: Evidence[Item], right: Evidence[Any], names: tuple[str, str] = (
         left_out=tuple(dict.fromkeys((*left.left_out, *right.left_out))),
         note=left.note and right.note,
         reason=left.reason and right.reason,
-        stages=(*left.stages, *right.stages),
-        sources=_number_names(sources),
+        trace=replace(left.trace, stages=(*left.trace.stages, *right.trace.stages), sources=_number_names(sources)),
     )
 
 

@@ -49,7 +49,7 @@ def report(label: str, runs: Sequence[tuple[float, Evidence[Item]]], reference_s
     """Print one table row per stage."""
     rows: dict[str, list[float]] = {}
     for _, evidence in runs:
-        for cost in merge_costs(evidence.trace):
+        for cost in merge_costs(evidence.trace.costs):
             rows.setdefault(cost.stage, []).append(cost.seconds)
     for stage, seconds in [*rows.items(), ("all", [s for s, _ in runs])]:
         p50, p95 = percentiles(seconds)

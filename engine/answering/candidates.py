@@ -90,7 +90,7 @@ def find_candidates(evidence: Sequence[Evidence[Item]]) -> AnswerCandidates:
     """
     by_source: dict[str, list[tuple[int, Evidence[Item]]]] = {}
     for question, each in enumerate(evidence):
-        for name, found in each.sources_or_self(each.kind) if each.sources or each.items else ():
+        for name, found in each.sources_or_self(each.kind) if each.trace.sources or each.items else ():
             by_source.setdefault(name, []).append((question, found))
     read = [_UnnumberedSource.of(name, found) for name, found in by_source.items()]
     kept = [{end.id for end in list_ends(each)} for each in evidence]

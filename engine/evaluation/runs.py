@@ -227,8 +227,8 @@ def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
         text=answer.text,
         confidence=_rounded(answer.confidence),
         scores=_scores(question, predictions, [_retrieved_path(each.value) for each in chains]),
-        seconds={cost.stage: cost.seconds for cost in evidence.trace},
-        round_trips={cost.stage: cost.round_trips for cost in evidence.trace if cost.round_trips},
+        seconds={cost.stage: cost.seconds for cost in evidence.trace.costs},
+        round_trips={cost.stage: cost.round_trips for cost in evidence.trace.costs if cost.round_trips},
         num_prompt_tokens=answer.usage.prompt if answer.usage else None,
         num_completion_tokens=answer.usage.completion if answer.usage else None,
     )

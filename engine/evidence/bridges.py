@@ -44,7 +44,7 @@ def to_triples(evidence: Evidence[Item]) -> Evidence[Triple]:
     groups = tuple(best[each.value][1] for each in ranked) if evidence.groups else ()
     chains = (each.value for each in evidence.items if isinstance(each.value, Chain))
     retrieved = tuple((chain.topic.id, str(chain.relation_path)) for chain in chains)
-    return replace(_as(evidence, "triple", tuple(ranked), groups), retrieved=retrieved)
+    return replace(_as(evidence, "triple", tuple(ranked), groups), trace=replace(evidence.trace, retrieved=retrieved))
 
 
 def to_chains(evidence: Evidence[Item], max_length: int = MAX_HOP) -> Evidence[Chain]:

@@ -193,8 +193,8 @@ def evidence_data(evidence: Evidence[Item], *, trace: bool = False) -> EvidenceD
         data |= extra.to_dict()  # type: ignore[typeddict-item]
     if trace:
         data["trace"] = {
-            "costs": [cost_data(cost) for cost in evidence.trace],
-            "stages": [{"stage": name, "kind": kind, "items": number} for name, kind, number in evidence.stages],
+            "costs": [cost_data(cost) for cost in evidence.trace.costs],
+            "stages": [{"stage": name, "kind": kind, "items": number} for name, kind, number in evidence.trace.stages],
             "calibration": None if evidence.calibration is None else asdict(evidence.calibration),
         }
     return data

@@ -101,17 +101,29 @@ ExtraT = TypeVar("ExtraT")
 
 
 @dataclass(frozen=True, slots=True)
+class EvidenceTrace:
+    """How evidence came about.
+
+    costs: of each stage. stages: the name of each, and the kind and number of items that it left. sources: of a union
+    the evidence of each retriever by its name, as it was before they were joined; a reader weighs them side by side.
+    retrieved: the chains that triples were taken from, best first, each as its topic's id and its relation path.
+    """
+
+    costs: tuple[StageCost, ...] = ()
+    stages: tuple[tuple[str, Kind, int], ...] = ()
+    sources: tuple[tuple[str, Evidence[Item]], ...] = ()
+    retrieved: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence(Generic[ItemT_co]):
     """Items of one kind with their scores, best first.
 
     `calibration` says what the scores mean, None where nobody knows; a stage that rescores replaces or drops it.
     `groups` has the priority group of each item (0 first; GraphRAG-FI), empty where all are of one. `left_out` says in
-    sentences what else is left out or undone, beside ends that a chain lacks. `retrieved` are the chains that triples
-    were taken from, best first, each as its topic's id and its relation path. Where there is nothing, or nothing that
+    sentences what else is left out or undone, beside ends that a chain lacks. Where there is nothing, or nothing that
     fits, `reason` and in words `note` say why. `extras` are what single features add, one of each class at most
-    (`extra_of`). `sources` has, of a union, the evidence of each retriever by its name, as it was before they were
-    joined: a reader weighs them side by side. `stages` has of each stage its name, and the kind and number of items
-    that it left.
+    (`extra_of`).
     """
 
     question: Question
@@ -123,11 +135,8 @@ class Evidence(Generic[ItemT_co]):
     left_out: tuple[str, ...] = ()
     note: str = ""
     reason: Reason | None = None
-    trace: tuple[StageCost, ...] = field(default=(), compare=False)
-    retrieved: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
     extras: tuple[EvidenceExtra, ...] = ()
-    sources: tuple[tuple[str, Evidence[Item]], ...] = field(default=(), compare=False, repr=False)
-    stages: tuple[tuple[str, Kind, int], ...] = field(default=(), compare=False, repr=False)
+    trace: EvidenceTrace = field(default_factory=EvidenceTrace, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.groups and len(self.groups) != len(self.items):
@@ -135,12 +144,12 @@ class Evidence(Generic[ItemT_co]):
 
     @property
     def seconds(self) -> float:
-        return sum(cost.seconds for cost in self.trace)
+        return sum(cost.seconds for cost in self.trace.costs)
 
     @property
     def round_trips(self) -> int:
         """Requests that all stages sent to the database."""
-        return sum(cost.round_trips for cost in self.trace)
+        return sum(cost.round_trips for cost in self.trace.costs)
 
     @property
     def cut_paths(self) -> tuple[str, ...]:
@@ -158,7 +167,7 @@ class Evidence(Generic[ItemT_co]):
 
     def sources_or_self(self, name: str) -> tuple[tuple[str, Evidence[Item]], ...]:
         """Return the evidence of each retriever behind it, by name; itself under `name` if one alone found it."""
-        return self.sources or ((name, self),)
+        return self.trace.sources or ((name, self),)
 
     def group(self, index: int) -> int:
         return self.groups[index] if self.groups else 0
@@ -176,7 +185,8 @@ class Evidence(Generic[ItemT_co]):
         if self.calibration is None:
             return None
         if isinstance(item.value, Chain):
-            made = self.retrieved and (item.value.topic.id, str(item.value.relation_path)) not in self.retrieved
+            retrieved = self.trace.retrieved
+            made = retrieved and (item.value.topic.id, str(item.value.relation_path)) not in retrieved
             if made or self.calibration.of == "triple":
                 return None
         return self.calibration.probability(item.score)
@@ -208,17 +218,19 @@ class Evidence(Generic[ItemT_co]):
     def chain_order(self, scored: Scored[Chain]) -> tuple[float, int, int, str, str]:
         """Return what chains made of its triples are sorted by: among equal scores those first that were retrieved."""
         key = (scored.value.topic.id, str(scored.value.relation_path))
-        place = self.retrieved.index(key) if key in self.retrieved else len(self.retrieved)
+        retrieved = self.trace.retrieved
+        place = retrieved.index(key) if key in retrieved else len(retrieved)
         score, length, topic, path = item_sort_key(scored)
         return (score, place, length, topic, path)
 
     def add_stage(self, name: str) -> Evidence[ItemT_co]:
         """Return the evidence as it stands after a stage."""
-        return replace(self, stages=(*self.stages, (name, self.kind, len(self.items))))
+        stages = (*self.trace.stages, (name, self.kind, len(self.items)))
+        return replace(self, trace=replace(self.trace, stages=stages))
 
     def add_costs(self, costs: Iterable[StageCost]) -> Evidence[ItemT_co]:
         """Return the evidence with more costs, added to those of the same stage."""
-        return replace(self, trace=merge_costs((*self.trace, *costs)))
+        return replace(self, trace=replace(self.trace, costs=merge_costs((*self.trace.costs, *costs))))
 
     def to_dict(self, *, trace: bool = False) -> EvidenceData:
         """Return it as plain data for JSON (docs/how-it-works.md); `trace` adds what each stage took and left."""

@@ -71,4 +71,5 @@ def _add_source(evidence: Evidence[Item], name: str, answer: Answer) -> Evidence
     source: Evidence[Item] = Evidence(
         evidence.question, evidence.topics, "chain", tuple(items), Calibration("probability")
     )
-    return replace(evidence, sources=(*evidence.sources_or_self(evidence.kind), (name, source)))
+    sources = (*evidence.sources_or_self(evidence.kind), (name, source))
+    return replace(evidence, trace=replace(evidence.trace, sources=sources))

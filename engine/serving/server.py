@@ -320,7 +320,7 @@ class Metrics:
 
     def count_batch(self, answers: Sequence[Answer]) -> None:
         """Count the stages and outcomes of a batch; its costs are those of its first question."""
-        for cost in answers[0].evidence.trace if answers else ():
+        for cost in answers[0].evidence.trace.costs if answers else ():
             self.stage_seconds.labels(cost.stage).observe(cost.seconds)
             self.round_trips.inc(cost.round_trips)
             self.tokens.labels("prompt").inc(cost.llm.prompt_tokens)

@@ -87,7 +87,7 @@ class Explanation:
 
     def lines(self) -> Iterator[str]:
         """Yield what holds for all items, in words."""
-        stages = self.answer.evidence.stages
+        stages = self.answer.evidence.trace.stages
         yield "after each stage: " + ", ".join(f"{name} {format_count(number, kind)}" for name, kind, number in stages)
         if self.note:
             yield self.note
@@ -112,7 +112,7 @@ def explain(answer: Answer, recipe: Recipe, graph: GraphResources, *, top_k: int
     elif not (scorer.model.checkpoint.description.mix if part.mix is None else part.mix):
         note = NOT_USED
     topics = {topic.entity.id: topic for topic in evidence.topics}
-    ranks = {name: _rank_items(source, evidence.kind) for name, source in evidence.sources}
+    ranks = {name: _rank_items(source, evidence.kind) for name, source in evidence.trace.sources}
     items = []
     for item in evidence.items[:top_k]:
         key, words = deduplication_key(item.value), None

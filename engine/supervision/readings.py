@@ -72,7 +72,7 @@ def retrieve_for_reader(
         batch = asked[start : start + BATCH]
         found += engine.retrieve_batch([each.as_question(each.topic_ids) for each in batch], top_k=reads)
         progress("reading", len(found), len(asked))
-    return list(asked), [replace(each, trace=()) for each in found]
+    return list(asked), [replace(each, trace=replace(each.trace, costs=())) for each in found]
 
 
 def build_reader_training_set(

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.answering.candidates import LIMIT, AnswerCandidates, find_candidates
-from lodestar.engine.evidence.evidence import Calibration, Evidence
+from lodestar.engine.evidence.evidence import Calibration, Evidence, EvidenceTrace
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 NAMED = [Entity(name, name) for name in "abcde"]
@@ -80,7 +80,7 @@ def test_a_batch_says_what_single_questions_say(asked: list[tuple[list[Triple], 
 @given(triples, topics)
 def test_what_a_filter_takes_away_from_a_union_is_no_candidate(facts: list[Triple], starts: list[Entity]) -> None:
     whole = evidence_of(facts, starts)
-    left = replace(whole.cut_to(len(facts) // 2), sources=(("a", whole), ("b", whole)))
+    left = replace(whole.cut_to(len(facts) // 2), trace=EvidenceTrace(sources=(("a", whole), ("b", whole))))
     kept = {end.id for each in left.items for end in (each.value.head, each.value.tail)}
     found = find_candidates([left])
     assert {each.id for each in found.entities} <= kept

@@ -65,7 +65,7 @@ def test_a_union_says_which_source_found_an_item_and_what_each_stage_left(settin
     with Engine(settings, recipe="(similarity + merge) | similarity", options=options) as engine:
         reasons = engine.explain(CURRENCY, top_k=2)
         answer = engine.ask(CURRENCY)
-        left = engine.retrieve(CURRENCY).sources[0][1]
+        left = engine.retrieve(CURRENCY).trace.sources[0][1]
     assert reasons.answer == answer
     assert reasons.answer.why
     first, second = reasons.items
@@ -73,7 +73,7 @@ def test_a_union_says_which_source_found_an_item_and_what_each_stage_left(settin
     assert first.rankings[0].score == left.items[0].score
     assert first.reading == "read by its own words: country currency used"
     assert first.reading != second.reading
-    assert {"similarity", "merge"} <= {stage for stage, _, _ in answer.evidence.stages}
+    assert {"similarity", "merge"} <= {stage for stage, _, _ in answer.evidence.trace.stages}
     data = reasons.to_dict()
     assert data["answer"] == answer.text
     assert [row["rank"] for row in data["trace"]["items"]] == [1, 2]

@@ -45,7 +45,7 @@ def test_both_sides_of_a_union_are_weighed(settings: Settings, connection: Conne
     options = {"answerer.kind": "reader"}
     with Engine(settings, recipe="similarity | (similarity + merge)", options=options, connection=connection) as engine:
         (answer,) = engine.ask_batch([CAPITAL])
-    assert [name for name, _ in answer.evidence.sources] == ["similarity", "similarity + merge"]
+    assert [name for name, _ in answer.evidence.trace.sources] == ["similarity", "similarity + merge"]
     assert answer.entities[0].name == "Lima"
     assert any(each.startswith("similarity") for each in answer.why)
 
@@ -114,7 +114,7 @@ def test_a_reader_learns_what_a_language_model_is_worth(
             answers = engine.ask_batch(asked)
     assert [[each.name for each in answer.entities] for answer in answers] == [["Santiago de Chile"], ["Chilean peso"]]
     assert any(each.startswith("the language model") for each in answers[0].why)
-    assert [name for name, _ in answers[0].evidence.sources] == ["chain", "llm", "closed-book"]
+    assert [name for name, _ in answers[0].evidence.trace.sources] == ["chain", "llm", "closed-book"]
     with ScriptedLLM(repeat(status(400))) as llm:
         there = replace(settings, llm_base_url=llm.base_url, llm_model="scripted")
         with Engine(there, recipe=recipe, options=options, connection=connection) as engine:

@@ -8,7 +8,7 @@ from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.context import StageCost
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import SIMILARITY, Answer, Calibration, Evidence, Item, Unit
+from lodestar.engine.evidence.evidence import SIMILARITY, Answer, Calibration, Evidence, EvidenceTrace, Item, Unit
 from lodestar.engine.values import AnswerEntity, Entity, Question, Scored, Topic, Triple
 
 from tests.made.evidence import CERTAIN, evidence_of, leads
@@ -95,7 +95,7 @@ def test_no_chain_walks_a_triple_twice() -> None:
 
 def test_an_answer_is_plain_data_that_rests_on_items_by_their_ranks() -> None:
     paths = (path("city", LIMA, score=1 / 3), path("capital", LIMA, score=-math.inf))
-    costs = (StageCost("hop 1", 0.123456, 2), StageCost("answer", 1.0, 1))
+    costs = EvidenceTrace((StageCost("hop 1", 0.123456, 2), StageCost("answer", 1.0, 1)))
     found = Answer(
         evidence_of(*paths, calibration=Calibration("logit", 1.0, 0.0), groups=(0, 1), note="a note", trace=costs),
         (AnswerEntity("Lima", "l", 2 / 3, "both", (0, 1)), AnswerEntity("Rome", None, None, "model", ())),

@@ -63,7 +63,7 @@ def test_each_way_to_ask_is_a_source_with_the_entities_that_it_names() -> None:
     read = says((("peruvian SOL", 0.5), ("lima", 0.8), ("Atlantis", 0.99), ("Lima", 0.1)))
     (found,) = add([EVIDENCE], Asked(read, says(())))
     assert found.items == ITEMS
-    (own, one, two) = found.sources
+    (own, one, two) = found.trace.sources
     assert own == ("triple", EVIDENCE)
     assert [name for name, _ in (one, two)] == ["llm", "closed-book"]
     chains = [(round(item.score, 6), item.value.steps, item.value.ends) for item in one[1].items]
@@ -76,11 +76,11 @@ def test_it_reads_no_question_that_is_answered() -> None:
     asked = Asked(says((("Peruvian sol", 0.9),)), says(()))
     found = add([counted, EVIDENCE], asked)
     assert len(asked.prompts) == 2
-    assert found[0] == counted and not found[0].sources
-    assert [item.value.ends for item in found[1].sources[1][1].items] == [(SOL,)]
+    assert found[0] == counted and not found[0].trace.sources
+    assert [item.value.ends for item in found[1].trace.sources[1][1].items] == [(SOL,)]
 
 
 def test_a_model_that_fails_leaves_the_rest() -> None:
     (found,) = add([EVIDENCE], Asked(LLMError("no reply"), says((("Lima", 0.9),))))
     assert found.left_out == ("llm: no reply",)
-    assert [name for name, _ in found.sources] == ["triple", "closed-book"]
+    assert [name for name, _ in found.trace.sources] == ["triple", "closed-book"]

@@ -22,7 +22,7 @@ from lodestar.engine.evaluation.runs import (
     read_records,
     record_failure,
 )
-from lodestar.engine.evidence.evidence import Answer
+from lodestar.engine.evidence.evidence import Answer, EvidenceTrace
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage, Topic
@@ -49,7 +49,9 @@ def question(id_: str, *answers: str, topic: str = "m.1", paths: tuple[GoldPath,
 def answered(asked: GoldQuestion, ends: list[str], given: list[str], usage: TokenUsage | None = None) -> Record:
     found = [Entity(end, end.upper()) for end in ends]
     items = [Scored(leads("r", *found, topic=TOPIC), 0.9)] if ends else []
-    evidence = evidence_of(*items, text="which?", topics=(Topic(TOPIC),), trace=(StageCost("hop 1", 0.2, 2),))
+    evidence = evidence_of(
+        *items, text="which?", topics=(Topic(TOPIC),), trace=EvidenceTrace((StageCost("hop 1", 0.2, 2),))
+    )
     entities = tuple(AnswerEntity(each.upper(), each, 0.75, "graph", (0,)) for each in given)
     return judge_answer(asked, Answer(evidence, entities, ", ".join(given), "test", usage))
 

@@ -72,7 +72,7 @@ def test_a_bridge_stands_where_kinds_differ() -> None:
     turned = ask(stages)
     assert [(item.value, item.score) for item in turned.items] == [(MONEY, 0.4), (CAPITAL, 0.9)]
     assert turned.calibration is None
-    assert turned.stages == (("found", "chain", 2), ("turned", "triple", 2))
+    assert turned.trace.stages == (("found", "chain", 2), ("turned", "triple", 2))
 
 
 def test_the_score_of_a_triple_is_that_of_its_best_chain_and_so_is_its_group() -> None:
@@ -133,4 +133,4 @@ def test_a_union_is_by_reciprocal_rank_whatever_the_probabilities() -> None:
     united = ask(found(CHAINS) | found(other, "other"))
     assert united.calibration is None
     assert united.items[0].score < 0.04
-    assert [(name, len(each.items)) for name, each in united.sources] == [("found", 2), ("other", 1)]
+    assert [(name, len(each.items)) for name, each in united.trace.sources] == [("found", 2), ("other", 1)]

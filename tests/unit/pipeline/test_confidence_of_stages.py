@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.evidence.bridges import to_chains, to_triples
-from lodestar.engine.evidence.evidence import SIMILARITY, Calibration, Certainty, Evidence
+from lodestar.engine.evidence.evidence import SIMILARITY, Calibration, Certainty, Evidence, EvidenceTrace
 from lodestar.engine.parts import Reorganiser, reorganise
 from lodestar.engine.pipeline import unite
 from lodestar.engine.reorganising.chaining import Merge, Reorganise
@@ -28,7 +28,9 @@ SAID = Certainty("Peru", str(FIRST.relation_path), 2.0, 0.4, -0.2, 0.77)
 CHAINS = evidence_of(
     Scored(FIRST, 2.0), Scored(leads("city", CUSCO, topic=PERU), 1.6), calibration=SIMILARITY, extras=(SAID,)
 )
-TRIPLES = replace(to_triples(CHAINS), calibration=Calibration("logit", 5.0, 5.0, of="triple"), retrieved=(), extras=())
+TRIPLES = replace(
+    to_triples(CHAINS), calibration=Calibration("logit", 5.0, 5.0, of="triple"), trace=EvidenceTrace(), extras=()
+)
 
 
 class OneHop:

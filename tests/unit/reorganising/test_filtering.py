@@ -100,7 +100,7 @@ class TestGroups:
         assert shown(found) == [("a", 0), ("c", 0), ("b", 1)]
         assert [item.score for item in found.items] == [1.0, 0.8, 0.9]
         assert found.left_out == ()
-        assert [cost.stage for cost in found.trace] == ["filter falling"]
+        assert [cost.stage for cost in found.trace.costs] == ["filter falling"]
 
     def test_what_is_asked_numbers_the_items_and_gives_no_instructions_a_chance(self) -> None:
         asked: list[Prompt] = []
@@ -169,7 +169,7 @@ class TestRelevance:
         (found,) = filtered(given, reply=says("1"), coarse=2, relevance=("by attention", relevance))
         best = sorted(range(4), key=lambda item: -values[item])[:2]
         assert {end for end, _ in shown(found)} == {given.items[item].value.ends[0].id for item in best}
-        assert [cost.stage for cost in found.trace] == ["filter by attention"]
+        assert [cost.stage for cost in found.trace.costs] == ["filter by attention"]
 
 
 class TestSimilarity:
