@@ -198,6 +198,11 @@ def _types_first(quads: Iterable[Quad | tuple[int, str]]) -> Iterator[Quad | tup
         yield from sorted(group, key=lambda quad: isinstance(quad, tuple) or quad.predicate.value != f"{RDF}type")
 
 
+def _has_space(ids: pa.Array) -> pa.Array:
+    """Return which ids are IRIs with a space; what a base was removed from is none: exports write ids with spaces."""
+    return pc.match_substring_regex(ids, "^[A-Za-z][A-Za-z0-9+.-]*:[^ ]* ")
+
+
 class _Terms:
     """Writes terms as ids, relations and literals."""
 
@@ -231,16 +236,16 @@ class _Terms:
         tag = pc.if_else(of_aliases, "alias", pc.if_else(of_names, "name", no_text))
         is_name = pc.is_valid(tag)
         is_empty = pc.and_(is_name, pc.equal(pc.utf8_trim_whitespace(tail), ""))
-        has_space = pc.or_(pc.match_substring(head, " "), pc.and_not(pc.match_substring(tail, " "), literal))
-        has_space = pc.or_(has_space, pc.match_substring(relation, " "))
         category = pc.if_else(is_empty, "empty name", pc.if_else(is_name, "name", "triple"))
-        shown = pc.binary_join_element_wise(head, relation, tail, " ")
         is_plain = pc.or_(pc.is_valid(language), pc.is_in(datatype, pa.array([_STRING, _NO_LANGUAGE])))
         first, self._num = self._num + 1, self._num + len(triples)
         if self._bases:
             short = {name: self.without_base(name) for name in pc.unique(relation).to_pylist()}
             shortened = pa.array([short[name] for name in relation.to_pylist()], pa.string())
             relation = pc.if_else(is_name, relation, shortened)
+        has_space = pc.or_(_has_space(head), pc.and_not(_has_space(tail), literal))
+        has_space = pc.or_(has_space, _has_space(relation))
+        shown = pc.binary_join_element_wise(head, relation, tail, " ")
         columns = [
             pa.array(np.arange(first, first + len(triples))),
             pc.if_else(has_space, "reject", category),
