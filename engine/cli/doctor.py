@@ -83,9 +83,10 @@ def examine(settings: Settings) -> Iterator[Finding]:
 def _attempt(part: str, look: Callable[[], Found], advice: str) -> Finding:
     """Return what a check finds, or that the part is missing where the check fails."""
     try:
-        return Finding(part, *look())
+        level, found, *more = look()
     except (LodestarError, OSError, ImportError) as error:
         return Finding(part, "missing", str(error), advice)
+    return Finding(part, level, found, *more)
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
