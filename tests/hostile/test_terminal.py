@@ -62,11 +62,7 @@ def test_what_verbs_print(lodestar: Lodestar, gateway: Gateway, folder: Path) ->
         ("ask", "--paths-only", QUESTION, *topic),
         ("explain", QUESTION, "--checkpoint", checkpoint, *topic),
         ("eval", str(questions), "--out", run),
-        ("eval", str(questions), "--out", other, "--recipe", "cosine"),
-        ("eval", "show", run),
-        ("eval", "compare", run, other),
-        ("eval", "table", run, other),
-        ("eval", "rerun", run),
+        ("eval", str(questions), "--out", other, "--recipe", "cosine", "--against", run),
         ("recipes", EVIL),
         ("doctor",),
         ("load", "rdf", f"{source}{EVIL}"),
@@ -77,7 +73,6 @@ def test_what_verbs_print(lodestar: Lodestar, gateway: Gateway, folder: Path) ->
     for arguments in (
         ("ask", QUESTION, *topic, "--json"),
         ("ask", "--paths-only", QUESTION, *topic, "--json"),
-        ("eval", "show", run, "--json"),
     ):
         out = lodestar(*arguments).out
         assert not steering(out), (arguments[:3], sorted(map(ascii, steering(out))))
