@@ -38,6 +38,7 @@ Tokens = tuple[int, ...]
 
 MAX_QUESTION_TOKENS = 64
 MAX_PATH_TOKENS = 96
+QUESTION_AT = 1
 MAX_KEPT_TOKENS = 200_000
 
 
@@ -56,31 +57,17 @@ class TextBatch:
     ids: Tensor
     mask: Tensor
 
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __getitem__(self, rows: slice) -> TextBatch:
-        return TextBatch(self.ids[rows], self.mask[rows])
-
 
 @dataclass(frozen=True, slots=True)
 class PairBatch:
     """Padded sequences of question and path. is_question and is_path, (num_pairs, length) bool, mark their tokens;
-    question_at and path_at, (num_pairs,), are the places of `[QSP]` and `[PSP]`.
+    path_at, (num_pairs,), are the places of `[PSP]`. `[QSP]` is at `QUESTION_AT`.
     """
 
     text: TextBatch
     is_question: Tensor
     is_path: Tensor
-    question_at: Tensor
     path_at: Tensor
-
-    def __len__(self) -> int:
-        return len(self.text)
-
-    def __getitem__(self, rows: slice) -> PairBatch:
-        parts = (self.is_question, self.is_path, self.question_at, self.path_at)
-        return PairBatch(self.text[rows], *(part[rows] for part in parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +146,6 @@ class CachedTokenizer:
             text,
             is_question=(place > 1) & (place < path_at[:, None] - 1),
             is_path=(place > path_at[:, None]) & (place < lengths[:, None] - 1),
-            question_at=torch.ones(len(pairs), dtype=torch.long),
             path_at=path_at,
         )
 
@@ -324,7 +310,7 @@ class CrossAttentiveScorer(nn.Module):
         device = device_of(self)
         hidden = hidden_states(self.encoder, batch.text.ids.to(device), batch.text.mask.to(device), self.precision)
         row = torch.arange(len(hidden))
-        question, path = hidden[row, batch.question_at], hidden[row, batch.path_at]
+        question, path = hidden[:, QUESTION_AT], hidden[row, batch.path_at]
         maps = (self.query_map, self.key_map)
         from_question, question_weights = attend(question, hidden, batch.is_question.to(device), *maps)
         from_path, path_weights = attend(path, hidden, batch.is_path.to(device), *maps)

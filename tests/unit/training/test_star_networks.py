@@ -129,7 +129,6 @@ def test_a_pair_is_laid_out_as_the_paper_says(texts: CachedTokenizer) -> None:
     assert (first[1], second[1]) == (7, 4)
     batch = texts.pairs([first, second])
     assert batch.text.mask.dtype == torch.bool
-    assert batch.question_at.tolist() == [1, 1]
     assert batch.path_at.tolist() == [7, 4]
     assert [row.nonzero()[:, 0].tolist() for row in batch.is_question] == [[2, 3, 4, 5], [2]]
     assert [row.nonzero()[:, 0].tolist() for row in batch.is_path] == [[8, 9, 10, 11], [5, 6]]
