@@ -52,7 +52,7 @@ def test_python_s_tables_graphs_and_triples_are_loaded_asked_and_handed_back(eng
         engine.load_dataframe(ORDERS)
     with pytest.raises(InputError, match="found int"):
         engine.load_tables({"orders": 3})
-    with pytest.raises(InputError, match="expected a graph with edges"):
+    with pytest.raises(InputError, match="expected edges, found none"):
         engine.load_networkx(networkx.Graph(), append=True)
 
 
