@@ -444,37 +444,37 @@ def mapping_as_json(survey: Survey, mapping: GraphMapping) -> dict[str, Any]:
 
 def _describe_label(survey: Survey, label: str, mapping: LabelMapping) -> str:
     facts = survey.labels[label]
-    said = []
+    parts = []
     if mapping.name:
         name = " + ".join(mapping.name)
         covered = max(facts.keys[key] for key in mapping.name) / max(facts.num, 1)
         others = [" + ".join(keys) for keys in guess_names(label, facts) if keys != mapping.name]
         or_ = f" (or {', '.join(others[:3])})" if others else ""
-        said.append(f"named by {name}{or_}" + (f" in {covered:.0%}" if covered < 1 else ""))
+        parts.append(f"named by {name}{or_}" + (f" in {covered:.0%}" if covered < 1 else ""))
     elif mapping.key:
-        said.append(f"named by the key {mapping.key}")
+        parts.append(f"named by the key {mapping.key}")
     else:
-        said.append("unnamed records")
+        parts.append("unnamed records")
     if mapping.aliases:
-        said.append(f"aliases {_some(mapping.aliases)}")
+        parts.append(f"aliases {_some(mapping.aliases)}")
     if mapping.literals:
-        said.append(f"literals {_some(mapping.literals)}")
+        parts.append(f"literals {_some(mapping.literals)}")
     if left := sorted(set(facts.keys) - mapping.kept):
-        said.append(f"left out {_some(left)}")
-    return "; ".join(said)
+        parts.append(f"left out {_some(left)}")
+    return "; ".join(parts)
 
 
 def _describe_type(survey: Survey, type_: str, keys: Sequence[str]) -> str:
     facts = survey.relationships[type_]
-    said = [f"{facts.starts} → {facts.ends}"] if facts.starts or facts.ends else []
+    parts = [f"{facts.starts} → {facts.ends}"] if facts.starts or facts.ends else []
     if keys:
         number = f"{facts.num_with_keys:,} of them " if facts.num_with_keys < facts.num else ""
-        said.append(f"{number}records with {_some(keys)}")
+        parts.append(f"{number}records with {_some(keys)}")
     else:
-        said.append("triples")
+        parts.append("triples")
     if left := sorted(set(facts.keys) - set(keys)):
-        said.append(f"left out {_some(left)}")
-    return "; ".join(said)
+        parts.append(f"left out {_some(left)}")
+    return "; ".join(parts)
 
 
 def _some(keys: Sequence[str]) -> str:

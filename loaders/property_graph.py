@@ -92,7 +92,7 @@ class PropertyGraph:
     name: str
     kind: str
     unnamed_ids: str | None = None
-    """As a `Source` has it: None where all names are said."""
+    """As a `Source` has it: None where all names are given."""
     unread: Sequence[str] = ()
     """Properties that need not be read."""
 
@@ -412,16 +412,16 @@ class Rows:
         if keys is None or (self._kept is not None and not self._kept.issuperset((found.start, found.end))):
             self.left_out["relationships"] += 1
             return
-        said: list[StatementRow] = []
+        literals: list[StatementRow] = []
         for key, value in found.properties:
             if key in keys:
-                said += self._literals(line, found.id, key, value)
+                literals += self._literals(line, found.id, key, value)
             else:
                 self.left_out["properties"] += 1
-        if said:
+        if literals:
             yield triple_row(line, found.start, found.type, found.id)
             yield triple_row(line, found.id, found.type, found.end)
-            yield from said
+            yield from literals
         else:
             yield triple_row(line, found.start, found.type, found.end)
 

@@ -94,8 +94,8 @@ def _stated_rows(triples: Iterable[Stated], names: Mapping[str, str | Sequence[s
             yield StatementRow(number, "triple", start, relation, tail.value, True, tail.datatype, tail.language)
         else:
             yield triple_row(number, start, relation, tail.id if isinstance(tail, Entity) else tail)
-    for id_, said in names.items():
-        first, *more = [said] if isinstance(said, str) else said
+    for id_, given in names.items():
+        first, *more = [given] if isinstance(given, str) else given
         yield name_row(0, id_, first)
         yield from (alias_row(0, id_, alias) for alias in more)
 
@@ -226,10 +226,10 @@ def to_networkx(gateway: Gateway) -> networkx.MultiDiGraph:
                 graph.add_edge(head, each.tail, key=each.relation, relation=each.relation)
                 continue
             graph.add_node(head)
-            said = graph.nodes[head]
+            properties = graph.nodes[head]
             key = each.relation if each.relation != "name" else "name (literal)"
-            before = said.get(key)
-            said[key] = (
+            before = properties.get(key)
+            properties[key] = (
                 each.tail if before is None else [*(before if isinstance(before, list) else [before]), each.tail]
             )
     return graph

@@ -116,7 +116,7 @@ def dump(kg: Path, settings: Settings, **given: Any) -> None:
       lodestar load dump movies.dump --dry-run
     """
     from ...loaders.formats.existing_neo4j import Neo4jGraph
-    from ...loaders.formats.server_beside import open_dump
+    from ...loaders.formats.temporary_server import open_dump
 
     with open_dump(kg, settings) as gateway:
         _load_graph(lambda: Neo4jGraph(gateway, kg.name), settings=settings, **given)
@@ -136,7 +136,7 @@ def cypher(kg: Path, run_script: bool, settings: Settings, **given: Any) -> None
       lodestar load cypher movies.cypher --run-script
     """
     from ...loaders.formats.existing_neo4j import Neo4jGraph
-    from ...loaders.formats.server_beside import open_script
+    from ...loaders.formats.temporary_server import open_script
 
     with open_script(kg, settings, run_script=run_script) as gateway:
         _load_graph(lambda: Neo4jGraph(gateway, kg.name), settings=settings, **given)

@@ -14,8 +14,8 @@ from ..source import Source
 
 FORMATS = {
     "csv": "delimited:CsvSource",
-    "cypher": "server_beside:script_source",
-    "dump": "server_beside:dump_source",
+    "cypher": "temporary_server:script_source",
+    "dump": "temporary_server:dump_source",
     "fb2m": "delimited:Fb2mSource",
     "freebase": "freebase:FreebaseSource",
     "geonames": "geonames:GeonamesSource",
@@ -45,7 +45,7 @@ _BY_ENDING = {
     ".parquet": "rog",
     ".tsv": "tsv",
 }
-_NOT_TOLD = {"geonames", "text"}
+_UNDETECTED = {"geonames", "text"}
 """Formats that detection cannot find: they are not files, or any text fits."""
 _KB = "kb.txt"
 _LOOKED_AT_BYTES = 1 << 16
@@ -97,7 +97,7 @@ def detect_format(path: str) -> str:
 
 
 def _name_one() -> str:
-    return f"name one of {', '.join(name for name in FORMATS if name not in _NOT_TOLD)}"
+    return f"name one of {', '.join(name for name in FORMATS if name not in _UNDETECTED)}"
 
 
 def _by_name(name: str, lines: Sequence[str]) -> str | None:

@@ -153,8 +153,8 @@ class _Reading:
         """Return a node; None without an id."""
         id_ = element.get("id", "")
         values = self._values(element)
-        said = element.get("labels") or str(values.get("labels", ""))
-        labels = [label for label in said.split(":") if label] if said.startswith(":") else []
+        text = element.get("labels") or str(values.get("labels", ""))
+        labels = [label for label in text.split(":") if label] if text.startswith(":") else []
         if labels:
             values.pop("labels", None)
         labels = labels or pop_kind(values)
@@ -194,11 +194,11 @@ class _Reading:
                 texts[self._key(of, child.get("for") or child.get("id", ""))] = child.get("value", "")
             elif tag in ("NodeLabel", "EdgeLabel"):
                 texts[_Key("label")] = child.text or ""
-        said = {key.name: _value(key, text.strip()) for key, text in texts.items() if key.name and text.strip()}
+        found = {key.name: _value(key, text.strip()) for key, text in texts.items() if key.name and text.strip()}
         for (of_, _), key in self._keys.items():
             if key.default and of_ in (of, "all") and key not in texts:
-                said[key.name] = _value(key, key.default)
-        return said
+                found[key.name] = _value(key, key.default)
+        return found
 
     def _key(self, of: str, id_: str) -> _Key:
         return self._keys.get((of, id_)) or self._keys.get(("all", id_)) or _Key(id_)

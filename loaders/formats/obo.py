@@ -60,13 +60,13 @@ class OboSource(FileSource):
         yield from self._of_stanza(kind, stanza)
 
     def _of_stanza(self, kind: str, stanza: list[tuple[int, str, str]]) -> Iterator[StatementRow]:
-        said = {tag: value for _, tag, value in stanza}
-        id_ = said.get("id", "")
-        if not kind or not id_ or said.get("is_obsolete") == "true":
+        tags = {tag: value for _, tag, value in stanza}
+        id_ = tags.get("id", "")
+        if not kind or not id_ or tags.get("is_obsolete") == "true":
             yield from (StatementRow(line, "obsolete term" if kind else "header") for line, _, _ in stanza)
             return
-        if kind == "Typedef" and "inverse_of" in said:
-            self._facts[id_] = RelationFacts(inverse=said["inverse_of"])
+        if kind == "Typedef" and "inverse_of" in tags:
+            self._facts[id_] = RelationFacts(inverse=tags["inverse_of"])
         for line, tag, value in stanza:
             quoted = _QUOTED.match(value)
             text = re.sub(r"\\(.)", r"\1", quoted[1] if quoted else value)

@@ -311,16 +311,16 @@ def _quads(
 
 
 def _reason(error: SyntaxError, syntax: RdfFormat) -> str:
-    said = re.sub(r"^Parser error (?:at|between) line \d+ [^:]*: ", "", error.msg)
-    if "No scheme found" in said:
+    reason = re.sub(r"^Parser error (?:at|between) line \d+ [^:]*: ", "", error.msg)
+    if "No scheme found" in reason:
         return "an IRI is relative and the file has no base: give one by --base"
-    if "Only UTF-8" in said:
+    if "Only UTF-8" in reason:
         return "its encoding is not read: convert it to UTF-8, as by `iconv`, and take `encoding` from its first line"
-    if "LoadDocumentCallback" in said:
+    if "LoadDocumentCallback" in reason:
         return "a context is on the web, and nothing is fetched: put its content in the place of its address"
-    if "subject of a triple" in said and syntax == RdfFormat.N_QUADS and error.offset == 1:
-        said += " (RDF-star's << … >> as a subject is not read: RDF 1.2 has rdf:reifies for it)"
-    return said[:1].lower() + said[1:]
+    if "subject of a triple" in reason and syntax == RdfFormat.N_QUADS and error.offset == 1:
+        reason += " (RDF-star's << … >> as a subject is not read: RDF 1.2 has rdf:reifies for it)"
+    return reason[:1].lower() + reason[1:]
 
 
 def _check_xml(file: RereadableFile) -> None:

@@ -346,7 +346,7 @@ class TableGraph(PropertyGraph):
         if table.relation_column:
             column = quote_name(table.relation_column)
             rows = self._database.connection.execute(f"SELECT DISTINCT {column} FROM {table.view}").fetchall()
-            relations = [_relation_said(value) or relation for (value,) in rows]
+            relations = [_edge_relation(value) or relation for (value,) in rows]
         for name in relations:
             facts = types.setdefault(name, TypeFacts())
             facts.num += num // len(relations)
@@ -389,8 +389,8 @@ class TableGraph(PropertyGraph):
             if start is None or end is None:
                 self._notes["rows without both ends"] += 1
                 continue
-            said = _relation_said(row[table.relation_column]) if table.relation_column else ""
-            yield Relationship(f"{table.name}/{number}", said or relation, start, end, self._values(table, row))
+            own = _edge_relation(row[table.relation_column]) if table.relation_column else ""
+            yield Relationship(f"{table.name}/{number}", own or relation, start, end, self._values(table, row))
 
     def _values(self, table: Table, row: Mapping[str, Any]) -> list[tuple[str, Any]]:
         found: list[tuple[str, Any]] = []
@@ -438,7 +438,7 @@ class _End:
         return self._graph._id(self._other, values)
 
 
-def _relation_said(value: str | None) -> str:
+def _edge_relation(value: str | None) -> str:
     """Return what a column says of an edge; whether it is directed is none."""
     return "" if value is None or value.lower() in ("directed", "undirected") else value
 

@@ -336,8 +336,8 @@ def _translate_errors(shown: str) -> Iterator[None]:
         yield
     except duckdb.Error as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        said = lines[0].removeprefix("Invalid Input Error: ").removeprefix("IO Error: ")
-        raise InputError(f"{shown}: cannot be read as a table: {said}") from error
+        reason = lines[0].removeprefix("Invalid Input Error: ").removeprefix("IO Error: ")
+        raise InputError(f"{shown}: cannot be read as a table: {reason}") from error
 
 
 def _read_csv(database: Database, file: RereadableFile, name: str, header: RereadableFile | None) -> None:

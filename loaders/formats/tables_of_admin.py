@@ -76,25 +76,29 @@ class AdminGraph(PropertyGraph):
                 yield from self._element(table, number, {role: row[role.column] for role in roles})
 
     def _element(self, table: Table, number: int, row: dict[_Role, Any]) -> Iterator[Element]:
-        said = {role.kind: (role, value) for role, value in row.items() if role.kind}
+        special = {role.kind: (role, value) for role, value in row.items() if role.kind}
         values = [
             (role.name, _value(table, role, value))
             for role, value in row.items()
             if value is not None and role.kind in ("", "ID")
         ]
-        ids = {kind: f"{role.group}/{value}" if role.group else value for kind, (role, value) in said.items() if value}
-        if "START_ID" in said or "END_ID" in said:
-            type_ = said["TYPE"][1] if "TYPE" in said else table.name
+        ids = {
+            kind: f"{role.group}/{value}" if role.group else value for kind, (role, value) in special.items() if value
+        }
+        if "START_ID" in special or "END_ID" in special:
+            type_ = special["TYPE"][1] if "TYPE" in special else table.name
             if "START_ID" in ids and "END_ID" in ids and type_:
                 yield Relationship(f"{table.name}/{number}", type_, ids["START_ID"], ids["END_ID"], values)
             else:
                 self._notes["rows without both ends"] += 1
         elif "ID" in ids:
             labels = (
-                [label for label in (said["LABEL"][1] or "").split(";") if label] if "LABEL" in said else [table.name]
+                [label for label in (special["LABEL"][1] or "").split(";") if label]
+                if "LABEL" in special
+                else [table.name]
             )
             for label in labels:
-                self._keys.setdefault(label, [said["ID"][0].name])
+                self._keys.setdefault(label, [special["ID"][0].name])
             yield Node(ids["ID"], labels, values)
         else:
             self._notes["rows without an id"] += 1

@@ -9,7 +9,7 @@ from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j import process
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import resolve
-from lodestar.loaders.formats.server_beside import dump_source, script_source
+from lodestar.loaders.formats.temporary_server import dump_source, script_source
 from neo4j import GraphDatabase
 
 from tests.made.property_graphs import MOVIES, write_graph

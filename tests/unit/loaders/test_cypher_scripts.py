@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.loaders.formats.by_name import detect_format
-from lodestar.loaders.formats.server_beside import Statement, dump_source, script_source, split_script
+from lodestar.loaders.formats.temporary_server import Statement, dump_source, script_source, split_script
 
 
 def test_a_script_is_split_at_semicolons_that_are_not_in_texts() -> None:

@@ -135,8 +135,8 @@ def _run(driver: Driver, statement: Statement, path: Path) -> None:
         with driver.session(database="neo4j") as session:
             session.run(statement.text).consume()  # pyright: ignore[reportArgumentType] - the user's own text
     except (Neo4jError, DriverError) as error:
-        said = str(getattr(error, "message", None) or error).splitlines()[0]
-        raise InputError(f"{path}:{statement.line}: the statement fails: {said}") from error
+        reason = str(getattr(error, "message", None) or error).splitlines()[0]
+        raise InputError(f"{path}:{statement.line}: the statement fails: {reason}") from error
 
 
 @contextmanager
