@@ -52,24 +52,3 @@ def test_a_received_recipe_is_shown_and_not_loaded(lodestar: Lodestar, tmp_path:
     assert not trap.exists()
     assert lodestar("ask", QUESTION, "--recipe", path, "--allow-parts").code == 0
     assert trap.exists()
-
-
-def test_a_received_run_is_not_loaded(lodestar: Lodestar, tmp_path: Path, trap: Path) -> None:
-    questions, run = tmp_path / "questions.jsonl", tmp_path / "run"
-    line = {"id": "1", "question": QUESTION, "topic_entities": ["m.peru"], "answers": ["m.nobody"]}
-    questions.write_text(json.dumps(line) + "\n", encoding="utf-8")
-    assert lodestar("eval", str(questions), "--out", str(run)).code == 0
-    report = json.loads((run / "report.json").read_text(encoding="utf-8"))
-    report["what"]["recipe"] |= {
-        "stages": "similarity + trap",
-        "parts": {"trap": "strangers_module:Reversed"},
-        "trap": {},
-    }
-    (run / "report.json").write_text(json.dumps(report), encoding="utf-8")
-    for arguments in (("rerun", str(run)),):
-        ran = lodestar("eval", *arguments)
-        assert ran.code == 2
-        assert "its part trap is the code strangers_module:Reversed" in ran.err
-    assert not trap.exists()
-    assert lodestar("eval", "rerun", str(run), "--allow-parts").code in (0, 5)
-    assert trap.exists()

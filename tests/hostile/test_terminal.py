@@ -44,7 +44,7 @@ def test_what_verbs_print(lodestar: Lodestar, gateway: Gateway, folder: Path) ->
     gold = {"id": f"1{EVIL}", "question": QUESTION, "topic_entities": ["http://x.example/evil"], "answers": ["m.lima"]}
     questions.write_text(json.dumps(gold) + "\n", encoding="utf-8")
     run, other = str(folder / "run"), str(folder / "other")
-    load = ("load", "rdf", str(source), "--append", "--max-rejects", "5")
+    load = ("load", "rdf", str(source), "--append", "--max-rejects", "50")
     catalogue = lodestar(*load, "--dry-run")
     ran = [catalogue, lodestar(*load)]
     assert ran[-1].code == 0, ran[-1].err
