@@ -40,13 +40,9 @@ class OneHop:
         return np.array([[1.0, 0.0]] * len(questions), dtype=np.float32)
 
 
-class InOrder:
+def in_order(evidence: Evidence[Any]) -> npt.NDArray[np.float64]:
     """The first item is the most relevant."""
-
-    name = "in order"
-
-    def of(self, evidence: Evidence[Any]) -> npt.NDArray[np.float64]:
-        return -np.arange(len(evidence.items), dtype=np.float64)
+    return -np.arange(len(evidence.items), dtype=np.float64)
 
 
 POOL = PathPooling(keep=0, coarse=0)
@@ -57,7 +53,7 @@ CUT = AdaptiveK()
 
 
 def ask(evidence: Evidence[Any], *stages: Reorganiser) -> Evidence[Any]:
-    ctx = make_context(opened={FILTER: InOrder(), CUT: OneHop()})
+    ctx = make_context(opened={FILTER: ("in order", in_order), CUT: OneHop()})
     for stage in stages:
         (evidence,) = reorganise(ctx, stage.name, stage, [evidence])
     return to_chains(evidence)
