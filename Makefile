@@ -49,7 +49,7 @@ unit: $(VENV)/.dev ## The tests that need no database
 integration: $(VENV)/.dev ## The tests against a real Neo4j
 	$(BIN)/python -m pytest tests/integration
 
-e2e: $(VENV)/.dev ## The tests through the command line
+e2e: $(VENV)/.dev ## The tests through the command line and the server
 	$(BIN)/python -m pytest tests/e2e
 
 hostile: $(VENV)/.dev ## The hostile cases alone

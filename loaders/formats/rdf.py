@@ -182,8 +182,7 @@ def _triples(
         elif graph.value not in terms.graphs:
             terms.graphs.add(graph.value)
             others.append(StatementRow(0, "name of a graph"))
-        is_quoted = isinstance(subject, Triple) or isinstance(predicate, Triple)
-        if is_quoted or (isinstance(object_, Triple) and predicate.value != _REIFIES):
+        if isinstance(subject, Triple) or (isinstance(object_, Triple) and predicate.value != _REIFIES):
             others.append(StatementRow(0, "quoted triple"))
         elif isinstance(object_, Triple):
             yield Triple(object_.subject, object_.predicate, subject)
