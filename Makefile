@@ -44,10 +44,10 @@ types: $(VENV)/.dev
 	$(BIN)/pyright
 
 unit: $(VENV)/.dev ## The tests that need no database
-	$(BIN)/python -m pytest --ignore=tests/integration --ignore=tests/e2e --ignore=tests/hostile --ignore=tests/slim
+	$(BIN)/python -m pytest tests/unit
 
-integration: $(VENV)/.dev ## The tests against a real Neo4j
-	$(BIN)/python -m pytest tests/integration
+integration: $(VENV)/.dev ## The laws, and the tests against a real Neo4j
+	$(BIN)/python -m pytest tests/property tests/integration
 
 e2e: $(VENV)/.dev ## The tests through the command line and the server
 	$(BIN)/python -m pytest tests/e2e

@@ -197,9 +197,9 @@ def _types_first(quads: Iterable[Quad | tuple[int, str]]) -> Iterator[Quad | tup
         yield from sorted(group, key=lambda quad: isinstance(quad, tuple) or quad.predicate.value != f"{RDF}type")
 
 
-def _has_space(ids: pa.Array) -> pa.Array:
+def _has_space(ids: pa.Array, iris: pa.Array) -> pa.Array:
     """Return which ids are IRIs with a space; what a base was removed from is none: exports write ids with spaces."""
-    return pc.match_substring_regex(ids, "^[A-Za-z][A-Za-z0-9+.-]*:[^ ]* ")
+    return pc.and_(pc.match_substring(ids, " "), pc.equal(ids, iris))
 
 
 class _Terms:
@@ -219,11 +219,16 @@ class _Terms:
         """Return the rows of triples, by columns: faster than one by one."""
         subjects, objects = [each.subject for each in triples], [each.object for each in triples]
         as_they_are = not self._bases and BlankNode not in {*map(type, subjects), *map(type, objects)}
-        relation = pa.array([each.predicate.value for each in triples], pa.string())
-        head, tail = (
-            pa.array([n.value if as_they_are or type(n) is Literal else self._id(n) for n in nodes], pa.string())
-            for nodes in (subjects, objects)
+        heads, relations, tails = (
+            pa.array([node.value for node in nodes], pa.string())
+            for nodes in (subjects, [each.predicate for each in triples], objects)
         )
+        head, relation, tail = heads, relations, tails
+        if not as_they_are:
+            head, tail = (
+                pa.array([node.value if type(node) is Literal else self._id(node) for node in nodes], pa.string())
+                for nodes in (subjects, objects)
+            )
         datatype = pa.array([each.datatype.value if type(each) is Literal else None for each in objects], pa.string())
         language = pa.array([each.language if type(each) is Literal else None for each in objects], pa.string())
         literal, no_text = (
@@ -242,8 +247,8 @@ class _Terms:
             short = {name: self.without_base(name) for name in pc.unique(relation).to_pylist()}
             shortened = pa.array([short[name] for name in relation.to_pylist()], pa.string())
             relation = pc.if_else(is_name, relation, shortened)
-        has_space = pc.or_(_has_space(head), pc.and_not(_has_space(tail), literal))
-        has_space = pc.or_(has_space, _has_space(relation))
+        has_space = pc.or_(_has_space(head, heads), pc.and_not(_has_space(tail, tails), literal))
+        has_space = pc.or_(has_space, _has_space(relation, relations))
         shown = pc.binary_join_element_wise(head, relation, tail, " ")
         columns = [
             pa.array(np.arange(first, first + len(triples))),

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
 from lodestar.engine.writing.changing import fault_of_id, fault_of_relation
@@ -125,7 +125,8 @@ def test_tsv_is_read_back(tmp_path: Path, graph: list[tuple[str, StatedTail]]) -
 
 
 @lax
-@given(graphs, names)
+@given(graph=graphs, named=names)
+@example(graph=[("Batman: The Movie", StatedTail("set: in", "Gotham City"))], named={})
 def test_ntriples_are_read_back(
     tmp_path: Path, graph: list[tuple[str, StatedTail]], named: dict[str, list[Name]]
 ) -> None:
