@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from io import BufferedReader
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element as Xml
+from xml.parsers import expat
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
@@ -38,7 +40,6 @@ from ..property_graph import (
 from ..reading.files import RereadableFile
 
 _WORD = re.compile(r"[^\W\d_][^\W\d]{2,}")
-_LOOKED_AT_BYTES = 1 << 16
 
 
 class XmlGraph(PropertyGraph):
@@ -63,13 +64,8 @@ class XmlGraph(PropertyGraph):
 
     def elements(self) -> Iterator[Element]:
         shown, form = self._file.shown, "GEXF" if self.kind == "gexf" else "GraphML"
-        with self._file.translate_faults(), self._file.open_unpacked() as stream:
-            reader = BufferedReader(cast(Any, stream), _LOOKED_AT_BYTES)
-            if entity := re.search(rb"<!ENTITY\s+(?:%\s+)?(\S+)", reader.peek(_LOOKED_AT_BYTES)):
-                name = quote_line(entity[1])
-                raise InputError(
-                    f"{shown}: expected a graph without entities of its own, found {name}: they are not read"
-                )
+        _refuse_entities(self._file)
+        with self._file.open_buffered() as reader:
             try:
                 yield from self._elements(reader, form)
             except ElementTree.ParseError as error:
@@ -118,6 +114,27 @@ def graphml_source(path: str) -> PropertyGraphSource:
 def gexf_source(path: str) -> PropertyGraphSource:
     """Return the source of a GEXF file with the mapping that is guessed."""
     return map_graph(XmlGraph(path, "gexf"), Choices())
+
+
+class _RootBeginsError(Exception):
+    """Nothing is declared any more."""
+
+
+def _refuse_entities(file: RereadableFile) -> None:
+    """Raise `InputError` for a file that declares entities; of any other fault the reading says more."""
+    parser = expat.ParserCreate()
+
+    def refuse(name: str, *_: object) -> None:
+        raise InputError(
+            f"{file.shown}: expected a graph without entities of its own, found {quote_line(name)}: they are not read"
+        )
+
+    def stop(*_: object) -> None:
+        raise _RootBeginsError
+
+    parser.EntityDeclHandler, parser.StartElementHandler = refuse, stop
+    with suppress(_RootBeginsError, expat.ExpatError, ValueError, LookupError), file.open_buffered() as reader:
+        parser.ParseFile(reader)
 
 
 def _tag(element: Xml) -> str:

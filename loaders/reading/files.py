@@ -205,6 +205,12 @@ class RereadableFile:
             yield stream
             self._position_bytes = file.tell()
 
+    @contextmanager
+    def open_buffered(self, size: int = MIB, line: Callable[[], int] = lambda: 0) -> Iterator[BufferedReader[Any]]:
+        """Open the unpacked file with a buffer of `size` bytes; faults within the block are raised as `InputError`."""
+        with self.translate_faults(line), self.open_unpacked() as stream:
+            yield BufferedReader(cast(Any, stream), size)  # closes the stream where nothing refers to it
+
     def first_bytes(self, size: int) -> bytes:
         """Return the first bytes of the unpacked file; fewer only of a shorter file."""
         found = b""
@@ -334,8 +340,7 @@ def read_records(file: RereadableFile) -> Iterator[tuple[int, Any, str]]:
     Lines may also be the items of one list. Blank ones are left out. Raises `InputError` for an empty file.
     """
     line = 0
-    with file.translate_faults(lambda: line), file.open_unpacked() as stream:
-        reader = BufferedReader(cast(Any, stream), MIB)  # closes the stream where nothing refers to it
+    with file.open_buffered(line=lambda: line) as reader:
         for line, raw in record_lines(reader, file.shown):
             text = raw.strip().removesuffix(b",")
             if text in (b"", b"[", b"]"):
