@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from io import BufferedReader
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from ..engine.errors import InputError, UsageError
 from ..engine.gold_questions import GoldQuestion, QuestionSet
@@ -170,7 +169,6 @@ class QuestionIds:
         return free
 
 
-_BUFFER_BYTES = 1 << 20
 _JSON = re.compile(rb"\s*(?:\{|\[\s*(?:[\]{]|\Z))")
 _GRAPHS = {"graph", "subgraph"}
 _CONTAINER = "Questions"
@@ -178,7 +176,7 @@ _CONTAINER = "Questions"
 
 def is_json_or_parquet(file: RereadableFile) -> bool:
     """Return whether the file starts as JSON or parquet, and not as text; raise `InputError` for an empty file."""
-    with file.translate_faults(), _open_file(file) as reader:
+    with file.open_buffered() as reader:
         start = reader.peek(1)
     if not start.strip():
         raise InputError(f"{file.shown}: expected questions, found an empty file: fetch it again")
@@ -188,7 +186,7 @@ def is_json_or_parquet(file: RereadableFile) -> bool:
 def lines(file: RereadableFile) -> Iterator[Line]:
     """Yield the lines that are not blank; raise `InputError` for one that is not UTF-8."""
     number = 0
-    with file.translate_faults(lambda: number), _open_file(file) as reader:
+    with file.open_buffered(line=lambda: number) as reader:
         for number, raw in record_lines(reader, file.shown):
             try:
                 text = decode_line(raw)
@@ -205,7 +203,7 @@ def records(file: RereadableFile) -> Iterator[RecordFields]:
     with the line or the number of the question, for invalid JSON or a value that is not an object.
     """
     number = 0
-    with file.translate_faults(lambda: number), _open_file(file) as reader:
+    with file.open_buffered(line=lambda: number) as reader:
         if reader.peek(len(PARQUET)).startswith(PARQUET):
             yield from _number_records(file, parquet_records(reader, file.shown, _without_graphs))
             return
@@ -257,9 +255,3 @@ def _record(value: object, number: int, where: str) -> RecordFields:
 
 def _without_graphs(names: Sequence[str]) -> list[str]:
     return [name for name in names if name not in _GRAPHS]
-
-
-@contextmanager
-def _open_file(file: RereadableFile) -> Iterator[BufferedReader[Any]]:
-    with file.open_unpacked() as stream:
-        yield BufferedReader(cast(Any, stream), _BUFFER_BYTES)

@@ -125,8 +125,7 @@ class RdfSource(FileSource):
             yield SourceRowBatches(file.shown, self._batches(file), unit="statement")
 
     def _batches(self, file: RereadableFile) -> Iterator[pa.RecordBatch]:
-        with file.open_unpacked() as stream, file.translate_faults():
-            head = BufferedReader(cast(Any, stream), _LOOKED_AT)
+        with file.open_buffered(_LOOKED_AT) as head:
             start = head.peek(_LOOKED_AT)
             if not start:
                 raise InputError(f"{file.shown}: the file is empty")

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from io import BufferedReader, StringIO, TextIOWrapper
+from io import StringIO, TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -349,8 +349,8 @@ def _read_csv(database: Database, file: RereadableFile, name: str, header: Rerea
     separator, names = _read_header(
         (header.first_bytes(_HEAD_BYTES) if header else head).decode("utf-8", "replace"), shown
     )
-    with file.translate_faults(), file.open_unpacked() as stream:
-        text = TextIOWrapper(BufferedReader(stream, 1 << 20), "utf-8", newline="")
+    with file.open_buffered() as buffered:
+        text = TextIOWrapper(buffered, "utf-8", newline="")
         csv.field_size_limit(MAX_FIELD_BYTES)
         reader = csv.reader(text, delimiter=separator, strict=True)
         try:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import BufferedReader
 from itertools import permutations, tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engine.errors import InputError, UsageError, translate_import_errors
 from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
@@ -79,8 +78,7 @@ def documents(file: RereadableFile) -> Iterator[Document]:
         for line, record, fault in read_records(file):
             yield Document(line, record, fault) if fault else _of_record(line, record)
         return
-    with file.translate_faults(), file.open_unpacked() as stream:
-        reader = BufferedReader(cast(Any, stream), 1 << 20)
+    with file.open_buffered() as reader:
         raw = reader.read(MAX_RECORD_BYTES + 1)
         if len(raw) > MAX_RECORD_BYTES:
             raise InputError(f"{file.shown}: the document is longer than {MAX_RECORD_BYTES:,} bytes: cut it into files")

@@ -1,8 +1,8 @@
 """Read triples from records: parquet, JSON lines, and the subgraphs of questions as RoG and NSM have them.
 
-Parquet has a triple in a row, as `lodestar export` writes it: head, relation and tail, or other usual names, and, if
-tails may be literals, is_literal, datatype and language. Names are in a file of their own, with id, name and perhaps
-language and is_alias; without it the ids are the names. JSON lines have a triple each.
+Parquet has a triple in a row: head, relation and tail, or other usual names, and, if tails may be literals, is_literal,
+datatype and language. Names are in a file of their own, with id, name and perhaps language and is_alias; without it the
+ids are the names. JSON lines have a triple each.
 
 Subgraphs are records of questions, as JSON lines or parquet, with a list of [head, relation, tail] named `graph` or
 `subgraph` (or `tuples` in it), whose union is the graph. Ids are names, except Freebase's, which stay unnamed. Records
@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from io import BufferedReader
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import compute, parquet
@@ -70,9 +69,9 @@ def read_columns(path: str) -> list[str]:
 
 
 def _batches(file: RereadableFile, wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    with file.translate_faults(), file.open_unpacked() as stream:
+    with file.open_buffered() as reader:
         try:
-            opened = parquet.ParquetFile(BufferedReader(cast(Any, stream), 1 << 20))
+            opened = parquet.ParquetFile(reader)
             found = opened.schema_arrow.names
             called = columns_by_name(found) if wanted == _TRIPLE else None
             columns = [found[place - 1] for place in called] if called else wanted
@@ -130,7 +129,18 @@ class RogSource(FileSource):
 
     def rows_of(self, record: Any, line: int) -> Iterator[StatementRow]:
         """Yield the triples of a record."""
-        return _rows_of(record, line)
+        graph = next((record[name] for name in _FIELDS if name in record), None) if isinstance(record, dict) else None
+        if isinstance(graph, dict):
+            graph = graph.get(_IN_FIELD)
+        if not isinstance(graph, list):
+            yield reject_row(line, "expected a list called graph or subgraph, found none", quote_line(str(record)))
+            return
+        for number, item in enumerate(graph, start=1):
+            if isinstance(item, list) and len(item) == len(_TRIPLE) and all(map(_is_text, item)):
+                yield triple_row(line, *item)
+            else:
+                reason = f"expected a head, a relation and a tail that are text as item {number} of the graph"
+                yield reject_row(line, reason, quote_line(str(item)))
 
 
 def _parquet_records(file: RereadableFile) -> Iterator[tuple[int, Any, str]]:
@@ -142,8 +152,7 @@ def _parquet_records(file: RereadableFile) -> Iterator[tuple[int, Any, str]]:
             raise InputError(f"{file.shown}: expected a column graph or subgraph, found {format_columns(names)}")
         return columns
 
-    with file.translate_faults(), file.open_unpacked() as stream:
-        reader = BufferedReader(cast(Any, stream), 1 << 20)
+    with file.open_buffered() as reader:
         for line, record in enumerate(parquet_records(reader, file.shown, wanted), 1):
             yield line, record, ""
 
@@ -168,21 +177,6 @@ class JsonLinesSource(RogSource):
             text = values[2] if isinstance(values[2], str) else json.dumps(values[2], ensure_ascii=False)
             head, relation, _ = values
             yield StatementRow(line, "triple", head, relation, text, True, datatype and f"{_XSD}{datatype}")
-
-
-def _rows_of(record: Any, line: int) -> Iterator[StatementRow]:
-    graph = next((record[field] for field in _FIELDS if field in record), None) if isinstance(record, dict) else None
-    if isinstance(graph, dict):
-        graph = graph.get(_IN_FIELD)
-    if not isinstance(graph, list):
-        yield reject_row(line, "expected a list called graph or subgraph, found none", quote_line(str(record)))
-        return
-    for number, item in enumerate(graph, start=1):
-        if isinstance(item, list) and len(item) == len(_TRIPLE) and all(map(_is_text, item)):
-            yield triple_row(line, *item)
-        else:
-            reason = f"expected a head, a relation and a tail that are text as item {number} of the graph"
-            yield reject_row(line, reason, quote_line(str(item)))
 
 
 def _is_text(value: object) -> bool:
