@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -86,7 +87,7 @@ class Relationship(NamedTuple):
 Element = Node | Relationship
 
 
-class PropertyGraph:
+class PropertyGraph(ABC):
     """A property graph that can be read from its start as often as needed."""
 
     name: str
@@ -96,13 +97,13 @@ class PropertyGraph:
     unread: Sequence[str] = ()
     """Properties that need not be read."""
 
+    @abstractmethod
     def survey(self) -> Survey:
         """Return what it holds."""
-        raise NotImplementedError
 
+    @abstractmethod
     def elements(self) -> Iterator[Element]:
         """Yield its nodes, then its relationships."""
-        raise NotImplementedError
 
     def digest(self) -> str | None:
         """Return the SHA-256 of its content, in hexadecimal; None where only reading all of it tells."""

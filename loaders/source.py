@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -22,8 +23,6 @@ from ..engine.writing.records import RelationFacts
 from .reading.files import RereadableFile, derive_source_name, list_files
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from .reading.lines import LineReader
 
 
@@ -142,7 +141,7 @@ class SourceRowBatches:
 Part = LineFile | SourceRowBatches
 
 
-class Source:
+class Source(ABC):
     """A knowledge graph that can be read from its start as often as needed.
 
     Reading raises `InputError` for an unreadable source; single unreadable lines are rejected. The caller checks
@@ -177,17 +176,17 @@ class Source:
         """How many of `size_bytes` are read."""
         return 0
 
+    @abstractmethod
     def digest(self) -> str:
         """Return the SHA-256 of the content and of every option that changes the result, in hexadecimal."""
-        raise NotImplementedError
 
     def options(self) -> Mapping[str, object]:
         """Return the options that change the result, as plain data for JSON."""
         return {}
 
+    @abstractmethod
     def parts(self) -> Iterator[Part]:
         """Yield the parts; each must be read to its end before the next."""
-        raise NotImplementedError
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         """Return what is known about relations, by name."""
@@ -240,7 +239,6 @@ class FileSource(Source):
 
 
 _GLOB = re.compile(r"[*?]")
-_NOTHING = r"[^\s\S]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +271,7 @@ class Subset:
         """A regular expression (RE2) of the relations given by globs; matches nothing without globs."""
         globs = filter(_GLOB.search, self.relations)
         patterns = [re.escape(glob).replace(r"\*", ".*").replace(r"\?", ".") for glob in globs]
-        return f"(?s:{'|'.join(patterns)})" if patterns else _NOTHING
+        return f"(?s:{'|'.join(patterns)})" if patterns else NO_ID
 
     def as_json(self) -> Mapping[str, object]:
         default = asdict(Subset())

@@ -267,8 +267,3 @@ def plan_data(plan: Any) -> dict[str, Any]:
         if value != each.default:
             data[each.name] = plan_data(value) if is_dataclass(value) else value
     return data
-
-
-def plan_schema() -> dict[str, Any]:
-    """Return the JSON schema of plans."""
-    return _adapter().json_schema()

@@ -37,8 +37,11 @@ class Neo4jGraph(PropertyGraph):
         self.name = name or f"{connection.where}/{connection.database}"
         self._gateway = gateway
         self._is_temporary = bool(name)
-        self._options = {"from": connection.where, "from_database": connection.database}
-        self._options |= {"from_user": connection.user}
+        self._options = {
+            "from": connection.where,
+            "from_database": connection.database,
+            "from_user": connection.user,
+        }
         self._num_with: Counter[str] = Counter()
         """How many nodes and relationships have each property."""
 
@@ -54,11 +57,10 @@ class Neo4jGraph(PropertyGraph):
         types: dict[str, TypeFacts] = {}
         self._num_with = Counter()
         num_nodes = 0
-        for its_labels, its_keys, num, id_ in self._stream("survey_nodes"):
+        for its_labels, its_keys, num in self._stream("survey_nodes"):
             num_nodes += num
             counts = dict.fromkeys(its_keys, num)
             self._num_with.update(counts)
-            self._options["elements"] = id_.rpartition(":")[0] + ":"
             for label in its_labels or (NO_LABEL,):
                 found = labels.setdefault(label, LabelFacts())
                 found.num += num
