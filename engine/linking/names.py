@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz.distance import DamerauLevenshtein
 
+from ...models.calibration import sigmoid
 from ...models.wording.english import FUNCTION_WORDS, NEVER_NAMES, find_initials, fold
 from ..neo4j.graph import NamedEntity
 
@@ -341,7 +342,7 @@ MENTION_WEIGHTS = (
 def compute_probabilities(x: Floats, weights: npt.ArrayLike = MENTION_WEIGHTS) -> Floats:
     """Return the probability that the question is about each mention's entity, (num_mentions,). `x` comes from
     `compute_features`."""
-    likelihood: Floats = 1 / (1 + np.exp(-(x @ np.asarray(weights))))
+    likelihood: Floats = sigmoid(x @ np.asarray(weights))
     return likelihood
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ...models.calibration import sigmoid
 from ...models.similarity import UNKNOWN_TYPE, compute_support, find_asked_type
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, hop_phrases, verbalise_hop
@@ -152,7 +153,7 @@ _LEAST = 1e-6
 
 def weigh_candidates(found: Sequence[Topic], relations: Floats) -> Floats:
     """Return p of each candidate, (num_candidates,), by names and by the `RELATION_FEATURES`."""
-    probability: Floats = 1 / (1 + np.exp(-(compute_features(found, relations) @ np.asarray(WEIGHTS))))
+    probability: Floats = sigmoid(compute_features(found, relations) @ np.asarray(WEIGHTS))
     return probability
 
 

@@ -28,9 +28,10 @@ class Form(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown(cls, given: Any) -> Any:
-        unknown = (name for name in given if name not in cls.model_fields) if isinstance(given, dict) else ()
-        for name in unknown:
-            raise ValueError(f"unknown field {str(name)[:80]!r}")
+        names = given if isinstance(given, dict) else ()
+        unknown = next((name for name in names if name not in cls.model_fields), None)
+        if unknown is not None:
+            raise ValueError(f"unknown field {str(unknown)[:80]!r}")
         return given
 
 
