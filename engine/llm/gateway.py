@@ -7,6 +7,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -100,7 +101,7 @@ class ChatGateway:
             for place, prompt in numbered:
                 outcomes[place] = self._look_up_or_send(prompt)
 
-        threads = [start(work, "lodestar-chat") for _ in range(min(self._concurrency, len(prompts)))]
+        threads: list[Future[None]] = []
 
         def wait() -> list[Completed]:
             for each in threads:
@@ -108,6 +109,7 @@ class ChatGateway:
             return [outcomes[place] for place in range(len(prompts))]
 
         try:
+            threads += (start(work, "lodestar-chat") for _ in range(min(self._concurrency, len(prompts))))
             yield wait
         finally:
             list(numbered)
