@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .engine.api import Engine
     from .engine.errors import LodestarError
+    from .engine.evidence import Answer, Evidence
     from .engine.evidence.chain import Chain
-    from .engine.evidence.evidence import Answer, Evidence
     from .engine.integrations.langchain import LodestarRetriever
     from .engine.settings import Settings
     from .engine.values import Entity, Path, Question, RelationPath, Scored, Triple
     from .engine.writing.changing import LiteralValue
 
 _HOMES = {
-    "Answer": ".engine.evidence.evidence",
+    "Answer": ".engine.evidence",
     "Chain": ".engine.evidence.chain",
     "Engine": ".engine.api",
     "Entity": ".engine.values",
-    "Evidence": ".engine.evidence.evidence",
+    "Evidence": ".engine.evidence",
     "LiteralValue": ".engine.writing.changing",
     "LodestarError": ".engine.errors",
     "LodestarRetriever": ".engine.integrations.langchain",

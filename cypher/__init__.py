@@ -1,1 +1,1 @@
-"""Every query, one .cypher file each; `lodestar.engine.neo4j.templates` reads them."""
+"""Every query, one .cypher file each; `lodestar.engine.neo4j` reads them."""

@@ -16,9 +16,9 @@ from ..models.placement import limit_blas_threads
 from . import pipeline
 from .context import Context, Event
 from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, UsageError, translate_import_errors
-from .evidence.evidence import Answer, Evidence, Item
+from .evidence import Answer, Evidence, Item
+from .neo4j import split_into_requests
 from .neo4j.catalogue import Edition, RelationInfo, read_catalogue, read_full_state, read_graph_revision
-from .neo4j.templates import split_into_requests
 from .parts import Expression, Named, Part
 from .recipes import MAX_TOP_K, Recipe, read_recipe
 from .resources import GraphResources, Resources

@@ -17,9 +17,9 @@ from .values import ChatUsage
 
 if TYPE_CHECKING:
     from ..models.text.vectors import TextVectors
+    from .llm import Completed, Prompt
     from .llm.gateway import ChatGateway
-    from .llm.prompts import Completed, Prompt
-    from .neo4j.templates import Request
+    from .neo4j import Request
     from .resources import GraphResources
     from .values import Question
 
@@ -171,7 +171,7 @@ class LanguageModel:
         if chat is None or not prompts:
             yield lambda: [_not_configured() for _ in prompts]
             return
-        from .llm.prompts import usage_of
+        from .llm import usage_of
 
         with chat.sending(prompts) as outcomes:
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from ..models.mined import MinedTopic
 from ..models.wording.english import fold_spelling
+from .neo4j import Request, split_into_requests, template
 from .neo4j.gateway import Gateway
 from .neo4j.graph import EntitySignature, read_signatures
 from .neo4j.mining import find_entities_by_name
-from .neo4j.templates import Request, split_into_requests, template
 from .values import Question, lexical_value
 
 

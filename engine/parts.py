@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, ge
 
 from ..models.message_text import one_line
 from .errors import UsageError
+from .evidence import Answer, Evidence, Kind
 from .evidence.bridges import convert_item_kind
-from .evidence.evidence import Answer, Evidence, Kind
 from .values import LinkedQuestion, Question, Topic
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .context import Context
+from .evidence import Answer, Evidence, Item, item_sort_key
 from .evidence.bridges import convert_item_kind
 from .evidence.chain import Chain
-from .evidence.evidence import Answer, Evidence, Item, item_sort_key
 from .evidence.extras import DidYouMean
 from .linking.topics import find_nearest_names, look_up_topics
 from .parts import Expression, Link, Named, Wrapper, reorganise

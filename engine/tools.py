@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import UsageError
-from .evidence.evidence import Answer, Evidence, Item
+from .evidence import Answer, Evidence, Item
 from .evidence.extras import Quotes, collect_snippets
 from .neo4j.catalogue import ORIGINS, RelationInfo, read_catalogue
 from .progress import Progress, ignore_progress
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..loaders.report import LoadReport
     from ..loaders.source import Source
+    from .explaining import Explanation
     from .neo4j.gateway import Gateway
     from .plans.compile import PlanResult
     from .plans.plan import Plan
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from .relations.describing import DescriptionReport
     from .resources import GraphResources, Resources
     from .settings import Settings
-    from .show.explanation import Explanation
     from .values import Question
     from .writing.changing import ChangeReport, Names, Stated
 
@@ -70,7 +70,7 @@ class EngineTools(ABC):
     def explain(self, question: str | Question, *, top_k: int = 5) -> Explanation:
         """Return the answer with the reasons of its first items: how their paths are read, and what a trained scorer
         attended to."""
-        from .show.explanation import explain
+        from .explaining import explain
 
         answer = self.ask(question)
         assert self.graph is not None

@@ -24,9 +24,9 @@ from typing import IO, Any, NamedTuple, cast
 from isal import igzip
 
 from ..engine.errors import GraphError, InputError, StorageError, UsageError
+from ..engine.neo4j import Request, Row, template
 from ..engine.neo4j.catalogue import read_catalogue, read_full_state, read_loads
 from ..engine.neo4j.gateway import Gateway
-from ..engine.neo4j.templates import Request, Row, template
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.describing import format_descriptions
 from ..engine.values import iri_text, literal_term

@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from ..engine.errors import GraphError, InputError
+from ..engine.neo4j import Request, Row, split_into_requests, template
 from ..engine.neo4j.catalogue import (
     GRAPH_VERSION,
     LoadManifest,
@@ -23,7 +24,6 @@ from ..engine.neo4j.catalogue import (
     read_relation_counts,
 )
 from ..engine.neo4j.gateway import Gateway
-from ..engine.neo4j.templates import Request, Row, split_into_requests, template
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.describing import describe_from_source, read_source_descriptions, remove_descriptions
 from ..engine.relations.kinds import refresh_end_kinds

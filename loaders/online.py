@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from ..engine.neo4j import Request, split_into_requests, template
 from ..engine.neo4j.catalogue import RelationInfo, read_catalogue
 from ..engine.neo4j.gateway import Gateway, OpenTransaction
-from ..engine.neo4j.templates import Request, split_into_requests, template
 from ..engine.progress import Progress, ignore_progress
 from ..engine.writing.records import (
     BASE_LOAD,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import pyarrow as pa
 
 from ..engine.errors import InputError, UsageError
-from ..engine.neo4j.templates import MAX_REQUEST_CHARS
+from ..engine.neo4j import MAX_REQUEST_CHARS
 from ..engine.writing.records import RelationFacts
 from .reading.files import RereadableFile, derive_source_name, list_files
 

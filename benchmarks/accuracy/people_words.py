@@ -23,8 +23,8 @@ from statistics import median
 
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.statistics import bootstrap_interval
+from lodestar.engine.evidence import Answer
 from lodestar.engine.evidence.bridges import to_chains
-from lodestar.engine.evidence.evidence import Answer
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.settings import resolve
 

@@ -30,15 +30,15 @@ from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.runs import judge_answer
 from lodestar.engine.evaluation.statistics import compare_pairs
+from lodestar.engine.evidence import LEAST_PROBABILITY
 from lodestar.engine.evidence.bridges import to_chains
-from lodestar.engine.evidence.evidence import LEAST_PROBABILITY
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import make_connection, resolve
 from lodestar.engine.supervision.readings import build_reader_training_set, retrieve_for_reader
 from lodestar.loaders.question_sets import read_questions
+from lodestar.models.reader import READS, SourceChainColumns, shipped_reader
 from lodestar.models.reader.fitting import ReaderTrainingSet, figures, figures_of_questions, fit_reader
-from lodestar.models.reader.model import READS, SourceChainColumns, shipped_reader
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.statistics import bootstrap_interval
-from lodestar.engine.evidence.evidence import Answer
+from lodestar.engine.evidence import Answer
 
 TOGETHER = 64
 RIGHT = 0.8

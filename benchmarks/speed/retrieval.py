@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from lodestar.engine.api import Engine
 from lodestar.engine.context import merge_costs
-from lodestar.engine.evidence.evidence import Evidence, Item
+from lodestar.engine.evidence import Evidence, Item
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import read_signatures
 from lodestar.engine.retrieval.similarity import Similarity

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 from lodestar import Engine
+from lodestar.engine.neo4j import Request, template
 from lodestar.engine.neo4j.catalogue import read_graph_state
-from lodestar.engine.neo4j.templates import Request, template
 from lodestar.engine.writing.changing import SOURCE
 from lodestar.loaders.maintaining import unload
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..evidence import Calibration, Evidence, Item
 from ..evidence.bridges import BatchTriples, enumerate_relation_paths
 from ..evidence.chain import Chain
-from ..evidence.evidence import Calibration, Evidence, Item
 from ..values import Entity, RelationStep, Triple
 
 Ints = npt.NDArray[np.int64]

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ...models.text.verbalise import DirectedRelation, verbalise_hop
 from ..errors import UsageError
+from ..evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.bridges import to_triples
-from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.extras import graph_token
 from ..parts import Answerer, option, part
 from ..reorganising.filtering import predict_hops

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...models.graphrag_fi import KeyedAnswer, Thresholds, integrate_answers
 from ..errors import LLMError
-from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
+from ..evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..evidence.text import one_line
-from ..llm.prompts import Completed, Prompt
+from ..llm import Completed, Prompt
 from ..parts import Answerer, part
 from ..values import AnswerEntity, TokenUsage
 from .llm import (

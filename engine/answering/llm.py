@@ -15,10 +15,10 @@ from ...models.ranges import Range
 from ...models.wording.english import fold_spelling
 from .. import answering
 from ..errors import LLMError, UsageError
+from ..evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..evidence.chain import Chain
-from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..evidence.text import EVIDENCE_TOKENS, MAX_NAMES, Order, fit_evidence, one_line
-from ..llm.prompts import (
+from ..llm import (
     BYTES_PER_TOKEN,
     Completed,
     Prompt,

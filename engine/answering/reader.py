@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.ranges import Range
-from ...models.reader.model import (
+from ...models.reader import (
     ABSENT,
     NAMES,
     READS,
@@ -27,11 +27,11 @@ from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, Sim
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import Hop, RelationWords, verbalise_hop
 from ..errors import UsageError
+from ..evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.bridges import to_chains
-from ..evidence.evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.extras import FormResult
 from ..parts import Trained, option, part
-from ..retrieval.scoring import mask_mention, merge_mediator_hops
+from ..retrieval import mask_mention, merge_mediator_hops
 from ..values import AnswerEntity, RelationPath, RelationStep
 from .candidates import CLOSED_BOOK, LLM, AnswerCandidates, ChainColumns, find_candidates
 from .extractive import Abstaining, Extractive

@@ -18,7 +18,7 @@ from .terminal import echo, print_json, printable
 if TYPE_CHECKING:
     from ..api import Engine
     from ..context import Event
-    from ..evidence.evidence import Answer, Evidence, Item
+    from ..evidence import Answer, Evidence, Item
     from ..evidence.extras import Quotes
     from ..parallel import PerProcess, Workers
     from ..recipes import Recipe
@@ -64,7 +64,7 @@ def command(
       lodestar ask --recipe "star + merge" --set star.checkpoint=FOLDER "Where was Ann born?"
     """
     from ..api import Engine, find_fault
-    from ..evidence.evidence import Answer
+    from ..evidence import Answer
     from ..parallel import PerProcess
     from ..recipes import read_recipe
     from .render import answer_lines, evidence_lines

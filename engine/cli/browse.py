@@ -44,9 +44,9 @@ def command(
       lodestar browse "Which currency is used in the country whose capital is Lima?"
       lodestar browse --clear
     """
+    from .. import browser
     from ..api import Engine
     from ..errors import UsageError
-    from ..show import browser
 
     if clear and questions:
         raise UsageError("--clear removes every picture: give it without a question")

@@ -58,8 +58,8 @@ def command(as_json: bool, name: str) -> None:
     settings = settings_from(name=name)
 
     from ..api import Engine
+    from ..browser import write_picture
     from ..neo4j.embedded import EmbeddedServer
-    from ..show.browser import write_picture
     from .render import answer_lines
 
     say(f"1. Neo4j, embedded, called {settings.name!r}")

@@ -31,8 +31,8 @@ def command(settings: Settings, recipe: Recipe) -> None:
     from ..errors import require_extra
 
     require_extra("mcp", "lodestar mcp")
+    from ..serving import Service
     from ..serving.mcp import McpTools
-    from ..serving.service import Service
 
     async def serve() -> None:
         await McpTools().run_stdio(Service(settings, {recipe.name: recipe}))

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from ...models.wording.english import fold
+from ..evidence import Answer, Evidence, Item
 from ..evidence.chain import Chain
-from ..evidence.evidence import Answer, Evidence, Item
 from ..evidence.extras import Quotes
 from ..evidence.text import item_text
 from ..values import Topic
 from .terminal import printable
 
 if TYPE_CHECKING:
-    from ..show.explanation import ItemReasons
+    from ..explaining import ItemReasons
 
 CLOSE = 0.3
 """Share of a topic's probability from which another entity with the same words is named beside it."""

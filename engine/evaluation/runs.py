@@ -21,9 +21,9 @@ from ...models.text.encoders import SentenceEncoder
 from ...models.whole_file import file_sha256
 from ..api import Engine
 from ..errors import InputError, LodestarError, UsageError
+from ..evidence import Answer
 from ..evidence.bridges import to_chains
 from ..evidence.chain import Chain
-from ..evidence.evidence import Answer
 from ..gold_questions import (
     NO_ANSWER,
     NO_TOPIC,
@@ -45,7 +45,7 @@ from ..settings import Settings
 from ..supervision.mining import Miner, MiningOptions, mine_in_halves
 from ..values import Entity, Scored
 from ..whole_file import check_output_file, lock_file, parse_json, translate_storage_errors, write_text_file
-from .metrics import Prediction, RetrievedPath, answer_scores, match_predictions, path_scores, rog_scores
+from . import Prediction, RetrievedPath, answer_scores, match_predictions, path_scores, rog_scores
 
 _log = logging.getLogger(__name__)
 

@@ -1,1 +1,371 @@
-"""Evidence: the triples and chains that stages pass on, and how they are written down."""
+"""Define evidence (what was found for one question, ranked, with its cost), the probabilities of its scores, and the
+answer that rests on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+import numpy as np
+
+from ..context import StageCost, merge_costs
+from ..errors import LodestarError
+from ..values import AnswerEntity, Question, Scored, TokenUsage, Topic, check_finite
+from .chain import Chain, Item
+from .data import AnswerData, AnswerKind, EvidenceData, Reason, answer_data, evidence_data
+from .text import item_text, shorten_iris
+
+ItemT_co = TypeVar("ItemT_co", bound=Item, covariant=True)
+Kind = Literal["triple", "chain"]
+
+Unit = Literal["similarity", "logit", "probability"]
+
+_TEMPERATURES: dict[Unit, float] = {"similarity": 0.1, "logit": 1.0, "probability": 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """P = σ(slope · score + intercept), by logistic regression (Platt 1999); of a probability, the score itself."""
+
+    unit: Unit
+    slope: float = 1.0
+    intercept: float = 0.0
+    of: Literal["path", "triple"] = "path"
+    """What was right or wrong when it was fitted: probabilities of different things are not compared."""
+
+    def probability(self, score: float) -> float:
+        """Return P for a score; raise `CheckpointError` for one that is no number."""
+        check_finite(np.array([score]), "a scorer", log_probabilities=True)
+        if self.unit == "probability":
+            return min(max(score, 0.0), 1.0)
+        return sigmoid(self.slope * score + self.intercept)
+
+    @property
+    def temperature(self) -> float:
+        """What a difference in score is divided by where items are weighed against each other. Our own choice."""
+        return _TEMPERATURES[self.unit]
+
+    def from_log_odds(self, difference: float) -> float:
+        """Return how much score a difference in log-odds is; of a slope that is not positive, as if similarity."""
+        slope = self.slope if self.slope > 0 else SIMILARITY.slope
+        return difference / slope
+
+
+SIMILARITY = Calibration("similarity", 1.93, -3.52)
+"""Of `models.similarity`, fitted on training questions of FB15k-237 and MetaQA and on the development graphs of
+``tests/people``, each of the three with the same weight, about a third of them without their answers
+(docs/how-it-works.md)."""
+
+LEAST_PROBABILITY = 0.2
+"""Below it a chain is taken to be about something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """How sure it is that the first answer is right: an `EvidenceExtra` of evidence about one path with one score.
+
+    margin: how far the score is above that of the best path that leads elsewhere. lacking: how far the relation that
+    fits best of those that the topic does not have is above the score, or 0. The probability is the calibration's of
+    the score, raised and lowered by these (`NoAnswerExplainer`).
+    """
+
+    topic: str
+    path: str
+    score: float
+    margin: float
+    lacking: float
+    probability: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the probability and what it was computed from, as plain data."""
+        of = ("probability", "score", "margin", "lacking")
+        return {"certainty": {name: round(getattr(self, name), 6) for name in of}}
+
+
+def sigmoid(x: float) -> float:
+    """Return 1 / (1 + e^−x), without overflow."""
+    return 1 / (1 + math.exp(-max(min(x, 700.0), -700.0)))
+
+
+class EvidenceExtra(Protocol):
+    """What one feature adds to evidence: the result of a form, the names that are nearest to an unknown one, …."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what it adds to the evidence as plain data."""
+        ...
+
+
+ExtraT = TypeVar("ExtraT")
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceTrace:
+    """How evidence came about.
+
+    costs: of each stage. stages: the name of each, and the kind and number of items that it left. sources: of a union
+    the evidence of each retriever by its name, as it was before they were joined; a reader weighs them side by side.
+    retrieved: the chains that triples were taken from, best first, each as its topic's id and its relation path.
+    """
+
+    costs: tuple[StageCost, ...] = ()
+    stages: tuple[tuple[str, Kind, int], ...] = ()
+    sources: tuple[tuple[str, Evidence[Item]], ...] = ()
+    retrieved: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence(Generic[ItemT_co]):
+    """Items of one kind with their scores, best first.
+
+    `calibration` says what the scores mean, None where nobody knows; a stage that rescores replaces or drops it.
+    `groups` has the priority group of each item (0 first; GraphRAG-FI), empty where all are of one. `left_out` says in
+    sentences what else is left out or undone, beside ends that a chain lacks. Where there is nothing, or nothing that
+    fits, `reason` and in words `note` say why. `extras` are what single features add, one of each class at most
+    (`extra_of`).
+    """
+
+    question: Question
+    topics: tuple[Topic, ...]
+    kind: Kind
+    items: tuple[Scored[ItemT_co], ...] = ()
+    calibration: Calibration | None = None
+    groups: tuple[int, ...] = ()
+    left_out: tuple[str, ...] = ()
+    note: str = ""
+    reason: Reason | None = None
+    extras: tuple[EvidenceExtra, ...] = ()
+    trace: EvidenceTrace = field(default_factory=EvidenceTrace, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.groups and len(self.groups) != len(self.items):
+            raise ValueError(f"expected a group for each of {len(self.items)} items, found {len(self.groups)}")
+
+    @property
+    def seconds(self) -> float:
+        return sum(cost.seconds for cost in self.trace.costs)
+
+    @property
+    def round_trips(self) -> int:
+        """Requests that all stages sent to the database."""
+        return sum(cost.round_trips for cost in self.trace.costs)
+
+    @property
+    def cut_paths(self) -> tuple[str, ...]:
+        """Paths of which a bound cut ends, in words."""
+        chains = (each.value for each in self.items if isinstance(each.value, Chain))
+        return tuple(f"{chain.topic.label}: {shorten_iris(chain.relation_path)}" for chain in chains if chain.cut)
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        """`cut_paths` and `left_out`."""
+        return (*self.cut_paths, *self.left_out)
+
+    def extra_of(self, kind: type[ExtraT]) -> ExtraT | None:
+        return next((each for each in self.extras if isinstance(each, kind)), None)
+
+    def sources_or_self(self, name: str) -> tuple[tuple[str, Evidence[Item]], ...]:
+        """Return the evidence of each retriever behind it, by name; itself under `name` if one alone found it."""
+        return self.trace.sources or ((name, self),)
+
+    def group(self, index: int) -> int:
+        return self.groups[index] if self.groups else 0
+
+    def probability(self, index: int) -> float | None:
+        """Return the probability that an item leads to a right answer, None where nobody knows."""
+        return self.probability_of(self.items[index])
+
+    def probability_of(self, item: Scored[ItemT_co]) -> float | None:
+        """Return the probability that one of the items leads to a right answer, None where nobody knows.
+
+        That is so where the scores have no calibration, and of chains made of triples: a calibration of triples says
+        nothing of them, and one of paths only of those that were retrieved as they are.
+        """
+        if self.calibration is None:
+            return None
+        if isinstance(item.value, Chain):
+            retrieved = self.trace.retrieved
+            made = retrieved and (item.value.topic.id, str(item.value.relation_path)) not in retrieved
+            if made or self.calibration.of == "triple":
+                return None
+        return self.calibration.probability(item.score)
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability that the first item leads to a right answer, None where the scores have no calibration.
+
+        It is what a `Certainty` says, if the first item still has the path and the score that it is about.
+        """
+        if not self.items:
+            return None
+        first, said = self.items[0], self.extra_of(Certainty)
+        known = self.probability_of(first)
+        if said is None or known is None or not isinstance(first.value, Chain):
+            return known
+        about = (first.value.topic.id, str(first.value.relation_path), first.score)
+        return said.probability if about == (said.topic, said.path, said.score) else known
+
+    def take(self, places: Sequence[int], items: Sequence[Scored[Any]] | None = None) -> Evidence[ItemT_co]:
+        """Return the evidence with the items at these places in this order, or with `items` in their stead."""
+        taken = [self.items[place] for place in places] if items is None else items
+        groups = tuple(self.groups[place] for place in places) if self.groups else ()
+        return replace(self, items=tuple(taken), groups=groups)
+
+    def cut_to(self, top_k: int) -> Evidence[ItemT_co]:
+        return replace(self, items=self.items[:top_k], groups=self.groups[:top_k])
+
+    def chain_order(self, scored: Scored[Chain]) -> tuple[float, int, int, str, str]:
+        """Return what chains made of its triples are sorted by: among equal scores those first that were retrieved."""
+        key = (scored.value.topic.id, str(scored.value.relation_path))
+        retrieved = self.trace.retrieved
+        place = retrieved.index(key) if key in retrieved else len(retrieved)
+        score, length, topic, path = item_sort_key(scored)
+        return (score, place, length, topic, path)
+
+    def add_stage(self, name: str) -> Evidence[ItemT_co]:
+        """Return the evidence as it stands after a stage."""
+        stages = (*self.trace.stages, (name, self.kind, len(self.items)))
+        return replace(self, trace=replace(self.trace, stages=stages))
+
+    def add_costs(self, costs: Iterable[StageCost]) -> Evidence[ItemT_co]:
+        """Return the evidence with more costs, added to those of the same stage."""
+        return replace(self, trace=replace(self.trace, costs=merge_costs((*self.trace.costs, *costs))))
+
+    def to_dict(self, *, trace: bool = False) -> EvidenceData:
+        """Return it as plain data for JSON (docs/how-it-works.md); `trace` adds what each stage took and left."""
+        return evidence_data(self, trace=trace)
+
+    def __repr__(self) -> str:
+        best = f", best {self.items[0].value!r}" if self.items else f", {self.note}" if self.note else ""
+        return f"<Evidence for {self.question.text!r}: {format_count(len(self.items), self.kind)}{best}>"
+
+
+def item_sort_key(scored: Scored[Item]) -> tuple[float, int, str, str]:
+    """Return what items are sorted by: best score first; of equal ones the shorter, then by ids and names."""
+    item = scored.value
+    if isinstance(item, Chain):
+        return (-scored.score, len(item.steps), item.topic.id, str(item.relation_path))
+    return (-scored.score, 1, item.head.id, f"{item.relation} {item.tail.id}")
+
+
+NO_ANSWER = "no answer found"
+NOT_THERE = "not in the graph"
+"""The text of an answer whose `yes` is false: the graph may just not know it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one question with what it rests on: `entities`, a `number`, or `yes`; `kind` says which, or none.
+
+    Its truth value is `found`: whether there is an answer, not whether that is yes.
+
+    `confidence` is the probability that the answer is right, which an answerer holds against its bounds, None where it
+    does not know one; `unsure` says that it is between them: below it there would be no answer.
+    `failure` is why there is none where the answerer failed: the evidence is not lost with it.
+    """
+
+    evidence: Evidence[Item]
+    entities: tuple[AnswerEntity, ...]
+    text: str
+    answerer: str
+    usage: TokenUsage | None = field(default=None, compare=False)
+    """None where no language model was asked, or where its endpoint does not say."""
+    failure: LodestarError | None = field(default=None, compare=False)
+    confidence: float | None = None
+    unsure: bool = False
+    why: tuple[str, ...] = field(default=(), compare=False)
+    """What decided, in words, the most important first; empty where an answerer does not say."""
+    number: int | None = None
+    """How many, where that was asked."""
+    yes: bool | None = None
+    """Whether it is so, where that was asked."""
+    not_understood: tuple[str, ...] = ()
+    """Words of the question that no reading of it used; then there is no answer."""
+    nearest: Answer | None = field(default=None, compare=False, repr=False)
+    """The answer to the question without the words that were not understood."""
+
+    @property
+    def kind(self) -> AnswerKind:
+        if self.yes is not None:
+            return "yes-no"
+        if self.number is not None:
+            return "number"
+        return "entities" if self.entities else "none"
+
+    def withhold(self, words: tuple[str, ...]) -> Answer:
+        """Return no answer, because these words of the question were not understood, with this one as its `nearest`."""
+        text = f"not understood: {', '.join(f'“{word}”' for word in words)}"
+        return Answer(self.evidence, (), text, self.answerer, not_understood=words, nearest=self)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(entity.name for entity in self.entities)
+
+    @property
+    def answers(self) -> tuple[AnswerEntity, ...]:
+        """The entities; a number or a yes as one without an id, which rests on all items."""
+        if self.yes is None and self.number is None:
+            return self.entities
+        text = str(self.number) if self.yes is None else "yes" if self.yes else NOT_THERE
+        rests_on = tuple(range(len(self.evidence.items)))
+        return (AnswerEntity(text, None, self.confidence, "graph", rests_on),)
+
+    @property
+    def reason(self) -> Reason | None:
+        """Why there is no answer, where there is none and somebody knows; in words in `text`."""
+        if self.not_understood:
+            return "not understood"
+        if self.found:
+            return None
+        return "failed" if self.failure else self.evidence.reason
+
+    @property
+    def found(self) -> bool:
+        return self.kind != "none"
+
+    def __bool__(self) -> bool:
+        return self.found
+
+    def to_dict(self, *, trace: bool = False) -> AnswerData:
+        """Return it with its evidence as plain data for JSON, as ``ask --json`` prints it."""
+        return answer_data(self, trace=trace)
+
+    def __repr__(self) -> str:
+        sure = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
+        return f"<Answer {self.text!r}{sure}, from {format_count(len(self.evidence.items), self.evidence.kind)}>"
+
+
+def format_count(number: int, noun: str) -> str:
+    """Return a number of things in words: 1 chain, 2 chains."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+MAX_NAMED, MAX_UNSURE = 10, 3
+"""Entities that the text of an answer names."""
+
+
+def name_entities(entities: Sequence[AnswerEntity], total: int | None = None, *, unsure: bool = False) -> str:
+    """Return the names of the first entities, of an unsure answer fewer, and how many more there are."""
+    named = entities[: MAX_UNSURE if unsure else MAX_NAMED]
+    more = (len(entities) if total is None else total) - len(named)
+    return ", ".join(each.name for each in named) + (f" and {more:,} more" if more > 0 else "")
+
+
+def make_failed_answer(evidence: Evidence[Item], error: LodestarError) -> Answer:
+    return Answer(evidence, (), f"failed: {error}", "failed", failure=error)
+
+
+MAX_ANSWER_LINES = 3
+"""Lines of evidence after an answer."""
+
+
+def answer_text(answer: Answer) -> str:
+    """Return an answer as text for a chat, with the first lines of its evidence."""
+    best = answer.evidence.items[:MAX_ANSWER_LINES]
+    lines = [line for each in best for line in item_text(each.value, max_names=5).splitlines()]
+    because = "\n".join(f"- {line}" for line in (*answer.why, *lines[:MAX_ANSWER_LINES]))
+    if not answer.found:
+        note = answer.evidence.note
+        return f"{answer.text} ({note})" if note and note not in answer.text else answer.text
+    return f"{answer.text}\n\n{because}" if because else answer.text

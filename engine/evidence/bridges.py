@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..values import Entity, RelationStep, Scored, Triple
+from . import Evidence, Item, Kind, item_sort_key
 from .chain import Chain, ChainStep
-from .evidence import Evidence, Item, Kind, item_sort_key
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -17,7 +17,7 @@ from .text import item_text
 
 if TYPE_CHECKING:
     from ..context import StageCost
-    from .evidence import Answer, Evidence, Item
+    from . import Answer, Evidence, Item
 
 FORMAT = 2
 """Changes where a reader of the earlier format would go wrong."""

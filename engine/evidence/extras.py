@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..neo4j.graph import MENTIONED_WITH, Pair, read_snippets
 from ..values import Entity, Triple
+from . import Evidence, Item
 from .chain import Chain
 from .data import entity_data, round_score
-from .evidence import Evidence, Item
 from .text import relation_words
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..neo4j.templates import Request, Row, template
+from ..neo4j import Request, Row, template
 from ..values import Entity, RelationStep
 
 MAX_STEPS = 4

@@ -15,9 +15,9 @@ from ...models.forms.plan import FormPlan
 from ...models.ranges import Share
 from ...models.text.verbalise import RelationWords
 from ...models.wording.english import fold, singular
+from ..evidence import LEAST_PROBABILITY, Evidence, Reason
 from ..evidence.bridges import to_chains
 from ..evidence.chain import Chain
-from ..evidence.evidence import LEAST_PROBABILITY, Evidence, Reason
 from ..evidence.extras import FormAnswer, FormResult
 from ..evidence.text import shorten_iris
 from ..linking.topics import look_up_topics

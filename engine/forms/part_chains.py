@@ -9,8 +9,8 @@ from dataclasses import replace
 from ...models.forms.plan import is_number_or_date
 from ...models.wording.english import singular
 from ...models.wording.kinds import value_kind
+from ..evidence import Evidence
 from ..evidence.chain import Chain
-from ..evidence.evidence import Evidence
 from ..values import Scored
 
 MAX_COMBINATIONS = 20

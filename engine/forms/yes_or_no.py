@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from ...models.forms.plan import FormPlan
 from ...models.similarity import list_content_words
+from ..evidence import NOT_THERE, Evidence
 from ..evidence.chain import Chain
-from ..evidence.evidence import NOT_THERE, Evidence
 from ..evidence.extras import FormAnswer, FormResult
-from ..retrieval.scoring import mask_mention
+from ..retrieval import mask_mention
 from ..values import LinkedQuestion, Scored, Topic
 
 JOINED = 10.0

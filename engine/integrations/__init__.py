@@ -1,1 +1,85 @@
-"""Adapters of an `Engine` for frameworks: retrievers, an answering step and a tool."""
+"""Find what every adapter passes on: the same items, texts and scores in the same order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import UsageError
+from ..evidence import Evidence, Item
+from ..evidence.chain import Chain
+from ..evidence.data import FORMAT, item_data
+from ..evidence.extras import FormResult
+
+MAX_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceItem:
+    """An item of evidence for a framework.
+
+    id: the same for every question. text: the chain, or the triple, in words. score: None for the result of a form.
+    metadata: plain data for JSON: `source`, `format`, the item as in docs/how-it-works.md, and where the engine answers
+    without a language model `abstained` and `not_understood`.
+    """
+
+    id: str
+    text: str
+    score: float | None
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceFinder:
+    """Finds the best items for a question, at most `top_k`.
+
+    engine: an `Engine`, or anything with its `retrieve`. A question without a known entity has no items; neither has
+    one that `ask` has no answer to, with `leave_out_abstained`.
+    """
+
+    engine: Any
+    top_k: int = 10
+    leave_out_abstained: bool = False
+
+    def __post_init__(self) -> None:
+        if self.top_k < 1:
+            raise UsageError(f"expected at least 1 item, found {self.top_k}")
+
+    def find(self, question: str, top_k: int | None = None, **options: Any) -> list[EvidenceItem]:
+        """Return the items, best first; the result of a form before them. options: those of `Engine.retrieve`."""
+        top_k = self.top_k if top_k is None else top_k
+        evidence = self.engine.retrieve(question, top_k=top_k, **options)
+        answerer = getattr(getattr(self.engine, "recipe", None), "answerer", None)
+        if getattr(answerer, "name", "") != "extractive":  # a language model would be asked
+            return items_of(evidence)[:top_k]
+        (answer,) = self.engine.answer_evidence([evidence], **options)
+        if self.leave_out_abstained and not answer.found:
+            return []
+        found = [item for item in items_of(evidence) if answer.found or item.metadata["kind"] != "form"][:top_k]
+        for item in found:
+            item.metadata.update(abstained=not answer.found, not_understood=list(answer.not_understood))
+        return found
+
+
+def items_of(evidence: Evidence[Item]) -> list[EvidenceItem]:
+    """Return the items of evidence, best first; what came of a question of a form before the paths it rests on."""
+    found = [_item(evidence, index) for index in range(len(evidence.items))]
+    form = evidence.extra_of(FormResult)
+    return found if form is None else [_form_item(evidence, form), *found]
+
+
+def _form_item(evidence: Evidence[Item], form: FormResult) -> EvidenceItem:
+    names = ", ".join(each.entity.label for each in form.found[:MAX_NAMED])
+    said = form.reason or form.says or (str(form.total) if form.counted else names)
+    metadata = {"source": "lodestar", "format": FORMAT, "kind": "form", **form.to_dict()}
+    return EvidenceItem(f"form {evidence.question.text}", f"{said} ({form.text})", None, metadata)
+
+
+def _item(evidence: Evidence[Item], index: int) -> EvidenceItem:
+    data, item = item_data(evidence, index), evidence.items[index].value
+    if isinstance(item, Chain):
+        identity = f"{item.topic.id} {item.relation_path}"
+    else:
+        identity = f"{item.head.id} {item.relation} {item.tail.id}"
+    text = data.pop("text")
+    return EvidenceItem(identity, text, data["score"], {"source": "lodestar", "format": FORMAT, **data})

@@ -7,7 +7,7 @@ from typing import Any
 
 import dspy
 
-from .finding import EvidenceFinder
+from . import EvidenceFinder
 
 
 class LodestarRetriever(dspy.Module):  # type: ignore[misc, unused-ignore]

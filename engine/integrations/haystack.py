@@ -7,7 +7,7 @@ from typing import Any
 
 from haystack import Document, component
 
-from .finding import EvidenceFinder
+from . import EvidenceFinder
 
 
 @component

@@ -14,9 +14,9 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import ConfigDict, Field
 
+from ..evidence import answer_text
 from ..evidence.data import AnswerData
-from ..evidence.evidence import answer_text
-from .finding import EvidenceFinder
+from . import EvidenceFinder
 
 if TYPE_CHECKING:
     from ..api import Engine

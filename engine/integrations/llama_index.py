@@ -8,7 +8,7 @@ from typing import Any
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from .finding import EvidenceFinder, EvidenceItem
+from . import EvidenceFinder, EvidenceItem
 
 
 class LodestarRetriever(BaseRetriever):

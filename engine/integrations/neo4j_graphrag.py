@@ -8,7 +8,7 @@ from neo4j import Record
 from neo4j_graphrag.retrievers.base import Retriever
 from neo4j_graphrag.types import RawSearchResult, RetrieverResultItem
 
-from .finding import EvidenceFinder
+from . import EvidenceFinder
 
 
 class LodestarRetriever(Retriever):

@@ -22,9 +22,9 @@ from ...models.text.encoders import EncoderUnavailableError, FloatArray, Sentenc
 from ...models.text.vectors import TextVectors
 from ...models.whole_file import atomic_write, file_sha256
 from ..errors import EncoderError, UsageError
+from ..neo4j import Request, template
 from ..neo4j.catalogue import Catalogue, Edition, read_catalogue, read_graph_revision, read_graph_state, type_words
 from ..neo4j.gateway import Gateway
-from ..neo4j.templates import Request, template
 from ..progress import Progress, ignore_progress
 from ..settings import Connection, Settings
 from ..values import Entity

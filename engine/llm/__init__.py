@@ -1,1 +1,154 @@
-"""Language models: endpoints, local models, prompts and their cache."""
+"""Define prompts and their outcomes.
+
+A failure is returned as a value: `LLMError` instead of `Completion`. So one failed prompt does not fail the other
+questions of a batch, and the stage decides what it means.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any, Literal
+
+from ..errors import LLMError
+from ..values import ChatUsage, TokenUsage
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The text of one user message, or the messages of a conversation, with options.
+
+    json: request a JSON object; schema: of this JSON schema, of which an endpoint without schemas knows nothing.
+    logprobs: request the log-probability of each token. max_tokens: longest reply, None for the endpoint's own
+    limit. An endpoint that does not know an option replies without it. is_read: whether the caller can parse a
+    reply; other replies are not cached. on_text: called with each piece of the reply, from the thread that speaks
+    to the endpoint; a reply from the cache, or of an endpoint that does not stream, comes in one piece or not at
+    all.
+    """
+
+    content: str | tuple[Message, ...]
+    json: bool = False
+    schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    logprobs: bool = False
+    max_tokens: int | None = None
+    is_read: Callable[[str], bool] = field(default=lambda _content: True, compare=False, repr=False)
+    on_text: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages to send."""
+        return (Message("user", self.content),) if isinstance(self.content, str) else self.content
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The model's reply: its text, or the words of its refusal in `refusal`, which is None if it did not refuse.
+
+    logprobs: each token with its natural log-probability, empty if not requested or not given. cached: whether it comes
+    from the cache; `usage` is then that of the original call.
+    """
+
+    content: str
+    refusal: str | None = None
+    usage: TokenUsage | None = None
+    logprobs: tuple[tuple[str, float], ...] = ()
+    model: str = ""
+    cached: bool = False
+
+
+Completed = Completion | LLMError
+
+
+class UnusableReplyError(LLMError):
+    """A reply that cannot be used; `said` is its content, so that its tokens are counted."""
+
+    def __init__(self, message: str, said: Completion) -> None:
+        super().__init__(message)
+        self.said = said
+
+
+MAX_LISTED_CHARS = 200
+"""Of a text in a list that a schema asks for, as long as a name in the evidence: it ends a name that repeats itself."""
+
+
+def list_schema(most: int, *names: str, choices: Sequence[str] = (), least: int = 0) -> dict[str, Any]:
+    """Return the JSON schema of an object with a list of at least and at most so many texts under each name, if there
+    are choices of these, else of at most `MAX_LISTED_CHARS` characters."""
+    items = {"type": "string"} | ({"enum": list(choices)} if choices else {"maxLength": MAX_LISTED_CHARS})
+    each: dict[str, Any] = {"type": "array", "items": items, "maxItems": most} | ({"minItems": least} if least else {})
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(names, each),
+        "required": list(names),
+        "additionalProperties": False,
+    }
+
+
+_JSON_START = re.compile(r"[{\[]")
+
+
+def drop_cut_line(content: str) -> str:
+    """Return a reply that was cut off without its last line, which may end in the middle of a name.
+
+    JSON stays as it is, since what is whole in it can be told.
+    """
+    return content if _JSON_START.search(content) else content.rpartition("\n")[0]
+
+
+class PromptTooLongError(LLMError):
+    """The prompt is longer than the model's context, so that a shorter one may do."""
+
+
+MAX_CHARS_PER_TOKEN = 20
+"""Of a long text; an endpoint that reports fewer tokens reports a wrong count."""
+
+
+def usage_of(prompt: Prompt, completed: Completed) -> ChatUsage:
+    """Return the cost of one prompt from its outcome; a failure costs one call."""
+    if isinstance(completed, UnusableReplyError):
+        return replace(usage_of(prompt, completed.said), failed=1)
+    if isinstance(completed, LLMError):
+        return ChatUsage(calls=1, failed=1)
+    if completed.cached:
+        return ChatUsage(cached=1)
+    tokens = completed.usage or TokenUsage(0, 0)
+    return ChatUsage(
+        calls=1,
+        prompt_tokens=_num_tokens(tokens.prompt, *(message.content for message in prompt.messages)),
+        completion_tokens=_num_tokens(tokens.completion, completed.content, completed.refusal or ""),
+    )
+
+
+BYTES_PER_TOKEN = 3
+"""Fewer than of English (about 4), so that an estimate is rather too high."""
+
+
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens a text has for most models, in any script: its bytes in UTF-8 over three."""
+    return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
+
+
+def _num_tokens(reported: int, *texts: str) -> int:
+    """Return the reported number of tokens, or an estimate if it is too low."""
+    if reported * MAX_CHARS_PER_TOKEN >= sum(map(len, texts)):
+        return reported
+    return sum(-(-len(text) // 4) for text in texts)
+
+
+def key_of(address: str, model: str, prompt: Prompt, options: dict[str, Any]) -> str:
+    """Return the cache key of a call: equal for equal content, and nothing can be read from it."""
+    messages = [[message.role, message.content] for message in prompt.messages]
+    return sha256(json.dumps([address, model, messages, options], sort_keys=True).encode()).hexdigest()

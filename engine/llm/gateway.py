@@ -17,9 +17,9 @@ from ..errors import InputError, LLMError, LodestarError, StorageError
 from ..parallel import start
 from ..settings import Settings, sends_openai_env
 from ..values import ChatUsage, TokenUsage
+from . import Completed, Completion, Prompt, usage_of
 from .endpoint import ChatEndpoint
 from .gguf import GGUF, GgufEndpoint
-from .prompts import Completed, Completion, Prompt, usage_of
 
 Endpoint = ChatEndpoint | GgufEndpoint
 

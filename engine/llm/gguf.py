@@ -10,8 +10,8 @@ from typing import Any
 from ..errors import LLMError, require_extra, translate_import_errors
 from ..machine import num_cpus
 from ..progress import show_waiting
+from . import Completion, Prompt, key_of
 from .endpoint import ChatEndpoint
-from .prompts import Completion, Prompt, key_of
 
 GGUF = "gguf"
 """The value of `llm_base_url` for a GGUF file."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ...models.wording.english import lexicon_phrases
 from ...models.wording.kinds import NO_KIND, EndKind
 from ..errors import GraphError, StaleCatalogueError
-from .templates import Request, Row, template
+from . import Request, Row, template
 
 if TYPE_CHECKING:
     from .gateway import Gateway

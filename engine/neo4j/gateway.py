@@ -32,8 +32,8 @@ from ..errors import (
 )
 from ..parallel import start
 from ..settings import GRACE_S, Connection, Settings
+from . import Request, Row, template
 from .catalogue import read_graph_revision
-from .templates import Request, Row, template
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..values import Entity, RelationStep
-from .templates import Request, Row, template
+from . import Request, Row, template
 
 RELATED = "RELATED"
 """The relationship type of relations that have no type of their own; the property `relation` distinguishes them."""

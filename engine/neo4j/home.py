@@ -36,6 +36,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _FOLDERS = ("conf", "data", "import", "licenses", "logs", "plugins", "run")
 _GRAPH = "neo4j"
 _PARTS = ("databases", "transactions")
+_RULE = re.compile(r"([\w.]+)\s*\{((?:[^{}']|'[^']*')*)\}")
+_DECLARATION = re.compile(r"([\w-]+)\s*:\s*(?:'([^']*)'|([^;]+?))\s*;")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +159,6 @@ class ServerHome:
 
 def configuration(state: ServerState) -> Mapping[str, str]:
     """Return the settings of ``neo4j.conf``: loopback only, authentication on, no usage reports."""
-    from ..show.style import post_connect_command  # what only connects draws no pictures
-
     bolt, http = f"{LOOPBACK}:{state.bolt_port}", f"{LOOPBACK}:{state.http_port}"
     return {
         "server.default_listen_address": LOOPBACK,
@@ -181,6 +181,19 @@ def configuration(state: ServerState) -> Mapping[str, str]:
         # The default keeps a stopped server's process alive for ten seconds after its databases are closed.
         "internal.dbms.bolt.netty_server_shutdown_quiet_period": "0",
     }
+
+
+def post_connect_command() -> str:
+    """Return the value of ``browser.post_connect_cmd`` with which a server styles pictures in Neo4j Browser.
+
+    The style sheet, GraSS, is sent as JSON, because the setting separates commands by semicolons, which GraSS also has.
+    """
+    text = " ".join(Path(__file__).with_name("style.grass").read_text(encoding="utf-8").split())
+    rules = {
+        selector: {name: quoted or plain for name, quoted, plain in _DECLARATION.findall(body)}
+        for selector, body in _RULE.findall(text)
+    }
+    return f"style {json.dumps(rules, separators=(',', ':'))}"
 
 
 @contextmanager

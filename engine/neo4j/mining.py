@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..values import RelationStep
-from .templates import Request, Row, template
+from . import Request, Row, template
 
 MAX_NAMESAKES = 1_000
 """The most matches of a full-text query that are searched for the entities of a name."""

@@ -19,7 +19,7 @@ from rapidfuzz import process
 from ... import cypher as cypher_folder
 from ..errors import InputError
 from ..evidence.text import relation_words
-from ..neo4j.templates import Request, Row, Template, quote_identifier
+from ..neo4j import Request, Row, Template, quote_identifier
 from ..values import Entity, Triple
 from .plan import (
     Best,

@@ -10,8 +10,8 @@ from ...models.text.verbalise import RelationWords
 from ...models.wording.english import fold, singular
 from ...models.wording.kinds import UNKNOWN, VALUE_KINDS
 from ..evidence.text import relation_words
+from ..neo4j import Request, Row, template
 from ..neo4j.catalogue import Catalogue, RelationInfo
-from ..neo4j.templates import Request, Row, template
 from .compile import KindSource, Schema
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from ...models.similarity import content_words_or_question
 from ...models.text.vectors import TextVectors
 from ...models.wording.english import FUNCTION_WORDS, PREPOSITIONS, read_lexicon, singular, translate_label
 from ..errors import InputError, LLMError
+from ..llm import Prompt, list_schema
 from ..llm.gateway import ChatGateway
-from ..llm.prompts import Prompt, list_schema
+from ..neo4j import Request, Row, template
 from ..neo4j.catalogue import Catalogue, Phrase, RelationInfo
 from ..neo4j.gateway import Gateway
-from ..neo4j.templates import Request, Row, template
 from ..progress import Progress, ignore_progress
 from ..settings import Settings
 from .describing import RelationDescription, check_text

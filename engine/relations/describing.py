@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import InputError, UsageError
+from ..neo4j import Request, Row, template
 from ..neo4j.catalogue import (
     ORIGIN_OF,
     ORIGINS,
@@ -23,7 +24,6 @@ from ..neo4j.catalogue import (
     read_catalogue,
 )
 from ..neo4j.gateway import Gateway
-from ..neo4j.templates import Request, Row, template
 from ..whole_file import read_text
 
 MAX_PHRASES = 200

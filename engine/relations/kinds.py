@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from ...models.wording.english import translate_label
 from ...models.wording.kinds import NO_KIND, EndKind, EndSample, end_kinds
+from ..neo4j import Request, Row, template
 from ..neo4j.catalogue import LABEL_SEPARATOR, RelationInfo, read_catalogue, type_words
 from ..neo4j.gateway import Gateway
-from ..neo4j.templates import Request, Row, template
 
 NUM_ENTITIES = 6_000
 NUM_LITERALS = 8_000

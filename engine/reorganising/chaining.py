@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from ...models.ranges import Positive, Range, Weight
+from ..evidence import Evidence, Kind
 from ..evidence.bridges import to_chains
 from ..evidence.chain import Chain
-from ..evidence.evidence import Evidence, Kind
 from ..parts import Reorganiser, option, part
 from ..retrieval.frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
 from ..values import Entity, RelationStep, Scored, Triple

@@ -23,10 +23,10 @@ from ...models.language.causal_lm import CausalLM, CausalLMError, PromptTooLongE
 from ...models.ranges import Positive, Range
 from ...models.text.vectors import TextVectors
 from ..errors import LLMError
+from ..evidence import Answer, Evidence, Item
 from ..evidence.bridges import triples_of
-from ..evidence.evidence import Answer, Evidence, Item
 from ..evidence.text import item_text, one_line
-from ..llm.prompts import Completed, Message, Prompt
+from ..llm import Completed, Message, Prompt
 from ..parts import Reorganiser, option, part
 from ..values import Scored, check_finite
 

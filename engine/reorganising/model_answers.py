@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ..answering.candidates import CLOSED_BOOK, LLM, list_ends
 from ..answering.integrating import ClosedBook
 from ..answering.llm import LanguageModel, normalise_name
+from ..evidence import Answer, Calibration, Evidence, Item
 from ..evidence.chain import Chain
-from ..evidence.evidence import Answer, Calibration, Evidence, Item
 from ..evidence.extras import FormResult
 from ..parts import Reorganiser, option, part
 from ..values import Entity, Scored

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...models.path_pooling import Floats, ScoredTriples, reselect_triples
 from ...models.ranges import Count, Range
-from ..evidence.evidence import Evidence, Kind, sigmoid
+from ..evidence import Evidence, Kind, sigmoid
 from ..parts import Reorganiser, option, part
 from ..values import Entity, Scored, Triple
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..evidence.chain import Chain, ChainStep, Link
+from ..neo4j import Request
 from ..neo4j.catalogue import look_up_relation_name
 from ..neo4j.graph import (
     HUB_DEGREE,
@@ -23,7 +24,6 @@ from ..neo4j.graph import (
     expand_steps,
     expand_values,
 )
-from ..neo4j.templates import Request
 from ..values import Entity, RelationPath, RelationStep, Topic
 
 if TYPE_CHECKING:

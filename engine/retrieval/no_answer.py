@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..evidence import LEAST_PROBABILITY, Calibration, Certainty, Evidence
 from ..evidence.bridges import to_chains
 from ..evidence.chain import Chain
-from ..evidence.evidence import LEAST_PROBABILITY, Calibration, Certainty, Evidence
 from ..evidence.text import shorten_iris
 from ..values import RelationPath, RelationStep, Scored, Topic
-from .scoring import PathQuery, PathScorer
+from . import PathQuery, PathScorer
 
 FITS = 0.5
 """A relation whose path of one hop would be an answer that is not unsure. Our own choice."""

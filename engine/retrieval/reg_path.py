@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ...models.text.verbalise import RelationWords
-from ..evidence.evidence import Calibration
+from ..evidence import Calibration
 from ..parts import Trained, option, part
+from . import PathQuery, PathScores
 from .beam import BeamRetriever, OpenedSearch
-from .scoring import PathQuery, PathScores
 
 if TYPE_CHECKING:
     from ...models.reg.paths import PathModel

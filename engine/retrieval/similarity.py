@@ -15,12 +15,12 @@ from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import RelationWords, find_end_kind, hop_phrases, verbalise_hop
 from ...models.word_places import read_asked_words
 from ...models.wording.kinds import UNKNOWN, agreement, find_wanted_kind
+from ..evidence import SIMILARITY, Evidence, Item
 from ..evidence.chain import Chain
-from ..evidence.evidence import SIMILARITY, Evidence, Item
 from ..evidence.text import shorten_iris
 from ..parts import option, part
+from . import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
 from .beam import BeamRetriever, OpenedSearch
-from .scoring import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
 
 if TYPE_CHECKING:
     from ..resources import GraphResources

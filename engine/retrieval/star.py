@@ -17,13 +17,13 @@ from ...models.calibration import lower_other_scores
 from ...models.ranges import Range, Share
 from ...models.text.verbalise import RelationWords
 from ..errors import UsageError
+from ..evidence import Calibration, Evidence, Kind, item_sort_key
 from ..evidence.chain import Chain
-from ..evidence.evidence import Calibration, Evidence, Kind, item_sort_key
 from ..linking.topics import compute_link_penalties
 from ..parts import Trained, option, part
 from ..values import RelationPath, Scored, Topic, check_finite
+from . import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
 from .beam import BeamRetriever, OpenedSearch
-from .scoring import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
 
 if TYPE_CHECKING:
     from ...models.star.network import Floats, HopSequence, PairAttention, StarModel

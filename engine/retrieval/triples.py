@@ -13,12 +13,12 @@ from ...models.ranges import Positive
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_hop
 from ..errors import UsageError
-from ..evidence.evidence import Calibration, Evidence, Kind, item_sort_key
+from ..evidence import Calibration, Evidence, Kind, item_sort_key
 from ..evidence.extras import GraphToken
 from ..linking.topics import select_start_topics
 from ..parts import Retriever, Trained, option, part
 from ..values import Entity, LinkedQuestion, Scored, Topic, Triple, check_finite
-from .subgraph.batch import SubgraphBatch
+from .subgraph import SubgraphBatch
 from .subgraph.walking import SimilarityProposer, SubgraphBounds, SubgraphExtractor, SubgraphQuery
 
 if TYPE_CHECKING:

@@ -1,1 +1,363 @@
-"""Serve Lodestar over HTTP, as a web page and over MCP, to many clients at once."""
+"""Answer questions in batches, and look things up in the graph, for every interface of the server.
+
+There is one engine for each recipe; all share a connection and the models. Engines block, so each call runs in a thread
+(docs/serving.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..api import Engine
+from ..context import Event
+from ..errors import DatabaseError, DatabaseUnavailableError, LodestarError, UsageError
+from ..evidence import Answer
+from ..neo4j.catalogue import read_full_state
+from ..recipes import Recipe
+from ..resources import Resources
+from ..settings import Settings, make_connection
+from ..values import Question
+from .schemas import DEADLINE_S
+
+if TYPE_CHECKING:
+    from .server import Metrics
+
+T = TypeVar("T")
+
+
+POLL_S = 0.002
+RETRY_S = 0.25
+"""Between attempts while the database is away."""
+GATHER_S = 0.010
+"""How long a batch is waited for after one of several: clients that were answered together ask again together."""
+BESIDE_S = 1.0
+"""How long a question waits for a batch that runs, before a small one is sent while it does."""
+
+
+class OverloadedError(LodestarError):
+    """The queue is full, or the server is shutting down."""
+
+
+class DeadlineExceededError(LodestarError):
+    """The deadline of a request has passed."""
+
+
+Ask = Callable[[Any, Sequence[Any]], Sequence[Any]]
+"""Called in a thread with a key and items, returns as many results."""
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    key: Hashable
+    item: Any
+    future: asyncio.Future[Any]
+    since: float
+    error: Exception | None = None
+
+
+class Batcher:
+    """Batches items with the same key, at most `max_batch`, from a queue of `max_queue`; for use in one event loop.
+
+    workers: concurrent batches, so that one computes while the database answers another. min_beside: items of a batch
+    that is sent while another runs. If `ask` fails for a batch, each of its items is asked alone. While the database is
+    away, items wait for it until their deadlines.
+    """
+
+    def __init__(
+        self,
+        ask: Ask,
+        *,
+        max_batch: int = 32,
+        max_queue: int = 256,
+        workers: int = 2,
+        min_beside: int = 8,
+    ) -> None:
+        self.max_batch, self.max_queue, self.workers, self.min_beside = max_batch, max_queue, workers, min_beside
+        self._ask = ask
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="lodestar-batch")
+        self._queue: deque[_Waiting] = deque()
+        self._arrived = asyncio.Event()
+        self._workers: list[asyncio.Task[None]] = []
+        self._num_running = 0
+        self._last_size = 1
+        self._closed = False
+
+    @property
+    def num_waiting(self) -> int:
+        """Items in the queue."""
+        return len(self._queue)
+
+    def check_room(self) -> None:
+        """Raise `OverloadedError` if the queue has no room for one more item."""
+        if self._closed:
+            raise OverloadedError("the server is shutting down: ask another, or again in a moment")
+        at_once = 0 if self._num_running else self.max_batch  # a free worker takes a batch: that does not wait
+        if len(self._queue) >= self.max_queue + at_once:
+            raise OverloadedError(
+                f"{len(self._queue):,} questions wait already: expected at most {self.max_queue:,}: ask again"
+            )
+
+    async def ask(self, key: Hashable, item: Any, deadline_s: float) -> Any:
+        """Return the result of an item; cancelling it takes the item out of the queue.
+
+        Raises `OverloadedError`, `DeadlineExceededError` after `deadline_s` seconds (the database's own error if that
+        was away), and what `ask` raises for the item.
+        """
+        self.check_room()
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(key, item, loop.create_future(), loop.time())
+        self._queue.append(waiting)
+        self._arrived.set()
+        if not self._workers:
+            self._workers = [loop.create_task(self._work()) for _ in range(self.workers)]
+        try:
+            async with asyncio.timeout(deadline_s):
+                return await waiting.future
+        except TimeoutError:
+            late = DeadlineExceededError(f"no answer within the {deadline_s:g} s that the request gave")
+            raise waiting.error or late from None
+        finally:
+            if waiting in self._queue:
+                self._queue.remove(waiting)
+
+    async def close(self, patience_s: float) -> None:
+        """Refuse new items, wait up to `patience_s` for those that are there, and fail the rest."""
+        self._closed = True
+        loop = asyncio.get_running_loop()
+        end = loop.time() + patience_s
+        while (self._queue or self._num_running) and loop.time() < end:
+            await asyncio.sleep(0.02)
+        for each in self._queue:
+            if not each.future.done():
+                each.future.set_exception(OverloadedError("the server has shut down"))
+        for worker in self._workers:
+            worker.cancel()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _work(self) -> None:
+        while True:
+            while not self._queue:
+                self._arrived.clear()
+                await self._arrived.wait()
+            if self._is_early():
+                await asyncio.sleep(POLL_S)
+                continue
+            batch = self._take()
+            self._last_size = len(batch)
+            self._num_running += len(batch)
+            try:
+                await self._send(batch)
+            finally:
+                self._num_running -= len(batch)
+
+    def _size(self) -> int:
+        """Return the most items of the next batch: a worker's share of what waits and runs."""
+        share = -(-(len(self._queue) + self._num_running) // self.workers)
+        return min(self.max_batch, max(self.min_beside, share))
+
+    def _is_early(self) -> bool:
+        """Return whether more should come first: a share of what there is while a batch runs, else as many as last."""
+        waited_s = asyncio.get_running_loop().time() - self._queue[0].since
+        if self._num_running:
+            return len(self._queue) < self._size() and waited_s < BESIDE_S
+        return len(self._queue) < min(self._last_size, self.max_batch) and waited_s < GATHER_S
+
+    def _take(self) -> list[_Waiting]:
+        """Take the next batch: the first items, of one key."""
+        size, batch = self._size(), [self._queue.popleft()]
+        while self._queue and len(batch) < size and self._queue[0].key == batch[0].key:
+            batch.append(self._queue.popleft())
+        return batch
+
+    async def _send(self, batch: list[_Waiting]) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            results = await loop.run_in_executor(self._pool, self._ask, batch[0].key, [each.item for each in batch])
+        except Exception as error:  # noqa: BLE001 - raised where the result is waited for
+            if is_database_away(error) and not self._closed:
+                await asyncio.sleep(RETRY_S)
+                for each in batch:
+                    each.error = error
+                self._queue.extendleft(each for each in reversed(batch) if not each.future.done())
+            elif len(batch) > 1:
+                for each in batch:
+                    await self._send([each])
+            elif not batch[0].future.done():
+                batch[0].future.set_exception(error)
+            return
+        for each, result in zip(batch, results, strict=True):
+            if not each.future.done():
+                each.future.set_result(result)
+
+
+def is_database_away(error: BaseException) -> bool:
+    """Return whether an error means that the database is away or starting, so that waiting may help."""
+    code = str(getattr(error.__cause__, "code", "") or "")
+    return isinstance(error, DatabaseUnavailableError) or (
+        isinstance(error, DatabaseError)
+        and (code.startswith("Neo.TransientError.") or "DatabaseUnavailable" in code)
+        and "TransactionTimedOut" not in code
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A served recipe with the options of a request. answers: whether to answer, or only to retrieve."""
+
+    recipe: str
+    options: tuple[tuple[str, int | bool], ...] = ()
+    answers: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A waiting question. write: makes the reply, in the batch's thread. on_event: called with each of its events."""
+
+    question: Question
+    write: Callable[[Answer], Any]
+    on_event: Callable[[Event], None] | None = None
+
+
+class Service:
+    """Questions and lookups over one graph, for one event loop.
+
+    recipes: the served recipes by name; the first is the default. limits: those of `Batcher`. Raises `UsageError` if a
+    recipe lacks something that it needs.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        recipes: Mapping[str, Recipe],
+        metrics: Metrics | None = None,
+        **limits: int,
+    ) -> None:
+        for recipe in recipes.values():
+            recipe.check()
+        self.settings = settings
+        self.recipes = dict(recipes)
+        self.metrics = metrics
+        self._turn = threading.Lock()
+        self._engines: dict[str, Engine] = {}
+        self._lookups = ThreadPoolExecutor(4, thread_name_prefix="lodestar-lookup")
+        self.batches = Batcher(self._answer, **limits)
+
+    def variant(
+        self, recipe: str | None = None, options: Mapping[str, int | bool] | None = None, *, answers: bool = True
+    ) -> Variant:
+        """Return a recipe with options; raise `UsageError` for a recipe that is not served, or lacks such an option."""
+        name = next(iter(self.recipes)) if recipe is None else recipe
+        if name not in self.recipes:
+            raise UsageError(f"recipe {name[:80]!r} is not served here: expected one of {', '.join(self.recipes)}")
+        for option in options or {}:
+            self.recipes[name].find_option(option)
+        return Variant(name, tuple(sorted((options or {}).items())), answers)
+
+    async def ask(
+        self,
+        question: Question,
+        variant: Variant,
+        write: Callable[[Answer], T],
+        *,
+        deadline_s: float = DEADLINE_S,
+        on_event: Callable[[Event], None] | None = None,
+    ) -> T:
+        """Return what `write` makes of the answer; it runs in the batch's thread, so that long replies do not stop the
+        event loop."""
+        reply: T = await self.batches.ask(variant, Asked(question, write, on_event), deadline_s)
+        return reply
+
+    async def ready(self, timeout_s: float = 3.0) -> str:
+        """Return why no question can be answered now (database, graph, models), or an empty text."""
+
+        def check(engine: Engine) -> str:
+            read_full_state(engine.gateway()).check()
+            engine.prepare()
+            return ""
+
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self.look(check)
+        except TimeoutError:
+            return f"the database did not answer within {timeout_s:g} s"
+        except LodestarError as error:
+            return str(error)
+
+    async def close(self, patience_s: float = 10.0) -> None:
+        """Answer waiting questions for up to `patience_s`, then close everything."""
+        await self.batches.close(patience_s)
+        self._lookups.shutdown(wait=False, cancel_futures=True)
+        await asyncio.to_thread(_close, list(self._engines.values()))
+
+    async def look(self, look: Callable[[Engine], T]) -> T:
+        """Run a lookup in a thread; retry while the database is away, until the deadline."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + DEADLINE_S
+        name = next(iter(self.recipes))
+        while True:
+            try:
+                return await loop.run_in_executor(self._lookups, lambda: look(self._engine(name)))
+            except LodestarError as error:
+                if not is_database_away(error) or loop.time() + 0.5 > end:
+                    raise
+                self._reconnect()
+                await asyncio.sleep(0.25)
+
+    def _answer(self, variant: Variant, asked: Sequence[Asked]) -> list[Any]:
+        """Return the reply to each question; blocking."""
+        try:
+            engine = self._engine(variant.recipe)
+            questions = [each.question for each in asked]
+            options: dict[str, Any] = dict(variant.options)
+            if any(each.on_event for each in asked):
+                options["on_event"] = partial(_notify, asked)
+            if variant.answers:
+                answers = engine.ask_batch(questions, **options)
+            else:
+                answers = [Answer(found, (), "", "none") for found in engine.retrieve_batch(questions, **options)]
+        except DatabaseUnavailableError:
+            self._reconnect()
+            raise
+        if self.metrics is not None:
+            self.metrics.count_batch(answers)
+        return [each.write(answer) for each, answer in zip(asked, answers, strict=True)]
+
+    def _engine(self, name: str) -> Engine:
+        with self._turn:
+            if not self._engines:
+                connection = make_connection(self.settings)
+                resources = Resources(self.settings, connection)
+                for each, recipe in self.recipes.items():
+                    self._engines[each] = Engine(
+                        self.settings, recipe=recipe, connection=connection, resources=resources
+                    )
+            return self._engines[name]
+
+    def _reconnect(self) -> None:
+        """Reconnect if the embedded server has a new address."""
+        if self.settings.uri:
+            return
+        with contextlib.suppress(LodestarError), self._turn:
+            old = list(self._engines.values())
+            if old and make_connection(self.settings) != old[0].connection:
+                self._engines = {}
+                threading.Thread(target=partial(_close, old), daemon=True).start()
+
+
+def _close(engines: Sequence[Engine]) -> None:
+    for engine in engines:
+        engine.close()
+
+
+def _notify(asked: Sequence[Asked], event: Event) -> None:
+    for each in asked:
+        if each.on_event is not None and each.question == event.question:
+            each.on_event(event)

@@ -33,12 +33,11 @@ from ..errors import (
     StaleCatalogueError,
     UsageError,
 )
+from ..evidence import Answer, answer_text
 from ..evidence.data import AnswerData, EvidenceData, item_data, topic_data
-from ..evidence.evidence import Answer, answer_text
 from ..values import Question
-from . import lookups, schemas
+from . import DeadlineExceededError, OverloadedError, Service, Variant, lookups, schemas
 from .page import Assets, make_page_routes
-from .service import DeadlineExceededError, OverloadedError, Service, Variant
 
 if TYPE_CHECKING:
     from .mcp import McpTools

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ..api import Engine
+from ..browser import browser_url_of, write_picture
 from ..errors import EntityNotFoundError, StaleCatalogueError
+from ..evidence import Evidence, Item
 from ..evidence.data import entity_data, round_score, topic_data, triple_data
-from ..evidence.evidence import Evidence, Item
 from ..linking.topics import resolve_names
+from ..neo4j import Request, template
 from ..neo4j.catalogue import read_catalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph import read_entity_signatures, read_hub_neighbours, read_search_names
-from ..neo4j.templates import Request, template
-from ..show.browser import browser_url_of, write_picture
 from ..values import Entity, Triple
 from .schemas import MAX_OFFSET, Direction, EntitiesData, NeighboursData, RelationsData, TripleForm, VerifyData
 

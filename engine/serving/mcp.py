@@ -21,10 +21,11 @@ from pydantic import Field, ValidationError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..errors import LodestarError
+from ..evidence import Answer
 from ..evidence.data import AnswerData, EvidenceData, TripleData
-from ..evidence.evidence import Answer
 from ..evidence.text import consecutive_triples_text, one_line
 from ..values import Entity, Question, Triple
+from . import Service
 from .lookups import check_path, find_relations, find_topics, read_page
 from .schemas import (
     MAX_TRIPLES,
@@ -38,7 +39,6 @@ from .schemas import (
     TripleForm,
     VerifyData,
 )
-from .service import Service
 
 CHARS_PER_TOKEN = 4
 """An estimate: four characters of English count as a token."""

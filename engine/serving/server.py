@@ -24,11 +24,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ...models.placement import limit_blas_threads
 from ..errors import PortTakenError, UsageError
-from ..evidence.evidence import Answer
+from ..evidence import Answer
 from ..recipes import Recipe
 from ..settings import Settings, is_loopback
+from . import Service
 from .app import make_app, make_error_body
-from .service import Service
 
 if TYPE_CHECKING:
     from .mcp import McpTools

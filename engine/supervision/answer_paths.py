@@ -18,9 +18,9 @@ from typing import Any
 
 from ...models.mined import THROUGH, f1_of
 from ..gold_questions import GroundedQuestion
+from ..neo4j import Request
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
-from ..neo4j.templates import Request
 from ..retrieval.frontier import Frontier, FrontierTree, select_answer_ends
 from ..values import Entity, RelationStep
 

@@ -48,8 +48,8 @@ from ..gold_questions import (
     look_up_answers,
     say_nothing_found,
 )
+from ..llm import Completed, Message, Prompt
 from ..llm.gateway import ChatGateway
-from ..llm.prompts import Completed, Message, Prompt
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import RelationPathGroup, find_shortest_paths, read_neighbourhoods

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...models.reader import READS
 from ...models.reader.fitting import ReaderTrainingSet
-from ...models.reader.model import READS
 from ...models.text.vectors import TextVectors
 from ...models.wording.english import fold_spelling
 from ..answering.candidates import find_candidates
 from ..answering.reader import encode_questions, make_reader_columns
 from ..api import Engine
 from ..errors import UsageError
-from ..evidence.evidence import Evidence
+from ..evidence import Evidence
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up_topic_ids
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress, ignore_progress, progress_bar

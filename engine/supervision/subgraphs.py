@@ -29,7 +29,7 @@ from ..errors import GraphError, InputError
 from ..gold_questions import GroundedQuestion, QuestionSet, SkippedQuestion, ground_questions, look_up_answers
 from ..neo4j.catalogue import read_catalogue, read_full_state
 from ..progress import Progress, ignore_progress
-from ..retrieval.subgraph.batch import Subgraph
+from ..retrieval.subgraph import Subgraph
 from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
 from ..whole_file import translate_storage_errors
 from .pools import read_refined_pools

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 from ...models.message_text import quote_line
 from ..errors import EntityNotFoundError, GraphError, InputError, UsageError
+from ..neo4j import Request, Row, quote_identifier, split_into_requests, template
 from ..neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, read_loads
 from ..neo4j.gateway import Gateway, OpenTransaction
 from ..neo4j.mining import find_entities_by_name
-from ..neo4j.templates import Request, Row, quote_identifier, split_into_requests, template
 from ..relations.kinds import refresh_end_kinds
 from ..values import Entity, literal_term
 from .records import (

@@ -28,6 +28,7 @@ import pyarrow as pa
 
 from ...models.wording.english import find_initials
 from ..errors import DatabaseError, GraphError, UsageError
+from ..neo4j import Request, split_into_requests, template
 from ..neo4j.catalogue import (
     GRAPH_VERSION,
     LABEL_SEPARATOR,
@@ -37,7 +38,6 @@ from ..neo4j.catalogue import (
     read_relation_counts,
 )
 from ..neo4j.gateway import Gateway
-from ..neo4j.templates import Request, split_into_requests, template
 
 BASE_LOAD = 1
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...engine.errors import InputError
+from ...engine.neo4j import Request, Row, template
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.templates import Request, Row, template
 from ..mapping import NO_LABEL, LabelFacts, PropertySample, Survey, TypeFacts
 from ..property_graph import SAMPLE_SIZE, Element, Node, PropertyGraph, Relationship
 

@@ -1,1 +1,429 @@
-"""The reader: candidates scored by features that one can read, and the set of answers chosen by expected F1."""
+"""Score candidates with the reader's weights: a linear model over the features of each way, the best way counts.
+
+    z(way) = w_source · features(way) + b_source
+    a(candidate, source) = max z over the source's ways to it; ABSENT where the source has none
+    logit(candidate) = Σ_source v_source · a(candidate, source) + v_0, P = σ(logit)
+    P(the first answer is right) = σ(c · ANSWER_FEATURES + c_0)
+
+Our own. Shipped weights know the two kinds of evidence, chains and triples, fitted on training questions of several
+graphs; a reader of your own graph has weights of each source of its recipe and learns which paths questions ask for.
+
+Features
+--------
+A *way* leads to one candidate along one chain; z are log-odds within ± 12:
+
+
+    two, three     1 where the chain has two hops; three or more
+    loose          1 where no chain reaches the candidate, only a triple names it
+    chain          z(c): of the chain, of triples that of its weakest step (each step worth its best triple)
+    behind         z(c) − max z over the question's chains: 0 of the first one
+    rank           −ln(1 + place of the chain among the question's chains by z)
+    steady         mean z of the chain's steps − z(c)
+    last           z of the last triple that leads to the candidate: ends of one relation differ
+    last_behind    last − max last over the chain's ends
+    way            z of the weakest triple on the best way to the candidate − z(c)
+    on             z of the best triple that leads on from the candidate − last; 0 where none does
+    on_first       the same where the chain has one hop, else 0
+    stops          1 where nothing leads on
+    ends           ln(1 + ends of the chain)
+    ways           ln(ways of this source to the candidate)
+    similarity     S of the relation path and the question (`models.similarity`, its composed cosine)
+    similarity_behind  S − max S over the question's chains
+    kind           cosine of what is asked for and what the last hop reaches
+    kind_behind    kind − max kind over the question's chains
+    plan           ln P(relation path | question) among the question's chains, of a reader that learned it; else 0
+    plan_behind    the same − its max over the question's chains
+    met            share of the question's topics with a chain to the candidate − 1 / topics
+    one            ends where the question asks for one thing, else 0
+
+Plan of paths
+-------------
+Which relation paths a question asks for: a bilinear score of question and path, for any number of hops.
+
+    logit(path | q) = q · L · v_last + Σ_k q · S · v_k + q · l_length
+    v of a hop = [u, d · u], u the unit vector of its words, d = −1 where its first step goes against the relation
+
+q is the unit vector of the question without its topics. P is the softmax over the paths that a source has for the
+question. Fitted by Adam on the likelihood of the paths whose ends agree best with the right answers. Our own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..calibration import sigmoid
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Single = npt.NDArray[np.floating[Any]]
+
+NAMES: Sequence[str] = (
+    "two three loose chain behind rank steady last last_behind way on on_first stops ends ways similarity "
+    "similarity_behind kind kind_behind plan plan_behind met one"
+).split()
+
+LIMIT = 12.0
+SPAN = 8.0
+"""What differences of log-odds are cut at."""
+_ONE = re.compile(
+    r"\b(which one|the (first|last|only|largest|biggest|smallest|oldest|youngest|highest|current))\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SourceChainColumns:
+    """One source of a batch. question, topic, hops, score, mean, num_ends, similarity, kind: (num_chains,).
+
+    path: (num_chains, most hops), the hops of each as rows of `hop_vectors`, then −1. hop_vectors: see `plan`.
+    plan: (num_chains,), logits of the paths, or nothing. candidate, chain, last, way, on: (num_ways,), sorted by
+    candidate. num_topics, wants_one: (num_questions,). num_candidates: of the batch.
+    """
+
+    question: Ints
+    topic: Ints
+    hops: Ints
+    score: Floats
+    mean: Floats
+    num_ends: Ints
+    similarity: Floats
+    kind: Floats
+    candidate: Ints
+    chain: Ints
+    last: Floats
+    way: Floats
+    on: Floats
+    path: Ints
+    hop_vectors: npt.NDArray[np.float32]
+    plan: Floats
+    num_topics: Ints
+    wants_one: npt.NDArray[np.bool_]
+    num_candidates: int
+
+
+def asks_for_one(question: str) -> bool:
+    """Return whether a question asks for one thing by its words: "who is the", "the first", "what is the capital"."""
+    return bool(_ONE.search(question))
+
+
+def way_features(ways: SourceChainColumns) -> Floats:
+    """Return the features of each way, (num_ways, len(NAMES)), see above."""
+    chain, question = ways.chain, ways.question
+    num_questions = len(ways.num_topics)
+    best = _largest(ways.score, question, num_questions)
+    of = question[chain]
+    score, hops = ways.score[chain], ways.hops[chain]
+    best_last = _largest(ways.last, chain, len(question))
+    leads_on = ways.on > -LIMIT
+    on = np.where(leads_on, np.clip(ways.on - ways.last, -SPAN, SPAN), 0.0)
+    similar, kind = (_largest(each, question, num_questions) for each in (ways.similarity, ways.kind))
+    ends = np.log1p(ways.num_ends[chain])
+    columns = (
+        hops == 2,
+        hops >= 3,
+        hops < 0,
+        score,
+        np.maximum(score - best[of], -SPAN),
+        -np.log1p(_ranks(question, ways.score)[chain]),
+        np.minimum(ways.mean[chain] - score, SPAN),
+        ways.last,
+        np.maximum(ways.last - best_last[chain], -SPAN),
+        np.clip(ways.way - score, -SPAN, SPAN),
+        on,
+        on * (hops == 1),
+        ~leads_on,
+        ends,
+        np.log(np.bincount(ways.candidate)[ways.candidate]),
+        ways.similarity[chain],
+        ways.similarity[chain] - similar[of],
+        ways.kind[chain],
+        ways.kind[chain] - kind[of],
+        *_plan(ways),
+        _met(ways),
+        ends * ways.wants_one[of],
+    )
+    return np.stack([np.asarray(each, dtype=np.float64) for each in columns], axis=1)
+
+
+def _plan(ways: SourceChainColumns) -> tuple[Floats, Floats]:
+    if not len(ways.plan):
+        return np.zeros(len(ways.chain)), np.zeros(len(ways.chain))
+    best = _largest(ways.plan, ways.question, len(ways.num_topics))
+    behind = ways.plan - best[ways.question]
+    total = np.bincount(ways.question, weights=np.exp(behind))
+    log = behind - np.log(total[ways.question])
+    return np.maximum(log, -SPAN)[ways.chain], np.maximum(behind, -SPAN)[ways.chain]
+
+
+def _met(ways: SourceChainColumns) -> Floats:
+    most = int(ways.topic.max(initial=0)) + 1
+    pairs = np.unique(ways.candidate * most + ways.topic[ways.chain])
+    topics = np.bincount(pairs // most)
+    num = np.maximum(ways.num_topics, 1)[ways.question[ways.chain]]
+    return (topics[ways.candidate] - 1) / num
+
+
+def _ranks(groups: Ints, values: Floats) -> Ints:
+    """Return the place of each value in its group, the largest first; equal ones share the better place."""
+    order = np.lexsort((-values, groups))
+    starts = np.searchsorted(groups[order], groups[order])
+    places = np.arange(len(values)) - starts
+    same = np.zeros(len(values), dtype=np.bool_)
+    same[1:] = (values[order][1:] == values[order][:-1]) & (groups[order][1:] == groups[order][:-1])
+    places = np.maximum.accumulate(np.where(same, 0, np.arange(len(values)))) - starts
+    ranks = np.zeros(len(values), dtype=np.int64)
+    ranks[order] = places
+    return ranks
+
+
+def _largest(values: Floats, groups: Ints, num_groups: int) -> Floats:
+    found = np.full(num_groups, -np.inf)
+    np.maximum.at(found, groups, values)
+    return found
+
+
+MAX_HOPS = 4
+"""Longer paths count as of so many hops in a plan."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PathPlan:
+    """last, steps: L and S, (dimension, 2 · dimension). length: (dimension, MAX_HOPS + 1)."""
+
+    last: Single
+    steps: Single
+    length: Single
+
+    def score(self, vectors: npt.NDArray[np.floating[Any]], ways: SourceChainColumns) -> Floats:
+        """Return the logit of each chain's path, (num_chains,). vectors: of questions, (num_questions, dimension)."""
+        exact = PathPlan(*(each.astype(np.float64) for each in (self.last, self.steps, self.length)))
+        return plan_scores(exact, PlannedPaths.of([(vectors, ways)])).round(5)  # the same alone and in a batch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlannedPaths:
+    """The paths of several sets: group, hops, length: (num_paths, …); vectors of groups and of hops."""
+
+    vectors: Single
+    hop_vectors: Single
+    group: Ints
+    hops: Ints
+    length: Ints
+
+    @classmethod
+    def of(cls, sets: Sequence[tuple[npt.NDArray[np.floating[Any]], SourceChainColumns]]) -> PlannedPaths:
+        groups = np.cumsum([0, *(len(vectors) for vectors, _ in sets)])
+        tables = np.cumsum([0, *(len(ways.hop_vectors) for _, ways in sets)])
+        most = max((ways.path.shape[1] for _, ways in sets), default=0)
+        hops = np.full((sum(len(ways.path) for _, ways in sets), most), -1)
+        start = 0
+        for (_, ways), shift in zip(sets, tables, strict=False):
+            num_paths, width = ways.path.shape
+            hops[start : start + num_paths, :width] = np.where(ways.path < 0, -1, ways.path + shift)
+            start += num_paths
+        return cls(
+            np.concatenate([vectors for vectors, _ in sets]).astype(np.float32),
+            np.concatenate([ways.hop_vectors for _, ways in sets], dtype="f4"),
+            np.concatenate([ways.question + shift for (_, ways), shift in zip(sets, groups, strict=False)]),
+            hops,
+            np.minimum((hops >= 0).sum(axis=1), MAX_HOPS),
+        )
+
+
+def plan_scores(plan: PathPlan, paths: PlannedPaths) -> Floats:
+    """Return the logit of each path, (num_paths,)."""
+    found = (paths.vectors @ plan.length)[paths.group, paths.length].astype(np.float64)
+    if not len(paths.hop_vectors):
+        return found
+    at = paths.hops >= 0
+    last = paths.hops[np.arange(len(found)), np.maximum(paths.length - 1, 0)]
+    of_last = (paths.vectors @ plan.last) @ paths.hop_vectors.T
+    of_steps = (paths.vectors @ plan.steps) @ paths.hop_vectors.T
+    found += np.where(last >= 0, of_last[paths.group, last], 0.0)
+    found += np.where(at, of_steps[paths.group[:, None], paths.hops], 0.0).sum(axis=1)
+    return found
+
+
+ANSWER_FEATURES = ("logit", "lead", "two", "three", "ends")
+"""What the confidence of an answer is computed from: the logit of its first candidate; how far that is ahead of the
+best candidate whose best way has another chain; and features of the best way to it, the mean over sources."""
+_OF_THE_WAY = [NAMES.index(name) for name in ANSWER_FEATURES[2:]]
+
+ABSENT = -6.0
+"""The log-odds of a candidate that a source has no way to; no way is worth less."""
+SHIPPED = "weights.json"
+READS = 100
+"""Items of a question's evidence that are read, unless a reader learned from another number."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SourceWeights:
+    """w (len(NAMES),), b, and v: of one source. calibration: of answers from it alone, see `Reader`."""
+
+    weights: Floats
+    bias: float
+    share: float = 1.0
+    calibration: Floats | None = None
+
+
+NAMED_BY_MODELS = ("llm", "closed-book")
+"""Sources of a language model's names (`engine.answering.integrating`), which only a reader of your own knows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReaderScores:
+    """What the reader says of a batch: logits (num_candidates,); of each source the features of its ways, the best way
+    to each candidate, and the chain of that way, −1 where there is none."""
+
+    logits: Floats
+    features: tuple[Floats, ...]
+    best_way: tuple[Ints, ...]
+    best_chain: tuple[Ints, ...]
+
+    @property
+    def probabilities(self) -> Floats:
+        """P of each candidate."""
+        return sigmoid(self.logits)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reader:
+    """Weights of sources by name or by kind, v_0, the calibration of answers, and the plan of paths, if learned.
+
+    calibration: (len(ANSWER_FEATURES) + 1,), c and c_0.
+    """
+
+    sources: Mapping[str, SourceWeights]
+    bias: float = 0.0
+    calibration: Floats = field(default_factory=lambda: np.eye(1, len(ANSWER_FEATURES) + 1)[0])
+    plan: PathPlan | None = None
+    trained: bool = field(default=False)
+
+    def of(self, name: str, kind: str) -> SourceWeights:
+        """Return the weights of a source: its own, else those of its kind; raise `LookupError` where it has neither."""
+        found = self.sources.get(name) or (None if name in NAMED_BY_MODELS else self.sources.get(kind))
+        if found is None:
+            raise LookupError(f"it has weights of {', '.join(self.sources)}, and none of {name} ({kind})")
+        return found
+
+    def read(self, sources: Sequence[tuple[str, str, SourceChainColumns]]) -> ReaderScores:
+        """Return what the weights say of candidates. sources: name, kind and columns of each.
+
+        Shipped weights of several sources count alike; a reader of your own says how much each counts, and a source
+        that found nothing for a whole batch is one without a way. Raises `LookupError` for a source it does not know.
+        """
+        features = tuple(way_features(ways) for _, _, ways in sources)
+        logits = np.full(sources[0][2].num_candidates if sources else 0, self.bias)
+        best, chains = [], []
+        for (name, kind, ways), x in zip(sources, features, strict=True):
+            mine = self.of(name, kind)
+            each, which = best_ways(x @ mine.weights + mine.bias, ways.candidate, ways.num_candidates)
+            logits += each * (mine.share if self.trained else 1 / len(sources))
+            best.append(which)
+            chains.append(np.append(ways.chain, -1)[which])
+        if self.trained:
+            seen = {name if name in self.sources else kind for name, kind, _ in sources}
+            logits += sum(ABSENT * each.share for name, each in self.sources.items() if name not in seen)
+        return ReaderScores(logits, features, tuple(best), tuple(chains))
+
+    def confidence(self, features: Floats, sources: Sequence[tuple[str, str]] = ()) -> float:
+        """Return the probability that the first entity of an answer is right. features: see `answer_features`.
+
+        sources: names and kinds of what it is from; of shipped weights each has a calibration of its own, and several
+        count alike.
+        """
+        own = [self.of(*each).calibration for each in sources]
+        line = np.mean([each for each in own if each is not None] or [self.calibration], axis=0)
+        return float(sigmoid(features @ line[:-1] + line[-1]))
+
+
+def shipped_reader() -> Reader:
+    data = json.loads(Path(__file__).with_name(SHIPPED).read_text(encoding="utf-8"))
+    sources = {
+        name: SourceWeights(np.array(each["weights"]), each["bias"], each["share"], np.array(each["calibration"]))
+        for name, each in data["sources"].items()
+    }
+    return Reader(sources, data["bias"], np.array(data["calibration"]))
+
+
+def add_plan_scores(
+    sources: Sequence[tuple[str, str, SourceChainColumns]],
+    plan: PathPlan,
+    vectors: npt.NDArray[np.floating[Any]],
+) -> list[tuple[str, str, SourceChainColumns]]:
+    return [(name, kind, replace(ways, plan=plan.score(vectors, ways))) for name, kind, ways in sources]
+
+
+def answer_features(read: ReaderScores, order: Ints) -> Floats:
+    """Return `ANSWER_FEATURES` of the answer to a question. order: (n,), its candidates, the likeliest first."""
+    first = int(order[0])
+    with_way = [place for place, best in enumerate(read.best_way) if best[first] >= 0]
+    beside = np.zeros(len(order), dtype=np.bool_)
+    for place in with_way:
+        beside |= read.best_chain[place][order] == read.best_chain[place][first]
+    logit = float(read.logits[first])
+    lead = min(logit - float(read.logits[order[~beside]].max(initial=-SPAN)), SPAN)
+    ways = [read.features[place][read.best_way[place][first], _OF_THE_WAY] for place in with_way]
+    return np.array([logit, lead, *(np.mean(ways, axis=0) if ways else np.zeros(len(_OF_THE_WAY)))])
+
+
+def best_ways(scores: Floats, candidate: Ints, num_candidates: int) -> tuple[Floats, Ints]:
+    """Return the highest score of the ways to each candidate, at least `ABSENT`, and which way that is, −1 for none."""
+    found = np.full(num_candidates, ABSENT)
+    np.maximum.at(found, candidate, scores)
+    order = np.lexsort((np.arange(len(scores)), -scores, candidate))
+    firsts = order[np.unique(candidate[order], return_index=True)[1]] if len(order) else order
+    which = np.full(num_candidates, -1)
+    which[candidate[firsts]] = firsts
+    return found, which
+
+
+LEAST = 0.005
+"""Candidates that are less likely are no answers, and not counted among what may be missing: their number is an
+accident of retrieval."""
+MOST = 300
+"""Candidates that are looked at, the likeliest ones."""
+
+
+def expected_f1(probabilities: Floats) -> Floats:
+    """Return the expected F1 of the k likeliest candidates, k = 1 … n, (n,); probabilities fall, (n,).
+
+    Under independence, exact in O(n²) (Ye et al. 2012, "Optimizing F-measures: a tale of two approaches"): with A_k
+    right ones among the first k and R_k among the rest, E[F1(k)] = Σ_a P(A_k = a) · 2a · E[1 / (k + a + R_k)], and
+    s(k, α) = E[1 / (α + R_k)] = p_{k+1} s(k + 1, α + 1) + (1 − p_{k+1}) s(k + 1, α), s(n, α) = 1 / α.
+    That no other set is better than the k likeliest is Lewis (1995).
+    """
+    n = len(probabilities)
+    rests = np.empty((n + 1, 2 * n + 2))
+    rests[n, 1:] = 1 / np.arange(1, 2 * n + 2)
+    for k in range(n - 1, -1, -1):
+        p = probabilities[k]
+        rests[k, 1:-1] = p * rests[k + 1, 2:] + (1 - p) * rests[k + 1, 1:-1]
+        rests[k, -1] = rests[k + 1, -1]
+    found = np.empty(n)
+    right = np.zeros(n + 1)
+    right[0] = 1.0
+    for k, p in enumerate(probabilities.tolist(), start=1):
+        right[1 : k + 1] = p * right[:k] + (1 - p) * right[1 : k + 1]
+        right[0] *= 1 - p
+        found[k - 1] = (right[1 : k + 1] * 2 * np.arange(1, k + 1)) @ rests[k, k + 1 : 2 * k + 1]
+    return found
+
+
+def choose_answer_count(probabilities: Floats, *, one: bool = False) -> int:
+    """Return how many of the candidates, whose probabilities fall, are the answer; 0 where there is none.
+
+    one: the question asks for one thing.
+    """
+    likely = probabilities[:MOST][probabilities[:MOST] >= LEAST]
+    if one or len(likely) < 2:
+        return min(len(probabilities), 1)
+    return int(np.argmax(expected_f1(likely))) + 1

@@ -23,7 +23,7 @@ from ..calibration import fit_logistic_regression
 from ..checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..kinds import CheckpointOpenOptions, ModelDescription, ModelKind, QuestionKey, TrainingDataRecord
 from ..ranges import Range
-from .model import (
+from . import (
     ANSWER_FEATURES,
     MAX_HOPS,
     NAMES,

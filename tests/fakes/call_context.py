@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from lodestar.engine.context import Context, Event
-from lodestar.engine.llm.prompts import Completed, Prompt
+from lodestar.engine.llm import Completed, Prompt
 from lodestar.models.text.verbalise import RelationWords
 
 from tests.fakes.memory_graph import MemoryGraph

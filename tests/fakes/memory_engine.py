@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from lodestar import Engine
+from lodestar.engine.neo4j import Request, Row
 from lodestar.engine.neo4j.catalogue import GRAPH_VERSION
-from lodestar.engine.neo4j.templates import Request, Row
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Connection, Settings
 

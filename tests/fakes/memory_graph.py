@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from lodestar.engine.neo4j.templates import Request, Row
+from lodestar.engine.neo4j import Request, Row
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from lodestar.engine.context import Context
+from lodestar.engine.evidence import Evidence, Kind
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence, Kind
 from lodestar.engine.parts import Reorganiser, option, part
 from lodestar.models.ranges import Positive
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from lodestar.engine.retrieval.scoring import PathQuery, PathScores
+from lodestar.engine.retrieval import PathQuery, PathScores
 from lodestar.engine.values import RelationPath
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from lodestar.engine.evidence import Calibration, Evidence
 from lodestar.engine.evidence.chain import Chain, ChainStep
-from lodestar.engine.evidence.evidence import Calibration, Evidence
 from lodestar.engine.linking.topics import look_up_topics
 from lodestar.engine.values import Entity, Path, Question, RelationStep, Scored, Topic, Triple
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lodestar.engine.evidence import Evidence
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.values import Entity, Path, Question, Scored, Topic, Triple
 
 from tests.made.evidence import chain_of

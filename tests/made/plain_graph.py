@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 import neo4j
+from lodestar.engine.neo4j import Request, template
 from lodestar.engine.neo4j.catalogue import read_relation_counts
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.templates import Request, template
 from lodestar.engine.writing.records import add_typed_values
 
 SCHEMA = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from lodestar.engine.evidence import Evidence, Item
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence, Item
 from lodestar.engine.linking.topics import look_up_topics
 from lodestar.engine.values import Question
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lodestar.engine.evidence import Evidence
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.retrieval import PathQuery, PathScores
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.retrieval.scoring import PathQuery, PathScores
 from lodestar.engine.values import Question
 
 from tests.conftest import examples

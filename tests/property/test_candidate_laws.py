@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.answering.candidates import LIMIT, AnswerCandidates, find_candidates
-from lodestar.engine.evidence.evidence import Calibration, Evidence, EvidenceTrace
+from lodestar.engine.evidence import Calibration, Evidence, EvidenceTrace
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 NAMED = [Entity(name, name) for name in "abcde"]

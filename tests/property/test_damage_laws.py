@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.answering.llm import parse_reply
 from lodestar.engine.errors import InputError, LLMError, UsageError
+from lodestar.engine.llm import Prompt
 from lodestar.engine.llm.endpoint import parse_completion
-from lodestar.engine.llm.prompts import Prompt
 from lodestar.engine.settings import resolve
 from lodestar.loaders.formats.by_name import detect_format
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation.metrics import (
+from lodestar.engine.evaluation import (
     Prediction,
     RetrievedPath,
     answer_scores,

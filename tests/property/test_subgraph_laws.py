@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.retrieval.subgraph.batch import SubgraphBatch
+from lodestar.engine.retrieval.subgraph import SubgraphBatch
 from lodestar.engine.retrieval.subgraph.walking import (
     SubgraphBounds,
     SubgraphExtractor,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import neo4j
-from lodestar.engine.evidence.evidence import Answer
+from lodestar.engine.evidence import Answer
 from lodestar.engine.evidence.extras import FormResult
 
 from tests.places import KEPT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lodestar.engine.retrieval.subgraph.batch import Subgraph
+from lodestar.engine.retrieval.subgraph import Subgraph
 from lodestar.engine.retrieval.subgraph.walking import SubgraphQuery
 
 Group = tuple[str, int]

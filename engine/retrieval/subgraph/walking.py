@@ -21,6 +21,7 @@ from ....models.text.vectors import TextVectors
 from ....models.text.verbalise import DirectedRelation, RelationWords
 from ....models.word_places import mask_topic, read_asked_words
 from ...evidence.bridges import expand_ranges
+from ...neo4j import Request
 from ...neo4j.catalogue import look_up_relation_name
 from ...neo4j.graph import (
     HUB_DEGREE,
@@ -32,8 +33,7 @@ from ...neo4j.graph import (
     read_hub_neighbours,
     read_neighbours,
 )
-from ...neo4j.templates import Request
-from .batch import BOUNDS, Bools, EntityTable, Ints, Subgraph, SubgraphBatch
+from . import BOUNDS, Bools, EntityTable, Ints, Subgraph, SubgraphBatch
 
 if TYPE_CHECKING:
     from ...context import Database

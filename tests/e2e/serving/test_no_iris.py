@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 from lodestar import Engine
 from lodestar.engine.cli.main import main
-from lodestar.engine.integrations.finding import EvidenceFinder
+from lodestar.engine.integrations import EvidenceFinder
 from lodestar.engine.integrations.langchain import make_tool
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection, Settings

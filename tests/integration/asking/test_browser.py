@@ -7,14 +7,8 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
-from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.templates import Request, template
-from lodestar.engine.settings import Connection
-from lodestar.engine.show import browser
-from lodestar.engine.show.browser import (
+from lodestar.engine import browser
+from lodestar.engine.browser import (
     ClearReport,
     clear_pictures,
     picture_of,
@@ -22,6 +16,12 @@ from lodestar.engine.show.browser import (
     question_picture_id,
     write_picture,
 )
+from lodestar.engine.evidence import Evidence
+from lodestar.engine.evidence.chain import Chain
+from lodestar.engine.neo4j import Request, template
+from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.settings import Connection
 from lodestar.engine.values import Entity, Path, Question, Triple
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load

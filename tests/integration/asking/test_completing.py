@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from lodestar import Engine
+from lodestar.engine.evidence import Evidence
 from lodestar.engine.evidence.chain import Chain, ChainStep
-from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.reorganising.chaining import CompleteChains
 from lodestar.engine.values import Entity, Question, RelationStep, Scored

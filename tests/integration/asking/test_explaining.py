@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from lodestar import Engine
 from lodestar.engine.errors import CheckpointError
+from lodestar.engine.evidence import SIMILARITY, Calibration
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import SIMILARITY, Calibration
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.retrieval.star import Star

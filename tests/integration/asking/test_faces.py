@@ -18,9 +18,8 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests, ToolsI
 from llama_index.core.llms.mock import MockLLM
 from lodestar import Engine
 from lodestar.engine.errors import UsageError
+from lodestar.engine.integrations import EvidenceFinder, haystack, langchain, llama_index, neo4j_graphrag
 from lodestar.engine.integrations import dspy as dspy_face
-from lodestar.engine.integrations import haystack, langchain, llama_index, neo4j_graphrag
-from lodestar.engine.integrations.finding import EvidenceFinder
 from neo4j_graphrag.llm import OpenAILLM
 from pydantic import SecretStr
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import neo4j
 import pytest
 from lodestar import Engine
+from lodestar.engine.evidence import Answer
 from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.data import topic_data
-from lodestar.engine.evidence.evidence import Answer
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.forms.ends import Combination, EndSet, ValueBounds, combine_ends
 from lodestar.engine.neo4j.gateway import Gateway

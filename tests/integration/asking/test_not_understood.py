@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.integrations.finding import EvidenceFinder
+from lodestar.engine.integrations import EvidenceFinder
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection, Settings
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence import Evidence
+from lodestar.engine.neo4j import Request
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.templates import Request
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.values import Question

@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 from lodestar.engine.answering.llm import is_parseable_reply
 from lodestar.engine.context import Context
-from lodestar.engine.llm.endpoint import ChatEndpoint
-from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway, ReplyCache
-from lodestar.engine.llm.prompts import (
+from lodestar.engine.llm import (
     Completed,
     Completion,
     Message,
     Prompt,
     PromptTooLongError,
 )
+from lodestar.engine.llm.endpoint import ChatEndpoint
+from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway, ReplyCache
 from lodestar.engine.parallel import start
 from lodestar.engine.values import ChatUsage, TokenUsage
 

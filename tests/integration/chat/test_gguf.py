@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from lodestar.engine.answering.llm import LanguageModel, parse_reply
 from lodestar.engine.errors import LLMError
+from lodestar.engine.llm import Completion, Prompt, PromptTooLongError, list_schema
 from lodestar.engine.llm.gateway import ChatGateway
-from lodestar.engine.llm.prompts import Completion, Prompt, PromptTooLongError, list_schema
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Entity, Scored
 

@@ -9,8 +9,8 @@ import pytest
 from lodestar.engine.answering.llm import LanguageModel
 from lodestar.engine.context import Context
 from lodestar.engine.errors import LLMError
+from lodestar.engine.evidence import Answer, Evidence
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Answer, Evidence
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.values import Entity, Scored

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
+from lodestar.engine.neo4j import Request, template
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.templates import Request, template
 from lodestar.engine.settings import Connection
 
 from tests.made.graphs import COUNTRIES, TripleSource, load

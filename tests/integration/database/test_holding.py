@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import neo4j
 import pytest
 from lodestar.engine.errors import DatabaseError, LoadInProgressError
+from lodestar.engine.neo4j import Request, template
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.templates import Request, template
 from lodestar.engine.settings import Connection
 
 HOLDER = """

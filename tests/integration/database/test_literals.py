@@ -8,7 +8,7 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence import Evidence
 from lodestar.engine.neo4j.catalogue import (
     count_signature_mismatches,
     read_catalogue,

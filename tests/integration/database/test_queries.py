@@ -7,8 +7,8 @@ from typing import Any
 
 import neo4j
 import pytest
+from lodestar.engine.neo4j import all_names, template
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.templates import all_names, template
 from lodestar.engine.settings import Connection
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load

@@ -8,8 +8,8 @@ import tracemalloc
 import neo4j
 import pytest
 from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError
+from lodestar.engine.neo4j import Request, Template
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.templates import Request, Template
 from lodestar.engine.settings import Connection
 
 COUNTING = Template("counting", "read", "UNWIND range(1, $last) AS n\nRETURN n, toString(n) AS text")

@@ -14,13 +14,13 @@ from lodestar.engine.errors import (
     InputError,
     UsageError,
 )
+from lodestar.engine.neo4j import Request
 from lodestar.engine.neo4j.catalogue import (
     count_signature_mismatches,
     read_graph_state,
     read_loads,
 )
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.templates import Request
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.loading import Mode
 from lodestar.loaders.maintaining import unload, verify

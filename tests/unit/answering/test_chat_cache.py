@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
+from lodestar.engine.llm import Completion, Message, Prompt, key_of
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ReplyCache
-from lodestar.engine.llm.prompts import Completion, Message, Prompt, key_of
 from lodestar.engine.values import TokenUsage
 
 SAID = Completion("Lima – \ud800", usage=TokenUsage(7, 2), logprobs=(("Li", -0.25), ("ma", -0.5)), model="m")
@@ -16,7 +16,7 @@ PROCESS = """
 import sys
 from pathlib import Path
 from lodestar.engine.llm.gateway import ReplyCache
-from lodestar.engine.llm.prompts import Completion
+from lodestar.engine.llm import Completion
 cache = ReplyCache(Path(sys.argv[1]))
 for number in range(50):
     cache.put(f"{sys.argv[2]} {number}", Completion(sys.argv[2]))

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.context import StageCost
+from lodestar.engine.evidence import SIMILARITY, Answer, Calibration, Evidence, EvidenceTrace, Item, Unit
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import SIMILARITY, Answer, Calibration, Evidence, EvidenceTrace, Item, Unit
 from lodestar.engine.values import AnswerEntity, Entity, Question, Scored, Topic, Triple
 
 from tests.made.evidence import CERTAIN, evidence_of, leads

@@ -13,9 +13,9 @@ from lodestar.engine.answering.integrating import (
 )
 from lodestar.engine.answering.llm import LanguageModel
 from lodestar.engine.errors import LLMError
+from lodestar.engine.evidence import Answer, Evidence
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Answer, Evidence
-from lodestar.engine.llm.prompts import Completed, Completion, Prompt
+from lodestar.engine.llm import Completed, Completion, Prompt
 from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage
 from lodestar.models.graphrag_fi import Thresholds
 

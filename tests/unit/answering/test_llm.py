@@ -10,11 +10,11 @@ from lodestar.engine.answering.llm import (
     list_choices,
 )
 from lodestar.engine.errors import LLMError
+from lodestar.engine.evidence import Answer, Evidence, Item
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Answer, Evidence, Item
+from lodestar.engine.llm import Completed, Completion, Prompt, PromptTooLongError, estimate_tokens
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
-from lodestar.engine.llm.prompts import Completed, Completion, Prompt, PromptTooLongError, estimate_tokens
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Entity, Scored, Triple
 

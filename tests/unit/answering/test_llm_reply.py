@@ -16,8 +16,8 @@ from lodestar.engine.answering.llm import (
     parse_reply,
 )
 from lodestar.engine.errors import LLMError
+from lodestar.engine.evidence import Evidence
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.llm.endpoint import MAX_REPLY_CHARS
 from lodestar.engine.values import Entity
 

@@ -7,9 +7,9 @@ import math
 from dataclasses import replace
 
 from lodestar.engine.errors import LLMError
-from lodestar.engine.evidence.evidence import Calibration, Evidence, Item
+from lodestar.engine.evidence import Calibration, Evidence, Item
 from lodestar.engine.evidence.extras import FormResult
-from lodestar.engine.llm.prompts import Completed, Completion, Prompt
+from lodestar.engine.llm import Completed, Completion, Prompt
 from lodestar.engine.reorganising.model_answers import ModelAnswers
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 

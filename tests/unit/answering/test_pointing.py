@@ -9,7 +9,7 @@ import pytest
 import torch
 from lodestar.engine.answering.gril_reader import GrilAnswerer, GrilReader
 from lodestar.engine.errors import UsageError
-from lodestar.engine.evidence.evidence import Answer, Evidence
+from lodestar.engine.evidence import Answer, Evidence
 from lodestar.engine.evidence.extras import GraphToken
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril import GrilConfig, GrilDescription, JointOptions

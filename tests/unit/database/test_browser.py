@@ -7,15 +7,15 @@ from pathlib import Path as FilePath
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from lodestar.engine.errors import UsageError
-from lodestar.engine.settings import Connection
-from lodestar.engine.show.browser import (
+from lodestar.engine.browser import (
     browser_link,
     check_url,
     open_link,
     picture_of,
     picture_query,
 )
+from lodestar.engine.errors import UsageError
+from lodestar.engine.settings import Connection
 
 from tests.made.pictures import country_retrieval, neighbours
 

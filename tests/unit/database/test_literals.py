@@ -6,8 +6,8 @@ import math
 
 import pytest
 from lodestar.engine.answering.llm import Claim, cite_claims
+from lodestar.engine.evidence import Evidence
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
 from lodestar.engine.values import Entity, Scored
 from lodestar.engine.writing.changing import LiteralValue
 

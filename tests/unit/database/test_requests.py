@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.neo4j.templates import split_into_requests
+from lodestar.engine.neo4j import split_into_requests
 
 
 @pytest.mark.parametrize(

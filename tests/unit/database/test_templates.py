@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.neo4j.templates import Template, all_names, quote_identifier, template
+from lodestar.engine.neo4j import Template, all_names, quote_identifier, template
 
 
 def test_a_part_stands_for_its_text_and_is_no_query() -> None:

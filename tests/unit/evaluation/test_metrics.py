@@ -8,7 +8,7 @@ from math import log2
 from typing import Any
 
 import pytest
-from lodestar.engine.evaluation.metrics import (
+from lodestar.engine.evaluation import (
     Prediction,
     RetrievedPath,
     answer_scores,

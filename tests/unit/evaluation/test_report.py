@@ -22,7 +22,7 @@ from lodestar.engine.evaluation.runs import (
     read_records,
     record_failure,
 )
-from lodestar.engine.evidence.evidence import Answer, EvidenceTrace
+from lodestar.engine.evidence import Answer, EvidenceTrace
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage, Topic

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.show.explanation import join_tokens
+from lodestar.engine.explaining import join_tokens
 
 BERT = ["which", "curr", "##en", "##cy", "is", "used", "?", "[END]"]
 ROBERTA = ["Which", "Ġcurr", "ency", "Ġis", "Ġused", "Ġin", "ĠPer", "Ãº", "?", "[END]"]

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from lodestar.engine.evidence.evidence import Answer
+from lodestar.engine.evidence import Answer
 from threadpoolctl import ThreadpoolController
 
 from tests.fakes.memory_engine import open_engine

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.context import Context
+from lodestar.engine.evidence import Calibration, Evidence, Kind
 from lodestar.engine.evidence.bridges import to_chains, to_triples
-from lodestar.engine.evidence.evidence import Calibration, Evidence, Kind
 from lodestar.engine.parts import Expression, Named, Reorganiser, resolve_stages
 from lodestar.engine.pipeline import run_stages
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic, Triple

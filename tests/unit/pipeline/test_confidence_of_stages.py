@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from lodestar.engine.answering.extractive import Extractive
+from lodestar.engine.evidence import SIMILARITY, Calibration, Certainty, Evidence, EvidenceTrace
 from lodestar.engine.evidence.bridges import to_chains, to_triples
-from lodestar.engine.evidence.evidence import SIMILARITY, Calibration, Certainty, Evidence, EvidenceTrace
 from lodestar.engine.parts import Reorganiser, reorganise
 from lodestar.engine.pipeline import unite
 from lodestar.engine.reorganising.chaining import Merge, Reorganise

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from lodestar.engine.context import Event
-from lodestar.engine.llm.prompts import Completion, Prompt
+from lodestar.engine.llm import Completion, Prompt
 from lodestar.engine.neo4j.graph import read_signatures
 from lodestar.engine.values import ChatUsage, Question
 

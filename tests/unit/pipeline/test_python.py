@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from lodestar import Answer, Engine, Question
 from lodestar.engine.errors import UsageError
+from lodestar.engine.evidence import NO_ANSWER, Evidence
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import NO_ANSWER, Evidence
 from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.values import AnswerEntity
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.models.reader.model import choose_answer_count, expected_f1
+from lodestar.models.reader import choose_answer_count, expected_f1
 
 probabilities = st.lists(st.floats(0.01, 0.99), min_size=1, max_size=5).map(lambda p: np.sort(np.array(p))[::-1])
 

@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from lodestar.models.calibration import fit_logistic_regression
+from lodestar.models.reader import (
+    NAMES,
+    Reader,
+    SourceChainColumns,
+    SourceWeights,
+    way_features,
+)
 from lodestar.models.reader.fitting import (
     Floats,
     ReaderTrainingSet,
     _fit_weights,
     figures,
     figures_of_questions,
-)
-from lodestar.models.reader.model import (
-    NAMES,
-    Reader,
-    SourceChainColumns,
-    SourceWeights,
-    way_features,
 )
 
 BY_CHAIN = SourceWeights(np.where([name == "chain" for name in NAMES], 1.0, 0.0), 0.0)

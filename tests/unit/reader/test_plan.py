@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lodestar.models.reader import MAX_HOPS, Floats, PathPlan, SourceChainColumns
 from lodestar.models.reader import fitting as planning
 from lodestar.models.reader.fitting import fit_plan
-from lodestar.models.reader.model import MAX_HOPS, Floats, PathPlan, SourceChainColumns
 
 _FIRST, _OTHER = np.eye(4, dtype=np.float32)[:2]
 HOPS = np.stack([np.concatenate(pair) for pair in ((_FIRST, _FIRST), (_FIRST, -_FIRST), (_OTHER, _OTHER))])

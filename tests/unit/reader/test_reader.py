@@ -16,19 +16,19 @@ from lodestar.engine.answering.reader import (
     make_reader_columns,
 )
 from lodestar.engine.errors import UsageError
+from lodestar.engine.evidence import Answer, Calibration, Evidence
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Answer, Calibration, Evidence
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
+from lodestar.models.reader import (
+    NAMES,
+    Reader,
+    SourceWeights,
+)
 from lodestar.models.reader.fitting import (
     ReaderTrainingSet,
     figures,
     fit_reader,
-)
-from lodestar.models.reader.model import (
-    NAMES,
-    Reader,
-    SourceWeights,
 )
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.text.verbalise import RelationWords

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import torch
+from lodestar.engine.retrieval import PathQuery
 from lodestar.engine.retrieval.reg_path import GenerativePathScorer
-from lodestar.engine.retrieval.scoring import PathQuery
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.checkpoint import BadCheckpointError
 from lodestar.models.kinds import LoraOptions, TrainingOptions

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 from lodestar.engine.context import Context
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.evidence import Evidence
 from lodestar.engine.parts import reorganise
 from lodestar.engine.reorganising.filtering import AdaptiveK, count_items_within
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from lodestar.engine.errors import LLMError
+from lodestar.engine.evidence import Evidence
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
-from lodestar.engine.llm.prompts import Completed, Completion, Prompt
+from lodestar.engine.llm import Completed, Completion, Prompt
 from lodestar.engine.reorganising.filtering import (
     FI,
     Relevance,

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from lodestar.engine.evidence import Calibration
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Calibration
 from lodestar.engine.reorganising.chaining import Merge, find_meeting_ends
 from lodestar.engine.values import Entity, Scored
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 from lodestar.engine.answering.extractive import Extractive
+from lodestar.engine.evidence import SIMILARITY, Calibration, Certainty, Evidence
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import SIMILARITY, Calibration, Certainty, Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.no_answer import NoAnswerExplainer
 from lodestar.engine.values import Entity, Question, Scored, Topic

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lodestar.engine.evidence.evidence import Calibration, Evidence
+from lodestar.engine.evidence import Calibration, Evidence
 from lodestar.engine.reorganising.pooling import PathPooling, make_triple_columns
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.path_pooling import ScoredTriples, pool_triple_scores, reselect_triples

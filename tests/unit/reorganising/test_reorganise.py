@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from lodestar.engine.evidence import Calibration, Evidence
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Calibration, Evidence
 from lodestar.engine.reorganising.chaining import Reorganise, group_meeting_chains
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 

@@ -5,11 +5,11 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from lodestar.engine.evidence import Evidence
 from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.evidence.evidence import Evidence
+from lodestar.engine.retrieval import FloatArray
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import FrontierBounds, is_return_path
-from lodestar.engine.retrieval.scoring import FloatArray
 from lodestar.engine.retrieval.star import ShortlistRescorer
 from lodestar.engine.values import Question, RelationPath, RelationStep, Topic
 

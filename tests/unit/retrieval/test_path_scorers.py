@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from lodestar.engine.retrieval import PathQuery, PathScorer, PathScores
 from lodestar.engine.retrieval.reg_path import GenerativePathScorer
-from lodestar.engine.retrieval.scoring import PathQuery, PathScorer, PathScores
 from lodestar.engine.retrieval.similarity import SimilarityScorer
 from lodestar.engine.retrieval.star import StarScorer
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from lodestar.engine.retrieval.scoring import PathQuery
+from lodestar.engine.retrieval import PathQuery
 from lodestar.engine.retrieval.similarity import SimilarityScorer
 from lodestar.engine.retrieval.subgraph.walking import (
     RelationQuery,

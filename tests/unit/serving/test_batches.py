@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 from lodestar.engine.errors import DatabaseUnavailableError, UsageError
-from lodestar.engine.serving.service import Batcher, DeadlineExceededError, OverloadedError
+from lodestar.engine.serving import Batcher, DeadlineExceededError, OverloadedError
 
 
 class Asker:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lodestar.engine.errors import LLMError
-from lodestar.engine.evidence.evidence import Answer, make_failed_answer
+from lodestar.engine.evidence import Answer, make_failed_answer
 from lodestar.engine.serving.server import Metrics
 from lodestar.engine.values import AnswerEntity, Entity
 

@@ -4,7 +4,7 @@ Browser draws every relationship between the nodes that it shows, and a link can
 no command but ``:param``, ``:use`` and ``:auto``. So the paths are copied to nodes of their own, under labels that
 nothing else reads; each has a relationship to its entity, from which you can explore further.
 
-Browser has one style sheet, which the embedded server replaces after each connection (`show.style`).
+Browser has one style sheet, which the embedded server replaces after each connection (`neo4j/style.grass`).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
-from ..errors import UsageError
-from ..evidence.bridges import to_chains
-from ..evidence.evidence import Evidence, Item
-from ..neo4j.gateway import Gateway
-from ..neo4j.templates import Request, template
-from ..settings import Connection
-from ..values import Entity, Question, Triple
+from .errors import UsageError
+from .evidence import Evidence, Item
+from .evidence.bridges import to_chains
+from .neo4j import Request, template
+from .neo4j.gateway import Gateway
+from .settings import Connection
+from .values import Entity, Question, Triple
 
 if TYPE_CHECKING:
-    from ..api import Engine
+    from .api import Engine
 
 MAX_PATHS = 3
 MAX_INSTANCES = 5
@@ -161,7 +161,7 @@ def browser_link(browser_url: str, connection: Connection, command: str) -> str:
 
 def browser_url_of(engine: Engine) -> str:
     """Return the address of Browser for the engine's database."""
-    from ..neo4j.embedded import EmbeddedServer
+    from .neo4j.embedded import EmbeddedServer
 
     if engine.settings.uri:
         return default_browser_url(engine.settings.uri)

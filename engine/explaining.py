@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from ...models.star import SPECIAL_TOKENS
-from ..evidence.bridges import convert_item_kind, to_chains
-from ..evidence.chain import Chain
-from ..evidence.data import AnswerData
-from ..evidence.evidence import Answer, Evidence, Item, Kind, format_count
-from ..evidence.text import relation_words
-from ..pipeline import deduplication_key
-from ..recipes import Recipe
-from ..resources import GraphResources
-from ..retrieval.similarity import describe_wanted_kind
-from ..retrieval.star import Star
+from ..models.star import SPECIAL_TOKENS
+from .evidence import Answer, Evidence, Item, Kind, format_count
+from .evidence.bridges import convert_item_kind, to_chains
+from .evidence.chain import Chain
+from .evidence.data import AnswerData
+from .evidence.text import relation_words
+from .pipeline import deduplication_key
+from .recipes import Recipe
+from .resources import GraphResources
+from .retrieval.similarity import describe_wanted_kind
+from .retrieval.star import Star
 
 NOT_USED = "the order is by the dual encoder alone: this checkpoint gives the cross-attentive scorer no weight"
 

@@ -1,1 +1,0 @@
-"""Pages, pictures and Neo4j Browser."""
