@@ -28,6 +28,7 @@ from ..engine.relations.kinds import refresh_end_kinds
 from ..engine.settings import LOAD_TIMEOUT_S, Settings
 from ..engine.whole_file import lock_file, translate_storage_errors
 from ..engine.writing.records import BASE_LOAD, Manifest, check_graph_was_loaded, ensure_schema
+from ..models.whole_file import make_private_folder
 from .online import BATCH_SIZE, OnlineWriter
 from .report import LoadReport
 from .source import Source, Subset
@@ -356,7 +357,7 @@ def _was_replacing(manifest: LoadManifest) -> bool:
 def make_staging(folder: Path) -> None:
     """Create the folder for staging; raise `StorageError` if that fails."""
     with translate_storage_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
 
 
 def check_room_for_graph(folder: Path, counts: StageCounts) -> None:

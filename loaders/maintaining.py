@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import duckdb
@@ -19,6 +19,7 @@ from ..engine.neo4j.catalogue import (
     count_signature_mismatches,
     read_catalogue,
     read_full_state,
+    read_graph_revision,
     read_graph_state,
     read_loads,
     read_relation_counts,
@@ -86,8 +87,23 @@ class Verification:
     faults: tuple[str, ...]
 
 
+VERIFY_TRIES = 3
+
+
 def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verification:
-    """Count everything in the graph again and compare it with the catalogue, the signatures and the manifests."""
+    """Count everything in the graph again and compare it with the catalogue, the signatures and the manifests.
+
+    A graph that others changed meanwhile is compared once more: what is read last is not of the same moment.
+    """
+    for _ in range(VERIFY_TRIES):
+        before = gateway.run(read_graph_revision())
+        found = _compare(gateway, progress)
+        if not found.faults or gateway.run(read_graph_revision()) == before:
+            return found
+    return replace(found, faults=("the graph is written to while it is checked: check it again when that has ended",))
+
+
+def _compare(gateway: Gateway, progress: Progress) -> Verification:
     state = read_full_state(gateway)
     loads = gateway.run(read_loads())
     catalogue = gateway.run(read_catalogue())

@@ -33,7 +33,7 @@ from ..engine.progress import Progress, ignore_progress
 from ..engine.whole_file import lock_file
 from ..engine.writing.records import RelationFacts, RelationRow, typed_value_macros
 from ..models.message_text import quote_line
-from ..models.whole_file import atomic_write
+from ..models.whole_file import atomic_write, make_private_folder
 from ..models.wording.english import SMALL_WORDS
 from .parsers import prepare_parser
 from .source import LineFile, Part, Source, SourceRowBatches, Subset
@@ -402,7 +402,7 @@ class Stage:
         self.delete()
         try:
             with self._translate_errors():
-                self.folder.mkdir(parents=True)
+                make_private_folder(self.folder)
                 self._create(subset)
                 rejects = Rejects(rejects_file, max_rejects)
                 try:

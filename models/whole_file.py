@@ -49,6 +49,15 @@ def translate_safetensors_errors() -> Iterator[None]:
         raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
 
 
+def make_private_folder(folder: Path) -> None:
+    """Make a folder that only its owner may enter, and so those above it that are missing."""
+    for each in (*reversed(folder.parents), folder):
+        if not each.exists():
+            each.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid == os.getuid():
+        folder.chmod(0o700)
+
+
 def check_place(file: Path) -> None:
     """Raise `OSError` if `atomic_write` could not write a file, before any content is computed."""
     _draft(file, private=True).unlink()

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...models.whole_file import make_private_folder
 from ..errors import InputError
+from ..whole_file import translate_storage_errors
 from .options import json_option, recipe_options, worker_options
 from .terminal import echo, print_json, printable, say
 
@@ -31,8 +33,8 @@ MAX_SHOWN = 10
 @worker_options
 @click.option("--link", is_flag=True, help="Link topic entities instead of using those of the set.")
 @click.option("--no-diagnosis", is_flag=True, help="Do not search the graph for why an answer is wrong.")
-@click.option("--against", metavar="RUN", help="Folder of another run over the same questions to compare with.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the run (default: runs/SET-RECIPE).")
+@click.option("--against", metavar="RUN", help="Compare with another run over the same questions, by folder or name.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder (default: SET-RECIPE in runs of LODESTAR_HOME).")
 @click.option("--fresh", is_flag=True, help="Start again if the folder has a run.")
 @json_option
 def command(
@@ -58,7 +60,7 @@ def command(
     Examples:
       lodestar eval questions-dev.jsonl.gz
       lodestar eval metaqa/ --split 1-hop-dev --limit 1000
-      lodestar eval questions-dev.jsonl.gz --recipe cosine --against runs/questions-dev-similarity
+      lodestar eval questions-dev.jsonl.gz --recipe cosine --against questions-dev-similarity
     """
     from ...loaders.question_sets import choose_file, read_questions
     from ..errors import require_extra
@@ -69,10 +71,14 @@ def command(
     require_extra("eval", "lodestar eval")
     path = choose_file(dataset, split)
     questions = read_questions(path, format_name)
-    other = read_records(against) if against else None
+    runs = settings.home_dir / "runs"
+    other = read_records(against if Path(against).exists() else runs / against) if against else None
     if other == []:
         raise InputError(f"{against}: expected the folder of a run, found no records: `lodestar eval` writes one")
-    folder = out or Path("runs") / f"{questions.name.partition('.')[0]}-{recipe.name}"
+    folder = out or runs / f"{questions.name.partition('.')[0]}-{recipe.name}"
+    if out is None:
+        with translate_storage_errors(runs):
+            make_private_folder(runs)
     check_run_folder(folder, path)
     options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh)
     with progress_bar(questions.name, "asking") as (progress, _):

@@ -383,7 +383,7 @@ def _ask(opened: PerProcess[_Opened], link: bool, question: GoldQuestion) -> Rec
 @contextmanager
 def _hold_folder(folder: Path) -> Iterator[None]:
     with translate_storage_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = folder / ".lock"
     with lock_file(lock, f"another run writes to {folder}"):
         try:

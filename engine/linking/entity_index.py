@@ -20,7 +20,7 @@ import numpy as np
 
 from ...models.text.encoders import EncoderUnavailableError, FloatArray, SentenceEncoder
 from ...models.text.vectors import TextVectors
-from ...models.whole_file import atomic_write, file_sha256
+from ...models.whole_file import atomic_write, file_sha256, make_private_folder
 from ..errors import EncoderError, UsageError
 from ..neo4j import Request, template
 from ..neo4j.catalogue import Catalogue, Edition, read_catalogue, read_graph_revision, read_graph_state, type_words
@@ -324,7 +324,7 @@ def index_entities(
         texts += (entity_text(entity, kinds.of(signature)) for entity, signature in page)
         progress("reading", len(ids), max(state.num_entities, len(ids)))
     with translate_storage_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         with lock_file(folder / ".entities.lock", f"another process writes the entity index in {folder}"):
             try:
                 return build_entity_index(folder, ids, texts, edition, vectors, progress=progress)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import psutil
 
+from ...models.whole_file import make_private_folder
 from .. import machine
 from ..errors import (
     AuthenticationError,
@@ -343,7 +344,7 @@ class EmbeddedServer:
         """Keep other lodestars from starting, stopping or deleting this server in the meantime, or from loading."""
         path = self.servers_dir / f".{self.name}.{kind}"
         with files.translate_home_errors(self.servers_dir):
-            self.servers_dir.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.servers_dir)
             path.touch()
         reason = reason or f"another lodestar is starting or stopping {self.name!r}"
         with lock_file(path, reason, refusal=refusal):

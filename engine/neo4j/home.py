@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from ...models.whole_file import atomic_write
+from ...models.whole_file import atomic_write, make_private_folder
 from ..errors import EmbeddedServerError, PortTakenError, UsageError
 
 LOOPBACK = "127.0.0.1"
@@ -90,10 +90,10 @@ class ServerHome:
         """Create the folders, readable by their owner only. Raises `EmbeddedServerError` if that fails."""
         with translate_home_errors(self.folder):
             shutil.rmtree(self._deleted, ignore_errors=True)  # left by an interrupted deletion
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self.folder)
             self._check_own_folder()
             for name in _FOLDERS:
-                (self.folder / name).mkdir(exist_ok=True)
+                (self.folder / name).mkdir(mode=0o700, exist_ok=True)
 
     def read_state(self) -> ServerState | None:
         """Return the saved state, or None if the server was never started or the file is damaged."""

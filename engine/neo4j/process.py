@@ -89,6 +89,7 @@ def launch(
             stdout=console,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            umask=0o077,
         )
 
 
@@ -247,6 +248,7 @@ def run(
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
+                umask=0o077,
             )
     finally:
         file.unlink(missing_ok=True)

@@ -96,7 +96,7 @@ class TripleForm(Form):
 class VerifyForm(Form):
     """The triples of a path."""
 
-    path: list[TripleForm] = Field(min_length=1, max_length=MAX_TRIPLES)
+    path: list[TripleForm] = Field(min_length=1, max_length=MAX_TRIPLES, fail_fast=True)
 
 
 class ChatPart(BaseModel):
@@ -110,14 +110,14 @@ class ChatMessage(BaseModel):
     """A message of a conversation."""
 
     role: str = Field(max_length=40)
-    content: str | Annotated[list[ChatPart], Field(max_length=100)] | None = None
+    content: str | Annotated[list[ChatPart], Field(max_length=100, fail_fast=True)] | None = None
 
 
 class ChatForm(BaseModel):
     """A chat completion in OpenAI's format: the user's last message is the question; unknown fields are ignored."""
 
     model: str = Field(default="lodestar", max_length=200)
-    messages: list[ChatMessage] = Field(min_length=1, max_length=200)
+    messages: list[ChatMessage] = Field(min_length=1, max_length=200, fail_fast=True)
     stream: bool = False
     stream_options: dict[str, Any] | None = None
 

@@ -39,7 +39,10 @@ PATIENCE_S = 10.0
 BACKLOG = 512
 HEADER_TIMEOUT_S = 20.0
 BODY_TIMEOUT_S = 10.0
-MAX_BODY_BYTES = 2_000_000
+MAX_CONNECTIONS = 1_000
+MAX_OF_ADDRESS = MAX_CONNECTIONS // 2
+"""Connections of one address, such as a proxy: others have the rest."""
+MAX_BODY_BYTES = 500_000
 MAX_DISCARDED_BYTES = 8_000_000
 """Of a body that is too large: a client that still sends when the connection closes would lose the answer."""
 DISCARD_TIMEOUT_S = 2.0
@@ -129,11 +132,22 @@ def run_server(
 
 
 class _Protocol(H11Protocol):
-    """Closes a connection whose first request does not come in time."""
+    """Closes a connection whose next request's head is not whole in time, and those beyond an address's share."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self.loop.call_later(HEADER_TIMEOUT_S, lambda: self.cycle or transport.close())
+        address = (self.client or ("",))[0]
+        if sum((other.client or ("",))[0] == address for other in self.connections) > MAX_OF_ADDRESS:
+            transport.close()
+        self._await_head(None)
+
+    def on_response_complete(self) -> None:
+        last = self.cycle
+        super().on_response_complete()
+        self._await_head(last)
+
+    def _await_head(self, last: Any) -> None:
+        self.loop.call_later(HEADER_TIMEOUT_S, lambda: self.cycle is last and self.transport.close())
 
 
 def make_server(app: ASGIApp) -> uvicorn.Server:
@@ -148,8 +162,8 @@ def make_server(app: ASGIApp) -> uvicorn.Server:
         server_header=False,
         proxy_headers=False,
         backlog=BACKLOG,
-        limit_concurrency=1_000,
-        timeout_keep_alive=30,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_keep_alive=int(HEADER_TIMEOUT_S),
         timeout_graceful_shutdown=int(PATIENCE_S),
     )
     return uvicorn.Server(config)

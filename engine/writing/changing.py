@@ -68,7 +68,7 @@ class LiteralValue:
         """Return the literal of a Python value, with the datatype of XML Schema."""
         if isinstance(value, bool):
             return cls("true" if value else "false", f"{_XSD}boolean")
-        if isinstance(value, float) and not math.isfinite(value):
+        if isinstance(value, float | Decimal) and not math.isfinite(value):
             return cls("NaN" if math.isnan(value) else "INF" if value > 0 else "-INF", f"{_XSD}double")
         if isinstance(value, int | float | Decimal):
             name = "integer" if isinstance(value, int) else "double" if isinstance(value, float) else "decimal"

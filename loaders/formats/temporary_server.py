@@ -26,6 +26,7 @@ from ...engine.neo4j.home import free_port
 from ...engine.settings import LOAD_TIMEOUT_S, Settings, resolve
 from ...engine.whole_file import read_text
 from ...models.message_text import quote_line
+from ...models.whole_file import make_private_folder
 from ..mapping import Choices
 from ..property_graph import PropertyGraphSource, map_graph
 from .existing_neo4j import Neo4jGraph
@@ -143,7 +144,7 @@ def _run(driver: Driver, statement: Statement, path: Path) -> None:
 def _server(settings: Settings) -> Iterator[EmbeddedServer]:
     """Yield an embedded server with a folder of its own; it is stopped and deleted at the end."""
     staging = settings.home_dir / "staging"
-    staging.mkdir(parents=True, exist_ok=True)
+    make_private_folder(staging)
     with TemporaryDirectory(dir=staging, prefix="server-") as folder:
         server = EmbeddedServer("source", Path(folder), settings.cache_dir)
         server.home.create()

@@ -21,6 +21,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from ..whole_file import make_private_folder
 from .encoders import FloatArray, SentenceEncoder
 
 Entry = tuple[FloatArray, FloatArray | None]
@@ -71,7 +72,7 @@ class VectorStore:
         self._turn = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         with self._tolerant():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(path.parent)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None, check_same_thread=False)
             try:

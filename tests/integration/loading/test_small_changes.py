@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from datetime import date
 from typing import Any
@@ -193,6 +194,7 @@ def test_a_deadlock_is_tried_again(engine: Engine, monkeypatch: pytest.MonkeyPat
 
 WRITER = """
 import sys
+import threading
 from lodestar import Engine
 
 number = int(sys.argv[1])
@@ -227,3 +229,23 @@ def test_a_change_waits_for_a_load_and_is_refused(engine: Engine, monkeypatch: p
     with load_lock(engine.gateway()), pytest.raises(LoadInProgressError, match="another load is running"):
         engine.add([MAYOR])
     assert engine.add([MAYOR]).num_added == 1
+
+
+def test_verify_beside_adds_finds_no_fault(engine: Engine, gateway: Gateway) -> None:
+    ended = threading.Event()
+
+    def add() -> None:
+        for number in range(2_000):
+            if ended.is_set():
+                return
+            engine.add([("m.lima", "mayor", f"m.{number}")])
+
+    adding = threading.Thread(target=add)
+    adding.start()
+    try:
+        found = {fault for _ in range(5) for fault in verify(gateway).faults}
+    finally:
+        ended.set()
+        adding.join()
+    assert found <= {"the graph is written to while it is checked: check it again when that has ended"}
+    assert verify(gateway).faults == ()

@@ -54,6 +54,14 @@ def test_it_listens_on_loopback_only(status: Status) -> None:
     assert {address.ip.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
 
 
+def test_nobody_else_reads_what_is_under_home(server: EmbeddedServer, home_dir: Path) -> None:
+    held = [path for path in (home_dir, *home_dir.rglob("*")) if path.is_dir()]
+    assert not {path: oct(path.stat().st_mode) for path in held if path.stat().st_mode & 0o077}
+    stored = [path for path in server.home.data.rglob("*") if path.is_file()]
+    assert stored
+    assert not [path for path in stored if path.stat().st_mode & 0o077]
+
+
 def test_browser_answers_and_names_this_server(status: Status) -> None:
     with urllib.request.urlopen(status.browser_url) as answer:
         assert b"Neo4j Browser" in answer.read()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 import pytest
 from lodestar.engine.answering.llm import Claim, cite_claims
@@ -31,6 +32,9 @@ def test_what_a_model_says_is_found_among_the_literals() -> None:
     assert words.id == MOTTO
 
 
-@pytest.mark.parametrize(("value", "text"), [(math.nan, "NaN"), (math.inf, "INF"), (-math.inf, "-INF"), (0.5, "0.5")])
-def test_a_float_is_written_as_xml_schema_does(value: float, text: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(math.nan, "NaN"), (math.inf, "INF"), (-math.inf, "-INF"), (0.5, "0.5"), (Decimal("-Infinity"), "-INF")],
+)
+def test_a_number_is_written_as_xml_schema_does(value: float | Decimal, text: str) -> None:
     assert LiteralValue.of(value) == LiteralValue(text, "http://www.w3.org/2001/XMLSchema#double")
