@@ -18,6 +18,7 @@ from typing import ClassVar, Literal
 
 from ...engine.errors import InputError
 from ...models.message_text import quote_line
+from ...models.wording.english import AUXILIARIES, PREPOSITIONS, read_lexicon, translate_label
 from ..reading.lines import LineReader
 from ..source import NO_ID, FileSource, LineFile, Part
 
@@ -64,7 +65,7 @@ _OTHER_HEADER_WORDS = (
 _NO_WORD = re.compile(r"[\W_]+")
 _OF_IMPORTER = re.compile(r"[^:]*:(?:ID|START_ID|END_ID|LABEL|TYPE)(?:\(.*\))?", re.IGNORECASE)
 """How the columns of neo4j-admin's files are called."""
-_NUMERIC = r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?|\d{4}-\d\d(?:-\d\d)?.*"
+_NUMERIC = r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?|\d{4}-\d\d(?:-\d\d)?.*|\d{1,2}:\d\d(?::\d\d)?"
 _AS_TABLE = "load it as a table by `lodestar load tables FILE`, or give --columns 1,2,3 if these are triples"
 SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 
@@ -79,11 +80,15 @@ def columns_by_name(cells: Sequence[str]) -> tuple[int, ...] | None:
     return None
 
 
+LEAST_SAME = 7
+"""In so many rows a column that is always the same is no chance."""
+
+
 def why_table(rows: Sequence[Sequence[str]]) -> str | None:
     """Return why the first rows of a file with three columns and no header that is known are no triples, if so.
 
-    A relation is said of many heads, and is no number and no proper name; a head has many relations; the first row of a
-    table is unlike the others.
+    The first row of a table is unlike the others. Else something has to speak for a relation in the middle: how it is
+    written, ids of one form on both sides, an entity that is a head and a tail, or that it is the same in all rows.
     """
     if len(rows) < 2:
         return None
@@ -95,38 +100,70 @@ def why_table(rows: Sequence[Sequence[str]]) -> str | None:
     are_words = all(re.fullmatch(r"[^\W\d_]\w{0,39}(?: \w{1,12})?", cell) for cell in header)
     num_unlike = sum(_style(cell) not in set(map(_style, column)) for cell, column in zip(header, columns, strict=True))
     is_apart = len(set(heads)) == len(heads) and set(heads).isdisjoint(tails)
-    styles = set(map(_style, relations))
-    num_relations = len(set(relations))
+    different = set(relations)
+    num_said = sum(map(_reads_as_relation, different))
+    is_code = not num_said and any(re.search(r"\d", relation) for relation in different)
     reasons = {
         "the columns are called as those of neo4j-admin's nodes": any(
             re.fullmatch(r"[^:]*:(?:ID|LABEL)(?:\(.*\))?", cell) for cell in header
         ),
-        "the relations are numbers, dates, or yes and no": styles <= {"number", "flag"},
         "the header names two ends and no relation": all(
             any(word in _HEADER_WORDS[end] and len(word) > 1 for word in words) for end in (0, 2)
         ),
+        "the relations are numbers, dates, or yes and no": set(map(_style, relations)) <= {"number", "flag"},
         "the first row is unlike the others, as a header is": is_alone
         and are_words
-        and (num_unlike > 1 or (len(rest) > 2 and (num_unlike > 0 or (is_apart and num_relations > 1)))),
-        "nearly every row has its own relation": styles.isdisjoint({"name", "lower"} if len(rest) < 10 else {"name"})
-        and len(rest) > 3
-        and num_relations > 0.7 * len(rest),
+        and (num_unlike > 1 or (len(rest) > 2 and (num_unlike > 0 or (is_apart and len(different) > 1)))),
         "the heads are amounts, dates, or yes and no": all(
             _style(head) == "flag" or re.fullmatch(r"[+-]?\d+[.,]\d+|\d{4}-\d\d-\d\d.*", head) for head in heads
         ),
         "the relations are proper names": all(
             re.fullmatch(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*", relation) for relation in relations
         ),
-        "each head has one relation, of several plain words": is_apart
-        and len(rest) > 3
-        and num_relations > 1
-        and all(re.fullmatch(r"[^\W\d_][^\W\d_A-Z]*", relation) for relation in relations),
+        "nearly every row has its own relation": len(rest) > 3
+        and len(different) > 0.7 * len(rest)
+        and (2 * num_said < len(different) or any("://" in relation for relation in different)),
+        "nothing tells that the second column has relations": len(rest) > 2
+        and (len(different) > 1 or len(rest) < LEAST_SAME)
+        and 2 * num_said < len(different)
+        and not _are_ids(heads, tails)
+        and (is_code or set(filter(_LETTER.search, heads)).isdisjoint(tails)),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
+_LETTER = re.compile(r"[^\W\d_]")
+_NAMED = re.compile(r"[^\W\d][./:#][^\W\d]|[^\W\d_]_[^\W\d_]|[a-z][A-Z]")
+"""What names of programs and of vocabularies have in them: people.person.born, has_part, bornIn."""
+
+
+MOST_WORDS = 6
+"""The most words of a relation."""
+
+
+def _reads_as_relation(text: str) -> bool:
+    """Return whether a text is written as a relation is, rather than as a value of a column.
+
+    As a name of a vocabulary; as words with a preposition that is not the first of several (born in, in; not in
+    progress), or that an auxiliary begins (is part, has_part); or as the lexicon of relations has it.
+    """
+    words = text.lower().replace("_", " ").split() or [""]
+    is_linked = not PREPOSITIONS.isdisjoint(words[1:]) or words[0] in AUXILIARIES or text.lower() in PREPOSITIONS
+    is_other = (
+        len(words) > MOST_WORDS or text.endswith(("?", ".", "!")) or (len(words) > 1 and words[0] in PREPOSITIONS)
+    )
+    is_known = text in read_lexicon().relations or (text.islower() and bool(translate_label(text)))
+    return not is_other and (is_linked or is_known or ("@" not in text and _NAMED.search(text) is not None))
+
+
+def _are_ids(heads: Sequence[str], tails: Sequence[str]) -> bool:
+    """Return whether both sides have ids of one form with letters and digits, as Q42 and m.0abc are."""
+    forms = [{re.sub(r"[a-z\d]+", "a", cell) for cell in column if re.search(r"\d", cell)} for column in (heads, tails)]
+    return len(forms[0]) == 1 and bool(forms[0] & forms[1]) and all(map(_LETTER.search, heads))
+
+
 def _style(cell: str) -> str:
-    """Return how a cell is written: as a number, yes or no, a name with dots, in small letters, or as other text."""
+    """Return how a cell is written: as a number or a time, yes or no, in small letters, or as other text."""
     styles = {
         "number": re.fullmatch(_NUMERIC, cell),
         "flag": cell.lower() in {"yes", "no", "true", "false"},
