@@ -260,11 +260,19 @@ class PropertyGraphSource(Source):
         rows = Rows(self.mapping, only_some=set(self.mapping.labels) != set(self.survey.labels))
         self._left_out = rows.left_out
         yield from rows.of_labels()
+        ahead: list[tuple[int, Relationship]] = []
         for number, each in enumerate(self._graph.elements(), 1):
             self._position = number
             if number % BATCH_ROWS == 0:
                 progress("fetching", number, self.size_bytes)
-            yield from rows.of_node(number, each) if isinstance(each, Node) else rows.of_relationship(number, each)
+            if isinstance(each, Node):
+                yield from rows.of_node(number, each)
+            elif rows.is_ahead(each):
+                ahead.append((number, each))
+            else:
+                yield from rows.of_relationship(number, each)
+        for number, each in ahead:
+            yield from rows.of_relationship(number, each)
         progress("fetching", self.size_bytes, self.size_bytes)
 
 
@@ -365,8 +373,8 @@ class Rows:
     def __init__(self, mapping: GraphMapping, *, only_some: bool = False) -> None:
         self._mapping = mapping
         self.left_out: Counter[str] = Counter()
-        self._kept: set[str] | None = set() if only_some else None
-        """The ids of the nodes that are read, where not all are."""
+        self._is_kept: dict[str, bool] | None = {} if only_some else None
+        """Whether the nodes so far are read, by id, where not all are."""
         self._order = {label: place for place, label in enumerate(mapping.labels)}
         self._mapped: dict[tuple[str, ...], list[tuple[str, LabelMapping]]] = {}
         """The labels that count of those that nodes have together."""
@@ -379,11 +387,11 @@ class Rows:
     def of_node(self, line: int, node: Node) -> Iterator[StatementRow]:
         """Yield the types of a node, its name and aliases, and its other properties as literals."""
         mapped = self._map_labels(tuple(node.labels or (NO_LABEL,)))
+        if self._is_kept is not None:
+            self._is_kept[node.id] = bool(mapped)
         if not mapped:
             self.left_out["nodes"] += 1
             return
-        if self._kept is not None:
-            self._kept.add(node.id)
         if self._mapping.types:
             yield from (triple_row(line, node.id, TYPE, label) for label, _ in mapped if label)
         texts = {key: [found.text.strip() for found in literals_of(value)] for key, value in node.properties}
@@ -407,10 +415,15 @@ class Rows:
             elif key not in aliases and key not in named_by and key not in keys:
                 self.left_out["properties"] += 1
 
+    def is_ahead(self, found: Relationship) -> bool:
+        """Return whether a node is to come yet that tells whether a relationship is left out."""
+        return self._is_kept is not None and not self._is_kept.keys() >= {found.start, found.end}
+
     def of_relationship(self, line: int, found: Relationship) -> Iterator[StatementRow]:
         """Yield the triple of a relationship, or those of the unnamed record that holds its properties."""
         keys = self._mapping.relationships.get(found.type)
-        if keys is None or (self._kept is not None and not self._kept.issuperset((found.start, found.end))):
+        known = self._is_kept
+        if keys is None or (known is not None and not (known.get(found.start) and known.get(found.end))):
             self.left_out["relationships"] += 1
             return
         literals: list[StatementRow] = []

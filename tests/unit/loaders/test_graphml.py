@@ -8,7 +8,9 @@ from pathlib import Path
 import networkx
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.formats.graphml import gexf_source, graphml_source
+from lodestar.loaders.formats.graphml import XmlGraph, gexf_source, graphml_source
+from lodestar.loaders.mapping import Choices
+from lodestar.loaders.property_graph import map_graph
 
 from tests.references.read_source import ReadSource, read_source
 
@@ -74,6 +76,19 @@ def test_gexf(tmp_path: Path) -> None:
     record = {("b", "linked_to", "edge/2"), ("edge/2", "linked_to", "a"), ("edge/2", "weight", "2.5")}
     assert set(found.triples) == {("a", "born", "1961"), ("a", "knows", "b")} | record
     assert found.literals[0] == ("1961", "http://www.w3.org/2001/XMLSchema#integer", None)
+
+
+def test_edges_before_their_nodes_are_there_when_some_labels_are_chosen(tmp_path: Path) -> None:
+    nodes = "".join(
+        f'<node id="{id_}" labels=":{label}"/>' for id_, label in (("a", "Person"), ("b", "Person"), ("c", "Film"))
+    )
+    edges = "".join(f'<edge source="a" target="{end}" label="knows"/>' for end in "bcd")
+    path = tmp_path / "kg.graphml"
+    for body in (edges + nodes, nodes + edges):
+        path.write_text(f"<graphml><graph>{body}</graph></graphml>", encoding="utf-8")
+        source = map_graph(XmlGraph(str(path)), Choices(labels=["Person"]))
+        assert read_source(source).triples.count(("a", "knows", "b")) == 1
+        assert source.left_out == {"nodes": 1, "relationships": 2}
 
 
 def test_what_networkx_writes_is_read_and_edges_without_a_relation_are_counted(tmp_path: Path) -> None:
