@@ -20,7 +20,7 @@ import pyarrow as pa
 from ..engine.errors import InputError, UsageError
 from ..engine.neo4j import MAX_REQUEST_CHARS
 from ..engine.writing.records import RelationFacts
-from .reading.files import RereadableFile, derive_source_name, list_files
+from .reading.files import RereadableFile, derive_source_name, list_files, warn_of_others
 
 if TYPE_CHECKING:
     from .reading.lines import LineReader
@@ -206,11 +206,14 @@ class FileSource(Source):
     """A source of a file (``-`` is standard input), a folder or a pattern, packed or not; perhaps with a names file."""
 
     reads: type[RereadableFile] = RereadableFile
+    endings: Sequence[str] = ()
+    """Of a folder with files that end so, only these are read."""
 
     def __init__(self, path: str, names_path: str | None = None) -> None:
         if path == names_path == "-":
             raise InputError("stdin: expected triples or names, asked to be both")
-        paths = list_files(path)
+        paths = list_files(path, self.endings)
+        warn_of_others(path, paths)
         self.files: Sequence[Any] = [self.reads(each) for each in paths]
         self.names_file: Any = self.reads(names_path) if names_path is not None else None
         self.name = derive_source_name(path, paths) or self.files[0].name

@@ -47,6 +47,8 @@ _BY_ENDING = {
 }
 _UNDETECTED = {"geonames", "text"}
 """Formats that detection cannot find: they are not files, or any text fits."""
+_ONE_FILE = {"cypher", "dump", "gexf", "graphml"}
+"""Formats of which a folder is not read."""
 _KB = "kb.txt"
 _LOOKED_AT_BYTES = 1 << 16
 
@@ -65,7 +67,7 @@ def detect_format(path: str) -> str:
 
     Raises `InputError` if that is unclear.
     """
-    from ..reading.files import PACKED_ENDINGS, PARQUET, RereadableFile, list_files
+    from ..reading.files import list_files
     from .tables import looks_like_tables
 
     if path == "-" or (path and Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
@@ -74,11 +76,34 @@ def detect_format(path: str) -> str:
         )
     if looks_like_tables(path):
         return "tables"
-    path = list_files(path)[0]
+    files = list_files(path)
+    firsts: dict[str, str] = {}
+    for each in files:
+        firsts.setdefault(Path(_unpacked(each)).suffix, each)  # one of each ending
+    found = {each: _detect(each) for each in firsts.values()}
+    kinds: dict[str, str] = {}
+    for each, kind in found.items():
+        kinds.setdefault(kind, each)
+    kinds = {kind: each for kind, each in kinds.items() if kind in FORMATS}
+    if len(kinds) > 1 or (kinds.keys() & _ONE_FILE and files != [path]):
+        listed = ", ".join(f"{each} ({kind})" for kind, each in kinds.items())
+        raise InputError(f"{path}: expected files of one kind, found {listed}: name one, or a pattern as '*.ttl'")
+    if not kinds:
+        raise InputError(f"{files[0]}: {found[files[0]]}")
+    return next(iter(kinds))
+
+
+def _detect(path: str) -> str:
+    """Return the format of a file, or why none is found."""
+    from ..reading.files import PARQUET, RereadableFile
+    from .tables import looks_like_tables
+
     file = RereadableFile(path)
     start = file.first_bytes(_LOOKED_AT_BYTES)
     if not start:
-        raise InputError(f"{path}: the file is empty")
+        return "the file is empty"
+    if looks_like_tables(path):
+        return "tables"
     if start.startswith(PARQUET):
         from .delimited import columns_by_name
         from .triple_records import read_columns
@@ -86,14 +111,15 @@ def detect_format(path: str) -> str:
         return "parquet" if columns_by_name(read_columns(path)) else "rog"
     lines = start.decode("utf-8", "replace").splitlines()
     whole = lines if len(start) < _LOOKED_AT_BYTES or len(lines) == 1 else lines[:-1]
-    name = file.name.lower()
-    for ending in PACKED_ENDINGS:
-        name = name.removesuffix(ending)
+    name = _unpacked(file.name.lower())
     found = _by_name(name, whole) or _by_content(name, start, [line for line in whole if line.strip()])
-    if found is None:
-        reason = _foreign(name, start) or f"the format cannot be told from the file: {_name_one()}"
-        raise InputError(f"{path}: {reason}")
-    return found
+    return found or _foreign(name, start) or f"the format cannot be told from the file: {_name_one()}"
+
+
+def _unpacked(name: str) -> str:
+    from ..reading.files import PACKED_ENDINGS
+
+    return next((name.removesuffix(ending) for ending in PACKED_ENDINGS if name.endswith(ending)), name)
 
 
 def _name_one() -> str:

@@ -318,6 +318,7 @@ class TsvSource(DelimitedSource):
     """Triples parted by tabs; quotes are text, unless all columns are in them."""
 
     kind = "tsv"
+    endings = (".tsv",)
     usual_separator = "\t"
 
 
@@ -328,6 +329,7 @@ class CsvSource(DelimitedSource):
     """
 
     kind = "csv"
+    endings = (".csv",)
     usual_separator = ","
     quoted = True
 

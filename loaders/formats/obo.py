@@ -32,6 +32,7 @@ class OboSource(FileSource):
     """Terms and relations of an ontology."""
 
     kind = "obo"
+    endings = (".obo",)
     reads = LineReader
     names_from_ids = True
 

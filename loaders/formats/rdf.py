@@ -89,6 +89,7 @@ class RdfSource(FileSource):
     """
 
     kind = "rdf"
+    endings = tuple(SYNTAXES)
     unnamed_ids = None
     names_from_ids = True
 

@@ -28,7 +28,7 @@ from ..property_graph import (
     XSD,
     LiteralText,
 )
-from ..reading.files import PACKED_ENDINGS, PARQUET, RereadableFile, list_files
+from ..reading.files import PACKED_ENDINGS, PARQUET, RereadableFile, list_files, warn_of_others
 from ..source import digest_of, split_batches
 from ..stage import run_on_batches
 from .delimited import columns_by_name, why_table
@@ -227,7 +227,9 @@ def _quote_text(text: str) -> str:
 def read_tables(path: str) -> Database:
     """Read all tables of a folder, a pattern or a file; raise `InputError` for what is none."""
     database = Database()
-    files = [RereadableFile(each) for each in list_files(path) if each == path or table_name(each)]
+    listed = [each for each in list_files(path) if each == path or table_name(each)]
+    warn_of_others(path, listed)
+    files = [*map(RereadableFile, listed)]
     headers = {stem[: -len("-header")]: file for file in files if (stem := _stem(file)).endswith(_HEADERS)}
     for file in files:
         name = _stem(file)

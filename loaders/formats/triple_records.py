@@ -45,6 +45,7 @@ class ParquetSource(FileSource):
     """A file of triples, a folder or a pattern of such files, and, optionally, one of names."""
 
     kind = "parquet"
+    endings = (".parquet",)
 
     def __init__(self, path: str, names_path: str | None = None) -> None:
         self.unnamed_ids = NO_ID if names_path is None else None
@@ -161,6 +162,7 @@ class JsonLinesSource(RogSource):
     """A triple a line, as an object whose fields are called head, relation and tail or the like."""
 
     kind = "jsonl"
+    endings = (".jsonl",)
     unnamed_ids = NO_ID
 
     def rows_of(self, record: Any, line: int) -> Iterator[StatementRow]:

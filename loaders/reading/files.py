@@ -16,7 +16,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from glob import glob, has_magic
@@ -283,10 +283,11 @@ _NOT_READ = (".", "_")
 """How names begin that Hadoop, Spark and Lodestar leave beside the files of a folder."""
 
 
-def list_files(path: str) -> list[str]:
+def list_files(path: str, endings: Sequence[str] = ()) -> list[str]:
     """Return the files of a folder or of a pattern (``*``, ``?``, ``[…]``, ``**``) by name; any other path itself.
 
-    Files whose names begin with a dot or an underscore are left out. Raises `InputError` where none is left.
+    Files whose names begin with a dot or an underscore are left out; if any ends, packed or not, as `endings` says, all
+    others. Raises `InputError` where none is left.
     """
     if path and Path(path).is_dir():
         found = [str(each) for each in Path(path).iterdir()]
@@ -302,7 +303,14 @@ def list_files(path: str) -> list[str]:
             else "no such file, nor any that fits it as a pattern"
         )
         raise InputError(f"{path}: {reason}")
-    return files
+    ends = tuple(f"{ending}{packed}" for ending in endings for packed in ("", *PACKED_ENDINGS))
+    return [each for each in files if each.lower().endswith(ends)] or files
+
+
+def warn_of_others(path: str, read: Collection[str]) -> None:
+    """Log which files of a folder or a pattern are not read."""
+    if others := [Path(each).name for each in list_files(path) if each not in read]:
+        _log.warning("%s: left out as files of other kinds: %s", path, quote_line(", ".join(others)))
 
 
 def derive_source_name(path: str, files: list[str]) -> str | None:

@@ -238,6 +238,30 @@ def test_triples_are_not_taken_for_a_table(tmp_path: Path, content: str) -> None
     assert read_source(CsvSource(written(tmp_path, content, "kg.csv"))).triples
 
 
+def test_of_a_folder_the_files_of_one_kind_are_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name, text in {
+        "a.ttl": "<http://e.org/a> <http://e.org/p> <http://e.org/b> .",
+        "b.ttl.gz": "<http://e.org/b> <http://e.org/p> <http://e.org/c> .",
+        "README.md": "# A graph",
+        "questions.jsonl": '{"question": "Who?"}',
+    }.items():
+        content = text.encode()
+        (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    assert detect_format(str(tmp_path)) == "rdf"
+    assert len(read_source(source_class("rdf")(str(tmp_path))).triples) == 2
+    assert "README.md, questions.jsonl" in caplog.text
+    (tmp_path / "kg.tsv").write_text("Ann\tknows\tBo\n")
+    with pytest.raises(InputError, match=r"files of one kind, found .*a.ttl \(rdf\), .*kg.tsv \(tsv\): name one"):
+        detect_format(str(tmp_path))
+
+
+def test_a_dump_in_a_folder_is_to_be_named(tmp_path: Path) -> None:
+    (tmp_path / "movies.dump").write_bytes(b"DZV1")
+    (tmp_path / "movies.cypher").write_text("CREATE (a)")
+    with pytest.raises(InputError, match=r"movies.cypher \(cypher\), .*movies.dump \(dump\): name one"):
+        detect_format(str(tmp_path))
+
+
 def test_triples_as_json_lines_and_with_other_names(tmp_path: Path) -> None:
     lines = [
         {"tail": "Bo", "head": "Ann", "relation": "knows"},
