@@ -11,15 +11,14 @@ if TYPE_CHECKING:
     from .engine.api import Engine
     from .engine.errors import LodestarError
     from .engine.evidence import Answer, Evidence
-    from .engine.evidence.chain import Chain
     from .engine.integrations.langchain import LodestarRetriever
     from .engine.settings import Settings
-    from .engine.values import Entity, Path, Question, RelationPath, Scored, Triple
+    from .engine.values import Chain, Entity, Path, Question, RelationPath, Scored, Triple
     from .engine.writing.changing import LiteralValue
 
 _HOMES = {
     "Answer": ".engine.evidence",
-    "Chain": ".engine.evidence.chain",
+    "Chain": ".engine.values",
     "Engine": ".engine.api",
     "Entity": ".engine.values",
     "Evidence": ".engine.evidence",

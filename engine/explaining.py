@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, replace
 from ..models.star import SPECIAL_TOKENS
 from .evidence import Answer, Evidence, Item, Kind, format_count
 from .evidence.bridges import convert_item_kind, to_chains
-from .evidence.chain import Chain
 from .evidence.data import AnswerData
 from .evidence.text import relation_words
 from .pipeline import deduplication_key
@@ -16,6 +15,7 @@ from .recipes import Recipe
 from .resources import GraphResources
 from .retrieval.similarity import describe_wanted_kind
 from .retrieval.star import Star
+from .values import Chain
 
 NOT_USED = "the order is by the dual encoder alone: this checkpoint gives the cross-attentive scorer no weight"
 

@@ -27,7 +27,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from ..models.message_text import one_line
+from ..models import one_line
 from .errors import UsageError
 from .evidence import Answer, Evidence, Kind
 from .evidence.bridges import convert_item_kind

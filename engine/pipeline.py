@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 from .context import Context
 from .evidence import Answer, Evidence, Item, item_sort_key
 from .evidence.bridges import convert_item_kind
-from .evidence.chain import Chain
 from .evidence.extras import DidYouMean
 from .linking.topics import find_nearest_names, look_up_topics
 from .parts import Expression, Link, Named, Wrapper, reorganise
-from .values import Entity, LinkedQuestion, Question, Scored, Topic
+from .values import Chain, Entity, LinkedQuestion, Question, Scored, Topic
 
 if TYPE_CHECKING:
     from .recipes import Recipe

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..models.message_text import one_line
+from ..models import one_line
 from ..models.placement import Placement, PlacementError
 from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEncoder
 from ..models.text.vectors import TextVectors, VectorStore
@@ -20,8 +20,8 @@ from .relations.words import RelationIndex, words_of_relations
 from .settings import Connection, Settings
 
 if TYPE_CHECKING:
+    from ..models.causal_lm import CausalLM
     from ..models.kinds import ModelDescription, ModelKind
-    from ..models.language.causal_lm import CausalLM
     from .linking.entity_index import EntityIndex
     from .llm.gateway import ChatGateway
 
@@ -141,7 +141,7 @@ class Resources:
 
     def causal_lm(self, name: str) -> CausalLM:
         """Return a language model that runs on this machine, loaded on first use."""
-        from ..models.language.causal_lm import CausalLM
+        from ..models.causal_lm import CausalLM
 
         require_extra("train", f"the language model {name} on this machine")
         return self.get_or_make(("causal", name), lambda: CausalLM(name, device=self.device))

@@ -193,7 +193,7 @@ def train_in_folder(kind: ModelKind, config: Any, train: Sequence[Any], dev: Seq
     another training, or the loss becomes NaN or infinite; `StorageError` if the folder cannot be written;
     `EncoderError` if an encoder or a language model cannot be loaded.
     """
-    from ..models.language.causal_lm import CausalLMError
+    from ..models.causal_lm import CausalLMError
     from ..models.text.encoders import EncoderUnavailableError
     from ..models.training import NothingToLearnError, TrainingStateError
 

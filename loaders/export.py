@@ -31,7 +31,7 @@ from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.describing import format_descriptions
 from ..engine.values import iri_text, literal_term
 from ..engine.writing.records import Name, parse_name_properties
-from ..models.message_text import SHOWN_CHARS
+from ..models import SHOWN_CHARS
 from ..models.whole_file import atomic_write
 from .formats.freebase import FREEBASE
 from .report import number_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..engine.errors import InputError
-from ..models.message_text import quote_line
+from ..models import quote_line
 from ..models.wording.english import fold
 
 FREEBASE_ID = r"[mg]\.[0-9a-z_]+"

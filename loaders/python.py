@@ -14,7 +14,7 @@ from ..engine.neo4j.gateway import Gateway
 from ..engine.settings import Settings
 from ..engine.values import Entity
 from ..engine.writing.changing import LiteralValue, Stated, parse_stated_triples
-from ..models.message_text import quote_line
+from ..models import quote_line
 from .export import CHUNK_SIZE, HeadTriples, relation_ranks, stream_names, stream_triples
 from .formats.delimited import columns_by_name
 from .formats.table_graph import TableGraph

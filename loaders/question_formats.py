@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..engine.errors import InputError
 from ..engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from ..models.message_text import quote_line
+from ..models import quote_line
 from .naming import FREEBASE_ID, concept_id
 from .reading.files import format_columns, format_value
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from ..engine.errors import InputError, UsageError
 from ..engine.gold_questions import GoldQuestion, QuestionSet
 from ..engine.values import MAX_OPTIONS, MAX_QUESTION_CHARS, MAX_TOPICS_CHARS
-from ..models.message_text import quote_line
+from ..models import quote_line
 from .question_formats import (
     CwqQuestions,
     GrailqaQuestions,

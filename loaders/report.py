@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from ..engine.neo4j.catalogue import LABEL_SEPARATOR, LoadManifest
 from ..engine.writing.records import Manifest, label_of
-from ..models.message_text import quote_line
+from ..models import quote_line
 from ..models.wording.english import PREPOSITIONS
 from .stage import StageCounts
 

@@ -17,8 +17,8 @@ from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
+from . import one_line
 from .kinds import ModelDescription, ModelKind, decode_dataclass, list_installed_kinds, load_kind
-from .message_text import one_line
 from .whole_file import file_sha256, translate_safetensors_errors
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import FiniteFloat, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from .message_text import one_line
-from .ranges import Positive, Range, Share
+from . import Positive, Range, Share, one_line
 
 if TYPE_CHECKING:
     import torch

@@ -23,9 +23,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 from pydantic import Field, FiniteFloat
 from typing_extensions import TypeAliasType
 
+from . import Count, Range, Share, one_line
 from .kinds import QuestionKey, TrainingDataRecord, decode_dataclass
-from .message_text import one_line
-from .ranges import Count, Range, Share
 from .text.verbalise import DirectedRelation, Hop, RelationWords
 from .whole_file import atomic_write
 

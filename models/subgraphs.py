@@ -18,10 +18,9 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+from . import Hops, Positive, Range, one_line
 from .kinds import QuestionKey, TrainingDataRecord, decode_dataclass
-from .message_text import one_line
 from .mined import INVERSE, WEAK, PoolChain, PooledQuestion, PoolFile
-from .ranges import Hops, Positive, Range
 from .whole_file import atomic_write, file_sha256
 
 Ints = npt.NDArray[np.int64]

@@ -19,9 +19,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from . import one_line
 from .checkpoint import CARD, DRAFT, BadCheckpointError, Writer, load_description, write_checkpoint
 from .kinds import ModelDescription, ModelKind, TrainingOptions, decode_dataclass
-from .message_text import one_line
 from .text.encoders import SentenceEncoder
 from .text.vectors import TextVectors
 from .whole_file import atomic_write

@@ -24,9 +24,9 @@ from pathlib import Path
 from statistics import fmean, median
 
 import spacy
+from lodestar.engine.evaluation import bootstrap_interval
 from lodestar.engine.evaluation.report import make_report, write_report
 from lodestar.engine.evaluation.runs import Record, RunOptions, ask_remaining_questions, read_records
-from lodestar.engine.evaluation.statistics import bootstrap_interval
 from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve
 from lodestar.loaders.formats.text import TextSource, concept_id

@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import median
 
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation.statistics import bootstrap_interval
+from lodestar.engine.evaluation import bootstrap_interval
 from lodestar.engine.evidence import Answer
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.extras import FormResult

@@ -28,8 +28,8 @@ import numpy as np
 import numpy.typing as npt
 from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.api import Engine
+from lodestar.engine.evaluation import compare_pairs
 from lodestar.engine.evaluation.runs import judge_answer
-from lodestar.engine.evaluation.statistics import compare_pairs
 from lodestar.engine.evidence import LEAST_PROBABILITY
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.recipes import read_recipe

@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation.statistics import bootstrap_interval
+from lodestar.engine.evaluation import bootstrap_interval
 from lodestar.engine.evidence import Answer
 
 TOGETHER = 64

@@ -9,9 +9,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from lodestar.engine.evaluation import compare_pairs
 from lodestar.engine.evaluation.report import compare_runs
 from lodestar.engine.evaluation.runs import read_records
-from lodestar.engine.evaluation.statistics import compare_pairs
 
 Report = dict[str, Any]
 

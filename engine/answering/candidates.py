@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from ..evidence import Calibration, Evidence, Item
 from ..evidence.bridges import BatchTriples, enumerate_relation_paths
-from ..evidence.chain import Chain
-from ..values import Entity, RelationStep, Triple
+from ..values import Chain, Entity, RelationStep, Triple
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...models.ranges import Share
+from ...models import Share
 from ..evidence import LEAST_PROBABILITY, NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.bridges import to_chains
 from ..evidence.extras import FormResult

@@ -10,13 +10,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ...models import Range
 from ...models.graphrag_fi import answer_confidences
-from ...models.ranges import Range
 from ...models.wording.english import fold_spelling
 from .. import answering
 from ..errors import LLMError, UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
-from ..evidence.chain import Chain
 from ..evidence.text import EVIDENCE_TOKENS, MAX_NAMES, Order, fit_evidence, one_line
 from ..llm import (
     BYTES_PER_TOKEN,
@@ -27,7 +26,7 @@ from ..llm import (
     list_schema,
 )
 from ..parts import Answerer, option, part
-from ..values import AnswerEntity, Entity
+from ..values import AnswerEntity, Chain, Entity
 from ..whole_file import read_text
 from .candidates import list_ends
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import numpy.typing as npt
 
-from ...models.ranges import Range
+from ...models import Range
 from ...models.reader import (
     ABSENT,
     NAMES,

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 import click
 
-from ...models.message_text import one_line
+from ...models import one_line
 from ..errors import LodestarError, StorageError
 from .terminal import echo, printable, show_warnings, supports_colour
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...models.ranges import MAX_HOP
+from ...models import MAX_HOP
 from .options import FORCE, SEED, engine_options, json_option, worker_options
 from .terminal import echo, print_json, say
 

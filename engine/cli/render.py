@@ -9,10 +9,9 @@ import click
 
 from ...models.wording.english import fold
 from ..evidence import Answer, Evidence, Item
-from ..evidence.chain import Chain
 from ..evidence.extras import Quotes
 from ..evidence.text import item_text
-from ..values import Topic
+from ..values import Chain, Topic
 from .terminal import printable
 
 if TYPE_CHECKING:

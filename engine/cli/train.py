@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...models import MAX_HOP
 from ...models.kinds import LearnsFrom, list_installed_kinds, load_kind
-from ...models.ranges import MAX_HOP
 from .options import SEED, address_options, json_option
 from .terminal import echo, print_json, say
 

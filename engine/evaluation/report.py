@@ -20,8 +20,8 @@ import numpy as np
 
 from ..errors import UsageError
 from ..whole_file import write_text_file
+from . import PairedComparison, bootstrap_interval, compare_pairs, expected_calibration_error
 from .runs import KINDS, PAGE, RECORDS, REPORT, RIGHT_F1, Record, Run
-from .statistics import PairedComparison, bootstrap_interval, compare_pairs, expected_calibration_error
 
 FORMAT = 3
 MAX_WRONG = 100

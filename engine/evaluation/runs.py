@@ -15,15 +15,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ...models import one_line
 from ...models.kinds import decode_dataclass
-from ...models.message_text import one_line
 from ...models.text.encoders import SentenceEncoder
 from ...models.whole_file import file_sha256
 from ..api import Engine
 from ..errors import InputError, LodestarError, UsageError
 from ..evidence import Answer
 from ..evidence.bridges import to_chains
-from ..evidence.chain import Chain
 from ..gold_questions import (
     NO_ANSWER,
     NO_TOPIC,
@@ -43,7 +42,7 @@ from ..recipes import Recipe
 from ..retrieval.beam import FrontierBounds
 from ..settings import Settings
 from ..supervision.mining import Miner, MiningOptions, mine_in_halves
-from ..values import Entity, Scored
+from ..values import Chain, Entity, Scored
 from ..whole_file import check_output_file, lock_file, parse_json, translate_storage_errors, write_text_file
 from . import Prediction, RetrievedPath, answer_scores, match_predictions, path_scores, rog_scores
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from ..context import StageCost, merge_costs
 from ..errors import LodestarError
-from ..values import AnswerEntity, Question, Scored, TokenUsage, Topic, check_finite
-from .chain import Chain, Item
+from ..values import AnswerEntity, Chain, Item, Question, Scored, TokenUsage, Topic, check_finite
 from .data import AnswerData, AnswerKind, EvidenceData, Reason, answer_data, evidence_data
 from .text import item_text, shorten_iris
 

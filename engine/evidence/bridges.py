@@ -13,9 +13,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..values import Entity, RelationStep, Scored, Triple
+from ..values import Chain, ChainStep, Entity, RelationStep, Scored, Triple
 from . import Evidence, Item, Kind, item_sort_key
-from .chain import Chain, ChainStep
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

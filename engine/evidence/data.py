@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from ..values import Entity, Topic, Triple
-from .chain import Chain
+from ..values import Chain, Entity, Topic, Triple
 from .text import item_text
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..neo4j.graph import MENTIONED_WITH, Pair, read_snippets
-from ..values import Entity, Triple
+from ..values import Chain, Entity, Triple
 from . import Evidence, Item
-from .chain import Chain
 from .data import entity_data, round_score
 from .text import relation_words
 

@@ -18,8 +18,7 @@ from itertools import groupby
 from typing import Literal, TypeVar
 
 from ...models.text.verbalise import split_name
-from ..values import Entity, Path, Scored, Triple
-from .chain import Chain, Item
+from ..values import Chain, Entity, Item, Path, Scored, Triple
 
 MAX_NAMES = 20
 """How many ends of one path are named before "and 113 more"."""

@@ -15,12 +15,11 @@ from ...models.forms.operators import Operator, find_operators, find_placed_name
 from ...models.text.verbalise import RelationWords
 from ...models.wording.english import fold, plural, singular
 from ..evidence import Answer, Item
-from ..evidence.chain import Chain
 from ..evidence.extras import FormResult
 from ..evidence.text import relation_words
 from ..linking.topics import write_phrase_query
 from ..neo4j import Request, Row, template
-from ..values import Entity, Topic
+from ..values import Chain, Entity, Topic
 from .part_chains import leads_to_values
 
 if TYPE_CHECKING:

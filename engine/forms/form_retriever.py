@@ -9,20 +9,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from ...models import Share
 from ...models.forms.operators import find_operators
 from ...models.forms.parsing import parse_question
 from ...models.forms.plan import FormPlan
-from ...models.ranges import Share
 from ...models.text.verbalise import RelationWords
 from ...models.wording.english import fold, singular
 from ..evidence import LEAST_PROBABILITY, Evidence, Reason
 from ..evidence.bridges import to_chains
-from ..evidence.chain import Chain
 from ..evidence.extras import FormAnswer, FormResult
 from ..evidence.text import shorten_iris
 from ..linking.topics import look_up_topics
 from ..parts import Link, Retrieve, Wrapper, option, part
-from ..values import LinkedQuestion, Question, Scored, Topic
+from ..values import Chain, LinkedQuestion, Question, Scored, Topic
 from .accounting import find_step_words
 from .ends import MAX_STEPS, Combination, CombinationResult, EndSet, ValueBounds, combine_ends
 from .part_chains import (

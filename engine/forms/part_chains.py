@@ -10,8 +10,7 @@ from ...models.forms.plan import is_number_or_date
 from ...models.wording.english import singular
 from ...models.wording.kinds import value_kind
 from ..evidence import Evidence
-from ..evidence.chain import Chain
-from ..values import Scored
+from ..values import Chain, Scored
 
 MAX_COMBINATIONS = 20
 """Combinations that are carried on from part to part."""

@@ -9,10 +9,9 @@ from dataclasses import replace
 from ...models.forms.plan import FormPlan
 from ...models.similarity import list_content_words
 from ..evidence import NOT_THERE, Evidence
-from ..evidence.chain import Chain
 from ..evidence.extras import FormAnswer, FormResult
 from ..retrieval import mask_mention
-from ..values import LinkedQuestion, Scored, Topic
+from ..values import Chain, LinkedQuestion, Scored, Topic
 
 JOINED = 10.0
 """How much higher the odds are that a path of one hop is meant which joins both entities of a yes-or-no question."""

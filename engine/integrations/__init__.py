@@ -7,9 +7,9 @@ from typing import Any
 
 from ..errors import UsageError
 from ..evidence import Evidence, Item
-from ..evidence.chain import Chain
 from ..evidence.data import FORMAT, item_data
 from ..evidence.extras import FormResult
+from ..values import Chain
 
 MAX_NAMED = 20
 

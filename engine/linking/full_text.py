@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated
 
+from ...models import Range
 from ...models.forms.operators import is_compared
-from ...models.ranges import Range
 from ...models.wording.english import FUNCTION_WORDS
 from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, find_literals_by_prefix, read_search_names
 from ..parts import Linker, option, part

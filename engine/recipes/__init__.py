@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...models.message_text import one_line
+from ...models import one_line
 from ..errors import InputError, UsageError
 from ..parts import (
     Expression,

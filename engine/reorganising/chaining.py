@@ -9,13 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from ...models.ranges import Positive, Range, Weight
+from ...models import Positive, Range, Weight
 from ..evidence import Evidence, Kind
 from ..evidence.bridges import to_chains
-from ..evidence.chain import Chain
 from ..parts import Reorganiser, option, part
 from ..retrieval.frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
-from ..values import Entity, RelationStep, Scored, Triple
+from ..values import Chain, Entity, RelationStep, Scored, Triple
 
 if TYPE_CHECKING:
     from ..context import Context

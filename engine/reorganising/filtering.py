@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ...models import Positive, Range
+from ...models.causal_lm import CausalLM, CausalLMError, PromptTooLongError
 from ...models.graphrag_fi import (
     Thresholds,
     attention_relevance,
@@ -19,8 +21,6 @@ from ...models.graphrag_fi import (
     relevance_layer,
     token_spans,
 )
-from ...models.language.causal_lm import CausalLM, CausalLMError, PromptTooLongError
-from ...models.ranges import Positive, Range
 from ...models.text.vectors import TextVectors
 from ..errors import LLMError
 from ..evidence import Answer, Evidence, Item

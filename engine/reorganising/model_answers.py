@@ -10,10 +10,9 @@ from ..answering.candidates import CLOSED_BOOK, LLM, list_ends
 from ..answering.integrating import ClosedBook
 from ..answering.llm import LanguageModel, normalise_name
 from ..evidence import Answer, Calibration, Evidence, Item
-from ..evidence.chain import Chain
 from ..evidence.extras import FormResult
 from ..parts import Reorganiser, option, part
-from ..values import Entity, Scored
+from ..values import Chain, Entity, Scored
 
 if TYPE_CHECKING:
     from ..context import Context

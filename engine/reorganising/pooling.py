@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
+from ...models import Count, Range
 from ...models.path_pooling import Floats, ScoredTriples, reselect_triples
-from ...models.ranges import Count, Range
 from ..evidence import Evidence, Kind, sigmoid
 from ..parts import Reorganiser, option, part
 from ..values import Entity, Scored, Triple

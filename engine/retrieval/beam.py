@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from ...models.ranges import Hops, Range
+from ...models import Hops, Range
 from ..evidence import Calibration, Evidence, Kind, item_sort_key
-from ..evidence.chain import Chain
 from ..linking.topics import compute_link_penalties, select_start_topics
 from ..neo4j import Request, Row, template
 from ..parts import Retriever, option, reorganise
 from ..relations.describing import find_relation
 from ..reorganising.chaining import Merge
-from ..values import Entity, LinkedQuestion, Question, RelationPath, RelationStep, Scored, Topic, check_finite
+from ..values import Chain, Entity, LinkedQuestion, Question, RelationPath, RelationStep, Scored, Topic, check_finite
 from . import PathQuery, PathScorer, PathScores, mask_mention
 from .frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
 from .no_answer import NoAnswerExplainer

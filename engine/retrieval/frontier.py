@@ -11,7 +11,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from ..evidence.chain import Chain, ChainStep, Link
 from ..neo4j import Request
 from ..neo4j.catalogue import look_up_relation_name
 from ..neo4j.graph import (
@@ -24,7 +23,7 @@ from ..neo4j.graph import (
     expand_steps,
     expand_values,
 )
-from ..values import Entity, RelationPath, RelationStep, Topic
+from ..values import Chain, ChainStep, Entity, Link, RelationPath, RelationStep, Topic
 
 if TYPE_CHECKING:
     from ..context import Database

@@ -8,9 +8,8 @@ from typing import Any
 
 from ..evidence import LEAST_PROBABILITY, Calibration, Certainty, Evidence
 from ..evidence.bridges import to_chains
-from ..evidence.chain import Chain
 from ..evidence.text import shorten_iris
-from ..values import RelationPath, RelationStep, Scored, Topic
+from ..values import Chain, RelationPath, RelationStep, Scored, Topic
 from . import PathQuery, PathScorer
 
 FITS = 0.5

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ...models.ranges import Weight
+from ...models import Weight
 from ...models.similarity import COSINE, PathSimilarity, PathsOfTopic, SimilarityWeights
 from ...models.text.encoders import SentenceEncoder
 from ...models.text.vectors import TextVectors
@@ -16,9 +16,9 @@ from ...models.text.verbalise import RelationWords, find_end_kind, hop_phrases, 
 from ...models.word_places import read_asked_words
 from ...models.wording.kinds import UNKNOWN, agreement, find_wanted_kind
 from ..evidence import SIMILARITY, Evidence, Item
-from ..evidence.chain import Chain
 from ..evidence.text import shorten_iris
 from ..parts import option, part
+from ..values import Chain
 from . import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
 from .beam import BeamRetriever, OpenedSearch
 

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 
+from ...models import Range, Share
 from ...models.calibration import lower_other_scores
-from ...models.ranges import Range, Share
 from ...models.text.verbalise import RelationWords
 from ..errors import UsageError
 from ..evidence import Calibration, Evidence, Kind, item_sort_key
-from ..evidence.chain import Chain
 from ..linking.topics import compute_link_penalties
 from ..parts import Trained, option, part
-from ..values import RelationPath, Scored, Topic, check_finite
+from ..values import Chain, RelationPath, Scored, Topic, check_finite
 from . import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
 from .beam import BeamRetriever, OpenedSearch
 

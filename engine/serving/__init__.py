@@ -25,7 +25,7 @@ from ..recipes import Recipe
 from ..resources import Resources
 from ..settings import Settings, make_connection
 from ..values import Question
-from .schemas import DEADLINE_S
+from .lookups import DEADLINE_S
 
 if TYPE_CHECKING:
     from .server import Metrics

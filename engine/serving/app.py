@@ -36,7 +36,7 @@ from ..errors import (
 from ..evidence import Answer, answer_text
 from ..evidence.data import AnswerData, EvidenceData, item_data, topic_data
 from ..values import Question
-from . import DeadlineExceededError, OverloadedError, Service, Variant, lookups, schemas
+from . import DeadlineExceededError, OverloadedError, Service, Variant, lookups
 from .page import Assets, make_page_routes
 
 if TYPE_CHECKING:
@@ -146,19 +146,19 @@ def _write(answer: Answer, *, trace: bool, answers: bool = True) -> bytes:
 
 
 def _add_questions(app: FastAPI) -> None:
-    async def reply(body: schemas.AskForm, request: Request, *, answers: bool) -> Response:
+    async def reply(body: lookups.AskForm, request: Request, *, answers: bool) -> Response:
         variant = get_service(request).variant(body.recipe, body.changes(), answers=answers)
         write = partial(_write, trace=body.trace, answers=answers)
         asking = get_service(request).ask(body.as_question(), variant, write, deadline_s=body.timeout_s)
         return make_response(await run_while_connected(request, asking))
 
     @app.post("/v1/ask", response_model=AnswerData, tags=["questions"])
-    async def ask(body: schemas.AskForm, request: Request) -> Response:
+    async def ask(body: lookups.AskForm, request: Request) -> Response:
         """Answer a question, with the evidence that the answer rests on."""
         return await reply(body, request, answers=True)
 
     @app.post("/v1/retrieve", response_model=EvidenceData, tags=["questions"])
-    async def retrieve(body: schemas.AskForm, request: Request) -> Response:
+    async def retrieve(body: lookups.AskForm, request: Request) -> Response:
         """Find and rank the evidence for a question."""
         return await reply(body, request, answers=False)
 
@@ -168,7 +168,7 @@ def _add_questions(app: FastAPI) -> None:
         response_class=StreamingResponse,
         responses={200: {"content": {"text/event-stream": {}}, "description": "topics, path …, token …, answer"}},
     )
-    async def stream(body: schemas.AskForm, request: Request) -> Response:
+    async def stream(body: lookups.AskForm, request: Request) -> Response:
         """Answer a question as server-sent events: `topics`, a `path` each, `token`s of a language model, `answer`."""
         service = get_service(request)
         variant = service.variant(body.recipe, body.changes())
@@ -177,7 +177,7 @@ def _add_questions(app: FastAPI) -> None:
         return StreamingResponse(stream_events(service, body, variant), media_type="text/event-stream", headers=headers)
 
 
-async def stream_events(service: Service, body: schemas.AskForm, variant: Variant) -> AsyncIterator[bytes]:
+async def stream_events(service: Service, body: lookups.AskForm, variant: Variant) -> AsyncIterator[bytes]:
     """Yield server-sent events while a question is answered; closing the generator cancels the question."""
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue()
@@ -231,28 +231,28 @@ def _add_lookups(app: FastAPI) -> None:
     async def look(request: Request, look: Callable[[Engine], Any]) -> Response:
         return make_response(await run_while_connected(request, get_service(request).look(look)))
 
-    @app.post("/v1/entities", response_model=schemas.EntitiesData, tags=["graph"])
-    async def entities(body: schemas.SearchForm, request: Request) -> Response:
+    @app.post("/v1/entities", response_model=lookups.EntitiesData, tags=["graph"])
+    async def entities(body: lookups.SearchForm, request: Request) -> Response:
         """Find the entities that a text mentions, best first."""
         return await look(request, partial(lookups.find_topics, text=body.text, limit=body.limit))
 
-    @app.post("/v1/relations", response_model=schemas.RelationsData, tags=["graph"])
-    async def relations(body: schemas.SearchForm, request: Request) -> Response:
+    @app.post("/v1/relations", response_model=lookups.RelationsData, tags=["graph"])
+    async def relations(body: lookups.SearchForm, request: Request) -> Response:
         """Find the relations nearest to a text."""
         return await look(request, partial(lookups.find_relations, text=body.text, limit=body.limit))
 
-    @app.post("/v1/neighbours", response_model=schemas.NeighboursData, tags=["graph"])
-    async def neighbours(body: schemas.NeighboursForm, request: Request) -> Response:
+    @app.post("/v1/neighbours", response_model=lookups.NeighboursData, tags=["graph"])
+    async def neighbours(body: lookups.NeighboursForm, request: Request) -> Response:
         """Read the triples of an entity, page by page."""
         return await look(request, partial(lookups.read_page, **body.model_dump()))
 
-    @app.post("/v1/verify", response_model=schemas.VerifyData, tags=["graph"])
-    async def verify(body: schemas.VerifyForm, request: Request) -> Response:
+    @app.post("/v1/verify", response_model=lookups.VerifyData, tags=["graph"])
+    async def verify(body: lookups.VerifyForm, request: Request) -> Response:
         """Tell which triples of a path the graph has."""
         return await look(request, partial(lookups.check_path, path=body.path))
 
     @app.post("/v1/browser", tags=["graph"])
-    async def browser(body: schemas.AskForm, request: Request) -> Response:
+    async def browser(body: lookups.AskForm, request: Request) -> Response:
         """Write the evidence of a question under its own labels, and return a link to it in Neo4j Browser."""
         variant = get_service(request).variant(body.recipe, body.changes(), answers=False)
         asking = get_service(request).ask(body.as_question(), variant, lambda answer: answer, deadline_s=body.timeout_s)
@@ -332,7 +332,7 @@ def _add_chat(app: FastAPI) -> None:
         return make_response({"object": "list", "data": data})
 
     @app.post("/v1/chat/completions", tags=["chat"])
-    async def chat(body: schemas.ChatForm, request: Request) -> Response:
+    async def chat(body: lookups.ChatForm, request: Request) -> Response:
         """Answer the last message of a conversation, in OpenAI's form, whole or streamed."""
         service = get_service(request)
         variant = service.variant(None if body.model == DEFAULT_MODEL else body.model)
@@ -341,7 +341,7 @@ def _add_chat(app: FastAPI) -> None:
         return Response(reply, media_type="text/event-stream" if body.stream else "application/json")
 
 
-def _read_question(body: schemas.ChatForm) -> Question:
+def _read_question(body: lookups.ChatForm) -> Question:
     content = next((message.content for message in reversed(body.messages) if message.role == "user"), None)
     if isinstance(content, list):
         content = "\n".join(part.text for part in content if part.type == "text")
@@ -350,14 +350,14 @@ def _read_question(body: schemas.ChatForm) -> Question:
     return Question(content.strip())
 
 
-def _write_completion(answer: Answer, body: schemas.ChatForm) -> bytes:
+def _write_completion(answer: Answer, body: lookups.ChatForm) -> bytes:
     message = {"role": "assistant", "content": answer_text(answer)}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
     head = _make_head(body, "chat.completion")
     return to_json({**head, "choices": [choice], "usage": _make_usage(answer), "lodestar": answer.to_dict()})
 
 
-def _write_stream(answer: Answer, body: schemas.ChatForm) -> bytes:
+def _write_stream(answer: Answer, body: lookups.ChatForm) -> bytes:
     """Return the chunks of a completion; all come with the answer, so that a failure has its own status."""
     head = _make_head(body, "chat.completion.chunk")
     deltas = ({"role": "assistant", "content": ""}, None), ({"content": answer_text(answer)}, None), ({}, "stop")
@@ -370,7 +370,7 @@ def _write_stream(answer: Answer, body: schemas.ChatForm) -> bytes:
     return b"".join(b"data: " + to_json(head | chunk) + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
 
 
-def _make_head(body: schemas.ChatForm, kind: str) -> dict[str, Any]:
+def _make_head(body: lookups.ChatForm, kind: str) -> dict[str, Any]:
     id_ = f"chatcmpl-{uuid.uuid4().hex}"
     return {"id": id_, "object": kind, "created": int(time.time()), "model": body.model}
 

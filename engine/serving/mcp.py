@@ -26,8 +26,7 @@ from ..evidence.data import AnswerData, EvidenceData, TripleData
 from ..evidence.text import consecutive_triples_text, one_line
 from ..values import Entity, Question, Triple
 from . import Service
-from .lookups import check_path, find_relations, find_topics, read_page
-from .schemas import (
+from .lookups import (
     MAX_TRIPLES,
     Direction,
     EntitiesData,
@@ -38,6 +37,10 @@ from .schemas import (
     Text,
     TripleForm,
     VerifyData,
+    check_path,
+    find_relations,
+    find_topics,
+    read_page,
 )
 
 CHARS_PER_TOKEN = 4

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
+from ...models import Count, Hops, Positive
 from ...models.mined import (
     AnswerPath,
     MinedFile,
@@ -45,7 +46,6 @@ from ...models.mined import (
     read_mined_file,
     write_mined_file,
 )
-from ...models.ranges import Count, Hops, Positive
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
 from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_path

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic.dataclasses import dataclass
 
+from ...models import Positive
 from ...models.mined import (
     INVERSE,
     ChainKind,
@@ -33,7 +34,6 @@ from ...models.mined import (
     read_pool,
     write_pool,
 )
-from ...models.ranges import Positive
 from ..answering.llm import fill_placeholders, find_json_objects
 from ..errors import GraphError, InputError, LLMError, UsageError
 from ..evidence.text import one_line

@@ -18,7 +18,7 @@ from decimal import Decimal
 from itertools import product
 from typing import Any, NamedTuple
 
-from ...models.message_text import quote_line
+from ...models import quote_line
 from ..errors import EntityNotFoundError, GraphError, InputError, UsageError
 from ..neo4j import Request, Row, quote_identifier, split_into_requests, template
 from ..neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, read_loads

@@ -17,7 +17,7 @@ from io import StringIO
 from typing import ClassVar, Literal
 
 from ...engine.errors import InputError
-from ...models.message_text import quote_line
+from ...models import quote_line
 from ...models.wording.english import AUXILIARIES, PREPOSITIONS, read_lexicon, translate_label
 from ..reading.lines import LineReader
 from ..source import NO_ID, FileSource, LineFile, Part

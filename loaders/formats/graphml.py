@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element as Xml
 from xml.parsers import expat
 
 from ...engine.errors import InputError
-from ...models.message_text import quote_line
+from ...models import quote_line
 from ..mapping import ALIASES, Choices, Survey, fold
 from ..property_graph import (
     EDGE_RECORDS,

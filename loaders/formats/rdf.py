@@ -22,7 +22,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFor
 
 from ...engine.errors import InputError
 from ...engine.writing.records import RelationFacts
-from ...models.message_text import quote_line
+from ...models import quote_line
 from ..naming import ALIAS_RELATIONS, NAME_RELATIONS, Languages
 from ..reading.files import MAX_RECORD_BYTES, PACKED_ENDINGS, RereadableFile
 from ..source import (

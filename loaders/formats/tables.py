@@ -22,7 +22,7 @@ import duckdb
 import pyarrow as pa
 
 from ...engine.errors import InputError
-from ...models.message_text import quote_line
+from ...models import quote_line
 from ..mapping import PropertySample
 from ..property_graph import (
     XSD,

@@ -25,7 +25,7 @@ from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.home import free_port
 from ...engine.settings import LOAD_TIMEOUT_S, Settings, resolve
 from ...engine.whole_file import read_text
-from ...models.message_text import quote_line
+from ...models import quote_line
 from ...models.whole_file import make_private_folder
 from ..mapping import Choices
 from ..property_graph import PropertyGraphSource, map_graph

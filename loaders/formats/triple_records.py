@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyarrow import compute, parquet
 
 from ...engine.errors import InputError
-from ...models.message_text import quote_line
+from ...models import quote_line
 from ..naming import FREEBASE_ID
 from ..reading.files import PARQUET, RereadableFile, format_columns, parquet_records, read_records
 from ..source import (

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...models.message_text import quote_line
+from ...models import quote_line
 from ..naming import Languages
 from ..reading.files import RereadableFile, read_records
 from ..source import FileSource, StatementRow, reject_row, triple_row

@@ -29,7 +29,7 @@ from isal import igzip_threaded
 from isal.igzip_lib import IsalError
 
 from ...engine.errors import InputError, StorageError
-from ...models.message_text import quote_line
+from ...models import quote_line
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from ...engine.errors import InputError
-from ...models.message_text import SHOWN_CHARS, quote_line
+from ...models import SHOWN_CHARS, quote_line
 from .files import RereadableFile
 
 pc: Any = compute  # its stubs lack most functions

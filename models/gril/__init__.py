@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
+from .. import Count, Dimension, Positive, Range, Share, Width
 from ..kinds import LoraOptions, ModelDescription, ModelKind, TrainingOptions
-from ..ranges import Count, Dimension, Positive, Range, Share, Width
 from ..subgraphs import SubgraphOptions
 
 Reads = Literal["pointing", "writing"]

@@ -26,10 +26,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from ..causal_lm import (
+    ChosenLogprobs,
+    ModelAndTokenizer,
+    adapter_weights,
+    add_lora,
+    load_language_model,
+    restore_adapter,
+)
 from ..checkpoint import read_weights, write_weights
 from ..kinds import LoraOptions
-from ..language.causal_lm import ChosenLogprobs, ModelAndTokenizer, load_language_model
-from ..language.lora import adapter_weights, add_lora, restore_adapter
 from ..text.bert import Backbone, open_pretrained, open_stored_backbone, write_backbone_description
 from ..text.vectors import LRUCache
 from ..wording.english import fold_spelling

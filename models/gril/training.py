@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy, cross_entropy
 
 from ..calibration import fit_calibration
+from ..causal_lm import CausalLMError
 from ..checkpoint import (
     BadCheckpointError,
     Writer,
@@ -35,7 +36,6 @@ from ..checkpoint import (
     write_weights,
 )
 from ..kinds import CheckpointOpenOptions, TrainingOptions
-from ..language.causal_lm import CausalLMError
 from ..reg.triples import Encode, EncodedGraphs, calibration_pairs, list_learnable_questions, triple_figures
 from ..subgraphs import UNREACHED, QuestionGraphs, hops_from
 from ..text.vectors import encode_each_once

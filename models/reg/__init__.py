@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from .. import Count, Dimension, Positive, Range, Width
 from ..kinds import LoraOptions, ModelDescription, ModelKind, TrainingOptions
-from ..ranges import Count, Dimension, Positive, Range, Width
 from ..subgraphs import SubgraphOptions
 
 RECALL_AT = (10, 50, 100, 500)

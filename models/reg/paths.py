@@ -19,10 +19,17 @@ import torch
 from torch import Tensor, nn
 
 from ..calibration import fit_calibration
+from ..causal_lm import (
+    CausalLMError,
+    ModelAndTokenizer,
+    adapter_weights,
+    add_lora,
+    fingerprint,
+    load_language_model,
+    restore_adapter,
+)
 from ..checkpoint import BadCheckpointError, check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..kinds import CheckpointOpenOptions
-from ..language.causal_lm import CausalLMError, ModelAndTokenizer, load_language_model
-from ..language.lora import adapter_weights, add_lora, fingerprint, restore_adapter
 from ..mined import INVERSE, PooledQuestion, PoolFile, supervision_of
 from ..text.verbalise import DirectedRelation, RelationWords, verbalise_hop
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, device_of

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
+from .. import Positive, Range, Share, Weight
 from ..kinds import ModelDescription, ModelKind, TrainingOptions
-from ..ranges import Positive, Range, Share, Weight
 
 Scorer = Literal["cross", "similarity"]
 Positives = Literal["hard", "single"]

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from lodestar.engine.context import Context
 from lodestar.engine.evidence import Evidence, Kind
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.parts import Reorganiser, option, part
-from lodestar.models.ranges import Positive
+from lodestar.engine.values import Chain
+from lodestar.models import Positive
 
 
 @part("reversed")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.values import Entity, Path, Question, Scored, Topic, Triple
+from lodestar.engine.values import Chain, Entity, Path, Question, Scored, Topic, Triple
 
 from tests.made.evidence import chain_of
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from lodestar.engine.evidence import Evidence, Item
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.linking.topics import look_up_topics
-from lodestar.engine.values import Question
+from lodestar.engine.values import Chain, Question
 
 from tests.fakes.call_context import make_context
 

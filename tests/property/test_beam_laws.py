@@ -8,10 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.retrieval import PathQuery, PathScores
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.values import Question
+from lodestar.engine.values import Chain, Question
 
 from tests.conftest import examples
 from tests.fakes.memory_graph import MemoryGraph

@@ -12,14 +12,12 @@ from lodestar.engine.evaluation import (
     Prediction,
     RetrievedPath,
     answer_scores,
+    compare_pairs,
     distinct_gold,
     match_predictions,
     normalise_answer,
     path_scores,
     rog_scores,
-)
-from lodestar.engine.evaluation.statistics import (
-    compare_pairs,
 )
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 

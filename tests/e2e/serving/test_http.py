@@ -19,7 +19,7 @@ from lodestar import Engine
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.serving import server
-from lodestar.engine.serving.schemas import AskForm, ChatForm
+from lodestar.engine.serving.lookups import AskForm, ChatForm
 from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Connection, Settings
 from openapi_spec_validator import validate

@@ -17,12 +17,11 @@ from lodestar.engine.browser import (
     write_picture,
 )
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.neo4j import Request, template
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
-from lodestar.engine.values import Entity, Path, Question, Triple
+from lodestar.engine.values import Chain, Entity, Path, Question, Triple
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 from tests.made.pictures import country_retrieval, neighbours, scored

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from lodestar import Engine
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.evidence.chain import Chain, ChainStep
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.reorganising.chaining import CompleteChains
-from lodestar.engine.values import Entity, Question, RelationStep, Scored
+from lodestar.engine.values import Chain, ChainStep, Entity, Question, RelationStep, Scored
 
 from tests.fakes.call_context import make_context
 

@@ -10,12 +10,11 @@ import pytest
 from lodestar import Engine
 from lodestar.engine.errors import CheckpointError
 from lodestar.engine.evidence import SIMILARITY, Calibration
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.retrieval.star import Star
 from lodestar.engine.settings import Settings
-from lodestar.engine.values import Question
+from lodestar.engine.values import Chain, Question
 
 from tests.made.tiny_checkpoint import write_tiny_checkpoint
 from tests.made.trainings import grow_weights

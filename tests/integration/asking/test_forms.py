@@ -8,14 +8,13 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.evidence import Answer
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.data import topic_data
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.forms.ends import Combination, EndSet, ValueBounds, combine_ends
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import Expansion, expand_values
 from lodestar.engine.settings import Connection, Settings
-from lodestar.engine.values import RelationStep
+from lodestar.engine.values import Chain, RelationStep
 from lodestar.loaders.formats.by_name import source_class
 
 from tests.conftest import clear_database

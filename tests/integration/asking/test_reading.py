@@ -13,10 +13,9 @@ import pytest
 from click.testing import CliRunner
 from lodestar import Engine
 from lodestar.engine.cli.main import main
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection, Settings
-from lodestar.engine.values import Question
+from lodestar.engine.values import Chain, Question
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, says, status
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load

@@ -7,14 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lodestar import Engine
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.reorganising.chaining import Reorganise
 from lodestar.engine.retrieval.triples import RegTriple
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.training import training_config
-from lodestar.engine.values import Question, Triple
+from lodestar.engine.values import Chain, Question, Triple
 from lodestar.models.reg import TRIPLE as TRIPLES
 from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions, read_graphs
 

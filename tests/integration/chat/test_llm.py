@@ -10,10 +10,9 @@ from lodestar.engine.answering.llm import LanguageModel
 from lodestar.engine.context import Context
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Answer, Evidence
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
-from lodestar.engine.values import Entity, Scored
+from lodestar.engine.values import Chain, Entity, Scored
 
 from tests.fakes.call_context import FakeGraph
 from tests.fakes.memory_graph import MemoryGraph

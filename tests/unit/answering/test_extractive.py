@@ -8,8 +8,7 @@ from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.context import StageCost
 from lodestar.engine.evidence import SIMILARITY, Answer, Calibration, Evidence, EvidenceTrace, Item, Unit
 from lodestar.engine.evidence.bridges import to_chains
-from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.values import AnswerEntity, Entity, Question, Scored, Topic, Triple
+from lodestar.engine.values import AnswerEntity, Chain, Entity, Question, Scored, Topic, Triple
 
 from tests.made.evidence import CERTAIN, evidence_of, leads
 

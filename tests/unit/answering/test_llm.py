@@ -11,12 +11,11 @@ from lodestar.engine.answering.llm import (
 )
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Answer, Evidence, Item
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.llm import Completed, Completion, Prompt, PromptTooLongError, estimate_tokens
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.settings import Settings
-from lodestar.engine.values import Entity, Scored, Triple
+from lodestar.engine.values import Chain, Entity, Scored, Triple
 
 from tests.fakes.call_context import make_context
 from tests.made.evidence import evidence_of, leads, ranked

@@ -17,9 +17,8 @@ from lodestar.engine.answering.llm import (
 )
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.llm.endpoint import MAX_REPLY_CHARS
-from lodestar.engine.values import Entity
+from lodestar.engine.values import Chain, Entity
 
 from tests.made.evidence import evidence_of, ranked
 from tests.made.evidence import leads as chain_that_leads

@@ -8,8 +8,7 @@ from decimal import Decimal
 import pytest
 from lodestar.engine.answering.llm import Claim, cite_claims
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.evidence.chain import Chain
-from lodestar.engine.values import Entity, Scored
+from lodestar.engine.values import Chain, Entity, Scored
 from lodestar.engine.writing.changing import LiteralValue
 
 from tests.made.evidence import CERTAIN, evidence_of, leads

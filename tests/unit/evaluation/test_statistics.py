@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import comb, sqrt
 
 import pytest
-from lodestar.engine.evaluation.statistics import bootstrap_interval, compare_pairs, expected_calibration_error
+from lodestar.engine.evaluation import bootstrap_interval, compare_pairs, expected_calibration_error
 
 CONFIDENCES = [0.0, 0.1, 0.5, 0.75, 1.0]
 RIGHT = [False, True, True, False, True]

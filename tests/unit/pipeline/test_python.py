@@ -9,9 +9,8 @@ import pytest
 from lodestar import Answer, Engine, Question
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence import NO_ANSWER, Evidence
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.settings import Settings, resolve
-from lodestar.engine.values import AnswerEntity
+from lodestar.engine.values import AnswerEntity, Chain
 
 from tests.fakes.memory_engine import open_engine
 

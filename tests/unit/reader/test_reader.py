@@ -17,9 +17,8 @@ from lodestar.engine.answering.reader import (
 )
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence import Answer, Calibration, Evidence
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.extras import FormResult
-from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
+from lodestar.engine.values import Chain, Entity, Question, Scored, Topic, Triple
 from lodestar.models.reader import (
     NAMES,
     Reader,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lodestar.models.language.causal_lm import CausalLM, CausalLMError, Messages, load_language_model
+from lodestar.models.causal_lm import CausalLM, CausalLMError, Messages, load_language_model
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 

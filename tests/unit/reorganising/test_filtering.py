@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.llm import Completed, Completion, Prompt
 from lodestar.engine.reorganising.filtering import (
     FI,
@@ -20,8 +19,8 @@ from lodestar.engine.reorganising.filtering import (
     parse_item_numbers,
     similarity_of_items,
 )
-from lodestar.engine.values import Entity
-from lodestar.models.language.causal_lm import CausalLM, PromptAttention
+from lodestar.engine.values import Chain, Entity
+from lodestar.models.causal_lm import CausalLM, PromptAttention
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.call_context import make_context

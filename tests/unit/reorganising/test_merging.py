@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 from lodestar.engine.evidence import Calibration
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.reorganising.chaining import Merge, find_meeting_ends
-from lodestar.engine.values import Entity, Scored
+from lodestar.engine.values import Chain, Entity, Scored
 
 from tests.fakes.call_context import make_context
 from tests.made.evidence import evidence_of, leads

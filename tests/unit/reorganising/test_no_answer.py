@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import pytest
 from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.evidence import SIMILARITY, Calibration, Certainty, Evidence
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.no_answer import NoAnswerExplainer
-from lodestar.engine.values import Entity, Question, Scored, Topic
+from lodestar.engine.values import Chain, Entity, Question, Scored, Topic
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer

@@ -7,9 +7,8 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.forms.part_chains import MAX_COMBINATIONS, Weighted, choose_agreeing_chains
-from lodestar.engine.values import Entity, Scored
+from lodestar.engine.values import Chain, Entity, Scored
 
 TOPIC = Entity("t", "Topic")
 

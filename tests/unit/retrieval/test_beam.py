@@ -6,12 +6,11 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.retrieval import FloatArray
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import FrontierBounds, is_return_path
 from lodestar.engine.retrieval.star import ShortlistRescorer
-from lodestar.engine.values import Question, RelationPath, RelationStep, Topic
+from lodestar.engine.values import Chain, Question, RelationPath, RelationStep, Topic
 
 from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from lodestar.engine.context import Database
 from lodestar.engine.evidence import Calibration, Evidence
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.forms.form_retriever import VALUED, FormRetriever
 from lodestar.engine.forms.yes_or_no import raise_odds
 from lodestar.engine.linking.topics import look_up_topics
 from lodestar.engine.neo4j import Row
-from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored
+from lodestar.engine.values import Chain, Entity, LinkedQuestion, Question, Scored
 
 from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.evidence import Calibration
-from lodestar.engine.evidence.chain import Chain
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.forms.part_chains import leads_to_named_kind, leads_to_values, take_back_last_hop
 from lodestar.engine.forms.yes_or_no import JOINED, JOINED_FAR, answer_yes_or_no, raise_odds
-from lodestar.engine.values import Entity, LinkedQuestion, Path, Question, Scored, Topic, Triple
+from lodestar.engine.values import Chain, Entity, LinkedQuestion, Path, Question, Scored, Topic, Triple
 from lodestar.models.forms.parsing import parse_question
 
 from tests.made.evidence import chain_of, evidence_of, leads

@@ -14,8 +14,7 @@ from lodestar.engine.retrieval.reg_path import GenerativePathScorer
 from lodestar.engine.retrieval.similarity import SimilarityScorer
 from lodestar.engine.retrieval.star import StarScorer
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
-from lodestar.models.language.causal_lm import load_language_model
-from lodestar.models.language.lora import add_lora
+from lodestar.models.causal_lm import add_lora, load_language_model
 from lodestar.models.reg import PathConfig, PathDescription
 from lodestar.models.reg.paths import PathModel
 from lodestar.models.star.network import StarModel, read_checkpoint

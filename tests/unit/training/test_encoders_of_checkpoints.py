@@ -8,7 +8,7 @@ import pytest
 from lodestar.engine.errors import CheckpointError
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Connection, Settings
-from lodestar.models.language.causal_lm import CausalLMError, load_language_model
+from lodestar.models.causal_lm import CausalLMError, load_language_model
 from lodestar.models.star import StarConfig, StarDescription
 from lodestar.models.text.encoders import SentenceEncoder
 

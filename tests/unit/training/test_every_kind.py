@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 from lodestar.engine.cli.train import command
 from lodestar.engine.errors import UsageError
+from lodestar.models.causal_lm import ModelAndTokenizer, load_language_model
 from lodestar.models.kinds import KINDS, TrainingOptions
-from lodestar.models.language.causal_lm import ModelAndTokenizer, load_language_model
 from lodestar.models.reg import paths
 from lodestar.models.training import Objective, TrainingFolder
 

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 import torch
-from lodestar.models.checkpoint import read_weights, write_weights
-from lodestar.models.kinds import LoraOptions
-from lodestar.models.language.causal_lm import ModelAndTokenizer, load_language_model
-from lodestar.models.language.lora import (
+from lodestar.models.causal_lm import (
+    ModelAndTokenizer,
     adapter_weights,
     add_lora,
+    load_language_model,
     restore_adapter,
 )
+from lodestar.models.checkpoint import read_weights, write_weights
+from lodestar.models.kinds import LoraOptions
 from torch import Tensor, nn
 
 from tests.made.tiny_causal_lm import write_tiny_causal_lm

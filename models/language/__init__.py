@@ -1,1 +1,0 @@
-"""Run causal language models of Hugging Face locally, and train LoRAs on them."""
