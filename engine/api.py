@@ -254,12 +254,6 @@ class Engine(EngineTools):
         """Like `retrieve`."""
         return await self._in_thread(partial(self.retrieve, question, **options))
 
-    async def aretrieve_batch(
-        self, questions: Sequence[str | Question], **options: Unpack[Options]
-    ) -> list[Evidence[Item]]:
-        """Like `retrieve_batch`."""
-        return await self._in_thread(partial(self.retrieve_batch, questions, **options))
-
     async def aask(self, question: str | Question, **options: Unpack[Options]) -> Answer:
         """Like `ask`."""
         return await self._in_thread(partial(self.ask, question, **options))
@@ -267,10 +261,6 @@ class Engine(EngineTools):
     async def aask_batch(self, questions: Sequence[str | Question], **options: Unpack[Options]) -> list[Answer]:
         """Like `ask_batch`."""
         return await self._in_thread(partial(self.ask_batch, questions, **options))
-
-    async def aanswer_evidence(self, evidence: Sequence[Evidence[Item]], **options: Unpack[Options]) -> list[Answer]:
-        """Like `answer_evidence`."""
-        return await self._in_thread(partial(self.answer_evidence, evidence, **options))
 
     async def _in_thread(self, call: Callable[[], T]) -> T:
         with self._opening:

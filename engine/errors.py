@@ -1,26 +1,5 @@
 """Define every error that Lodestar raises on purpose, with the exit code of the command line.
 
-    LodestarError                      1
-    ├── UsageError                     2   the question or option cannot be used
-    ├── InputError                     3   a file is not what was expected (place and line in the message)
-    ├── DatabaseError                  4   Neo4j answered with an error
-    │   ├── DatabaseUnavailableError   4   nothing listens at the address
-    │   ├── AuthenticationError        4   Neo4j refused the user or the password
-    │   ├── UnsupportedVersionError    4   Lodestar does not support this version of Neo4j
-    │   ├── QueryTimeoutError          4   a query exceeded its timeout
-    │   └── LoadInProgressError        4   another load is running on this graph
-    ├── GraphError                     5   the graph lacks something that is needed (empty, no index, unknown relation)
-    │   ├── EntityNotFoundError        5   no entity has this id, or the question mentions no known entity
-    │   └── StaleCatalogueError        5   the graph has a relation that is not in the catalogue read earlier
-    ├── EmbeddedServerError            6   the embedded Neo4j could not be started, stopped or reset
-    │   └── PortTakenError             6   another process listens at the port
-    ├── DownloadError                  7   a file could not be fetched or is not the pinned one
-    ├── EncoderError                   8   the sentence encoder could not be loaded
-    │   └── CheckpointError            8   a trained scorer is missing, damaged, or was trained on another graph
-    ├── LLMError                       9   the language model failed, refused or sent something unreadable
-    ├── StorageError                  10   a disk or the memory has no room, or a folder cannot be written
-    └── MissingExtraError             11   a package is not installed that an extra of Lodestar brings
-
 A message says what was expected, what was found, where, and what to do next, in one line.
 After Ctrl-C the command line exits with 130.
 """

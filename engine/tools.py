@@ -64,9 +64,6 @@ class EngineTools(ABC):
     def read_graph(self) -> GraphResources:
         """Return what belongs to the graph, read at the first call."""
 
-    @abstractmethod
-    async def _in_thread(self, call: Callable[[], T]) -> T: ...
-
     def explain(self, question: str | Question, *, top_k: int = 5) -> Explanation:
         """Return the answer with the reasons of its first items: how their paths are read, and what a trained scorer
         attended to."""
@@ -264,11 +261,3 @@ class EngineTools(ABC):
         from .writing.changing import remove_triples
 
         return remove_triples(self.gateway(), triples, missing_ok=missing_ok)
-
-    async def aadd(self, triples: Iterable[Stated], *, names: Names | None = None) -> ChangeReport:
-        """Like `add`."""
-        return await self._in_thread(partial(self.add, triples, names=names))
-
-    async def aremove(self, triples: Iterable[Stated], *, missing_ok: bool = False) -> ChangeReport:
-        """Like `remove`."""
-        return await self._in_thread(partial(self.remove, triples, missing_ok=missing_ok))
