@@ -5,9 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError
 from .evidence import Answer, Evidence, Item
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from .settings import Settings
     from .values import Question
     from .writing.changing import ChangeReport, Names, Stated
-
-T = TypeVar("T")
 
 
 class EngineTools(ABC):
