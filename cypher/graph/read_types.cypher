@@ -1,4 +1,5 @@
-// The types that a relation leads to, with all that each is a subclass of, the largest first.
+// The types that a relation leads to, the largest first, and what they are subclasses of; each with all that it is itself
+// a subclass of.
 // mode:    read
 // params:  $relation :: STRING, $subclass :: LIST<STRING>, $limit :: INTEGER
 // names:   RELATION
@@ -13,6 +14,10 @@ CALL (k) {
   MATCH p = (k)-[*0..4]->(up)
   WHERE all(s IN relationships(p) WHERE coalesce(s.relation, type(s)) IN $subclass)
   WITH DISTINCT up LIMIT $limit
-  RETURN collect(up.id) AS ups
+  RETURN collect(up) AS ups
 }
-RETURN k.id AS id, coalesce(k.name, k.value) AS name, ups
+WITH k, ups, size
+UNWIND ups AS up
+WITH up, max(CASE up WHEN k THEN size ELSE 0 END) AS size, collect(CASE up WHEN k THEN ups END) AS own
+ORDER BY size DESC, up.id
+RETURN up.id AS id, coalesce(up.name, up.value) AS name, [each IN coalesce(head(own), [up]) | each.id] AS ups

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 
+SHOWN_KINDS = 10
 SECTION = "Start here"
 
 
@@ -101,6 +102,10 @@ def status(settings: Settings, as_json: bool, with_others: bool) -> None:
     if graph is not None:
         counts = (f"{graph[f'num_{what}']:,} {what}" for what in ("triples", "entities", "literals", "relations"))
         echo(f"  graph     {', '.join(counts)}")
+        kinds = [f"{num:,} {name}" for name, num in graph["kinds"].items()]
+        if kinds:
+            more = f" and {len(kinds) - SHOWN_KINDS:,} more" if len(kinds) > SHOWN_KINDS else ""
+            echo(printable(f"  kinds     {', '.join(kinds[:SHOWN_KINDS])}{more}"))
         for load in graph["loads"]:
             echo(printable(f"  load      {load_line(load)}"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -348,8 +349,28 @@ def read_figures(gateway: Gateway) -> dict[str, Any] | None:
         "num_literals": state.num_literals,
         "num_relations": state.num_relations,
         "num_triples": state.num_triples,
+        "kinds": read_kinds(gateway),
         "loads": [asdict(load) | {"state": describe_state(load, under_way=state.under_way)} for load in loads],
     }
+
+
+MAX_KINDS = 1_000
+
+
+def read_kinds(gateway: Gateway) -> dict[str, int]:
+    """Return how many things are of each kind, those of its subclasses too, by the name of the kind."""
+    from ...models.text.verbalise import SUBCLASS_RELATIONS, TYPE_RELATIONS
+
+    relations = gateway.run(read_catalogue()).relations
+    subclass = [r.name for r in relations if r.label in SUBCLASS_RELATIONS]
+    found: Counter[str] = Counter()
+    for r in relations:
+        if r.label.rpartition(LABEL_SEPARATOR)[2] in TYPE_RELATIONS:
+            params = {"relation": r.name, "subclass": subclass, "limit": MAX_KINDS}
+            found.update(
+                gateway.run(Request(template("count_kinds"), params, dict, {"RELATION": r.stored_as or r.name}))
+            )
+    return dict(found.most_common())
 
 
 def describe_state(load: LoadManifest, *, under_way: bool) -> str:

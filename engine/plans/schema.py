@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ...models.text.verbalise import RelationWords
+from ...models.text.verbalise import SUBCLASS_RELATIONS, RelationWords
 from ...models.wording.english import fold, singular
 from ...models.wording.kinds import UNKNOWN, VALUE_KINDS
 from ..evidence.text import relation_words
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ..neo4j.gateway import Gateway
 
 MAX_KINDS = 1_000
-SUBCLASS = ("subclass of", "sub class of", "subtype of")
 
 Type = tuple[str, str, Sequence[str]]
 """A type's id, its name, and the ids of all that it is a subclass of."""
@@ -34,7 +33,7 @@ def read_schema(db: Gateway, catalogue: Catalogue, words: Mapping[str, RelationW
 
 def read_types(catalogue: Catalogue, words: Mapping[str, RelationWords]) -> list[Request[list[Type]]]:
     """Read the types of the graph, the largest first; a request for each relation that leads to them."""
-    subclass = [r.name for r in catalogue.relations if relation_words(r.name).lower() in SUBCLASS]
+    subclass = [r.name for r in catalogue.relations if relation_words(r.name).lower() in SUBCLASS_RELATIONS]
 
     def decode(rows: Sequence[Row]) -> list[Type]:
         return [(id_, name or id_, ups) for id_, name, ups in rows]

@@ -27,6 +27,8 @@ NO_MEANING = RelationMeaning()
 
 TYPE_RELATIONS = ("type", "instance of", "is a")
 """The words of relations from things to what they are."""
+SUBCLASS_RELATIONS = ("subclass of", "sub class of", "subtype of", "is a")
+"""The words of relations from kinds to those that have all their things, too; what is a disease is a kind as well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,16 @@
--- How many kinds there are, and an example to ask for: a relation and the name of a head that it leads from to one entity.
-WITH type_relation AS (
+-- How many kinds there are, with what they are subclasses of, and an example to ask for: a relation and the name of a head
+-- that it leads from to one entity.
+WITH RECURSIVE type_relation AS (
   SELECT number FROM relation WHERE regexp_matches(lower(name), '(^|[#/:.])(type|is_?a|instance_?of|p31)$')
+),
+subclass AS (
+  SELECT head, tail FROM triple
+  WHERE relation IN (SELECT number FROM relation WHERE regexp_matches(lower(name), '(^|[#/:.])(subclass_?of|is_?a|p279)$'))
+),
+kind AS (
+  SELECT tail AS node FROM triple WHERE relation IN (SELECT number FROM type_relation)
+  UNION
+  SELECT subclass.tail FROM kind JOIN subclass ON subclass.head = kind.node
 ),
 common AS (
   SELECT number FROM relation
@@ -15,7 +25,7 @@ asked AS (
   GROUP BY ALL
   HAVING count(*) = 1
 )
-SELECT (SELECT count(DISTINCT tail) FROM triple WHERE relation IN (SELECT number FROM type_relation)) AS num_kinds,
+SELECT (SELECT count(*) FROM kind) AS num_kinds,
        coalesce((
          SELECT [relation.name, naming.name]
          FROM asked
