@@ -29,7 +29,7 @@ from ..errors import GraphError, InputError
 from ..gold_questions import GroundedQuestion, QuestionSet, SkippedQuestion, ground_questions, look_up_answers
 from ..neo4j.catalogue import read_catalogue, read_full_state
 from ..progress import Progress, ignore_progress
-from ..retrieval.subgraph import Subgraph
+from ..retrieval.subgraph import SubgraphBatch
 from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
 from ..whole_file import translate_storage_errors
 from .pools import read_refined_pools
@@ -130,7 +130,7 @@ class _Columns:
         self._topics: list[dict[str, int]] = []
         self._answers: list[dict[str, int]] = []
 
-    def add(self, placed: GroundedQuestion, subgraph: Subgraph) -> None:
+    def add(self, placed: GroundedQuestion, subgraph: SubgraphBatch) -> None:
         """Add a question with its subgraph."""
         ids = subgraph.ids
         topics = {topic.id for topic in placed.topics}
@@ -159,8 +159,8 @@ class _Columns:
         self._answers.append({ids[node]: node for node in np.flatnonzero(is_answer).tolist()})
         for name, column in columns.items():
             self._columns.setdefault(name, []).append(column)
-        self._num_nodes.append(self._num_nodes[-1] + subgraph.num_nodes)
-        self._num_triples.append(self._num_triples[-1] + subgraph.num_triples)
+        self._num_nodes.append(self._num_nodes[-1] + len(subgraph.entities))
+        self._num_triples.append(self._num_triples[-1] + len(subgraph.heads))
         self.questions.append(placed)
 
     def graphs(self, questions: QuestionSet, graph: str, options: SubgraphOptions) -> QuestionGraphs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lodestar.engine.retrieval.subgraph import Subgraph
+from lodestar.engine.retrieval.subgraph import SubgraphBatch
 from lodestar.engine.retrieval.subgraph.walking import SubgraphQuery
 
 Group = tuple[str, int]
@@ -34,7 +34,7 @@ class Plain:
     left_out: dict[str, tuple[int, int, int]] = field(default_factory=dict)
 
 
-def plain(subgraph: Subgraph) -> Plain:
+def plain(subgraph: SubgraphBatch) -> Plain:
     """A subgraph's columns as ids, with their order checked."""
     ids = subgraph.ids
     rows = list(zip(subgraph.heads.tolist(), subgraph.relations.tolist(), subgraph.tails.tolist(), strict=True))

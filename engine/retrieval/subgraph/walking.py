@@ -33,7 +33,7 @@ from ...neo4j.graph import (
     read_hub_neighbours,
     read_neighbours,
 )
-from . import BOUNDS, Bools, EntityTable, Ints, Subgraph, SubgraphBatch
+from . import BOUNDS, Bools, EntityTable, Ints, SubgraphBatch
 
 if TYPE_CHECKING:
     from ...context import Database
@@ -518,7 +518,7 @@ class _Growing:
         self.left_out = np.pad(self.left_out, ((0, len(reached)), (0, 0)))[order]
         self.triples = self._distinct(np.concatenate([self.triples, new], axis=1), self.nodes)
 
-    def subgraph(self, table: EntityTable) -> Subgraph:
+    def subgraph(self, table: EntityTable) -> SubgraphBatch:
         """Return what has grown, in its order: nodes by hops and id, triples by head, relation and tail."""
         order = np.lexsort((self.entities.ranks()[self.nodes], self.hops))
         index = np.zeros(len(order), dtype=np.int64)
@@ -528,7 +528,7 @@ class _Growing:
             [index[np.searchsorted(self.nodes, heads)], relations, index[np.searchsorted(self.nodes, tails)]]
         )
         heads, relations, tails = self._distinct(triples, np.arange(len(order)))
-        return Subgraph(
+        return SubgraphBatch(
             table,
             heads,
             relations,
@@ -537,7 +537,9 @@ class _Growing:
             is_topic=self.hops[order] == 0,
             hops=self.hops[order],
             left_out=self.left_out[order],
-            unknown_topics=self.unknown_topics,
+            node_starts=np.array([0, len(order)]),
+            triple_starts=np.array([0, len(heads)]),
+            unknown_topics=(self.unknown_topics,),
         )
 
     @staticmethod
