@@ -1,1 +1,95 @@
-"""Define the command line, one file per verb."""
+"""Write to the terminal: colours, escapes, warnings."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from ..errors import UsageError
+
+_STEERING = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+_UNSAFE = re.compile(rf"(?!\x1b\[[0-9;]*m){_STEERING}")  # keep our own colours; click removes them where needed
+
+
+def supports_colour() -> bool:
+    """Return whether standard output is a terminal with colours, and the user allows them (https://no-color.org)."""
+    return (
+        bool(sys.stdout) and sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
+
+
+def echo(text: object = "", *, err: bool = False, color: bool | None = None, nl: bool = True) -> None:
+    """Print lines; all text for a terminal goes through here, so that none of it can control the terminal.
+
+    Control characters are written as in JSON, so that JSON output keeps its meaning; names that may contain colour
+    codes go through `printable` first.
+    """
+    click.echo(_UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], str(text)), err=err, color=color, nl=nl)
+
+
+def print_json(data: object) -> None:
+    """Print plain data as one line of JSON, of ASCII alone where the output takes no other characters."""
+    is_unicode = str(getattr(sys.stdout, "encoding", "")).lower().replace("-", "") == "utf8"
+    echo(json.dumps(data, ensure_ascii=not is_unicode))
+
+
+def print_report(text: str, data: object, as_json: bool) -> None:
+    """Print what was done: in words on standard error, and with --json as data."""
+    say(text)
+    if as_json:
+        print_json(data)
+
+
+def confirm_deletion(what: str, *, yes: bool) -> None:
+    """Ask before something is deleted; without a yes nothing is, and the command ends with 1."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(f"this deletes {what}: give --yes to skip the question")
+    if not click.confirm(f"Delete {what}?", err=True):
+        say("nothing deleted")
+        raise click.exceptions.Exit(1)
+
+
+def say(line: str) -> None:
+    """Print a line on standard error, for whoever runs the command."""
+    echo(line, err=True)
+
+
+def printable(text: str) -> str:
+    """Return the text with control characters made visible, so that no name can control a terminal."""
+    return "".join(
+        c
+        if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in "\u200c\u200d"
+        else f"\\x{ord(c):02x}"
+        for c in text
+    )
+
+
+class _Lines(logging.Handler):
+    """Prints a log record as one line, whatever names it contains."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print the record."""
+
+        echo(f"lodestar: {printable(' '.join(record.getMessage().split()))}", err=True)
+
+
+def show_warnings() -> None:
+    """Print the library's warnings from now on."""
+    log = logging.getLogger("lodestar")
+    if not any(isinstance(handler, _Lines) for handler in log.handlers):
+        log.addHandler(_Lines(logging.WARNING))
+
+
+def load_line(load: Mapping[str, Any]) -> str:
+    """Return a load, as JSON data, as a line."""
+    return f"{load['number']:>3}  {load['source']}  {load['kind']}  {load['num_triples']:,} triples  {load['state']}"

@@ -12,8 +12,8 @@ import click
 
 from ..errors import UsageError
 from ..progress import show_status
+from . import echo, print_json, printable
 from .options import NO_QUESTION, json_option, question_options, ray_option, recipe_options
-from .terminal import echo, print_json, printable
 
 if TYPE_CHECKING:
     from ..api import Engine

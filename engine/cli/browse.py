@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from . import echo, print_json, print_report, printable, say
 from .ask import raise_fault
 from .options import NO_QUESTION, json_option, question_options, recipe_options
-from .terminal import echo, print_json, print_report, printable, say
 
 if TYPE_CHECKING:
     from ..api import Engine

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import GraphError
+from . import confirm_deletion, echo, load_line, print_json, print_report, printable, say
 from .options import database_options, gateway_options, json_option, open_gateway, server_option
-from .terminal import confirm_deletion, echo, load_line, print_json, print_report, printable, say
 
 if TYPE_CHECKING:
     from ..neo4j.embedded import EmbeddedServer

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from . import echo, print_json, say
 from .options import json_option, settings_from
-from .terminal import echo, print_json, say
 
 if TYPE_CHECKING:
     from ...loaders.report import LoadReport

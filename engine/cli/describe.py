@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from . import echo, print_json, say
 from .options import engine_options, json_option
 from .search import ambiguous_phrase_lines, print_relation, relation_row
-from .terminal import echo, print_json, say
 
 if TYPE_CHECKING:
     from ..api import Engine

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from ..errors import LodestarError
+from . import echo, print_json, printable
 from .options import database_options, json_option
-from .terminal import echo, print_json, printable
 
 if TYPE_CHECKING:
     from ..settings import Settings

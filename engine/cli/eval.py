@@ -11,8 +11,8 @@ import click
 from ...models.whole_file import make_private_folder
 from ..errors import InputError
 from ..whole_file import translate_storage_errors
+from . import echo, print_json, printable, say
 from .options import json_option, recipe_options, worker_options
-from .terminal import echo, print_json, printable, say
 
 if TYPE_CHECKING:
     from ..parallel import Workers

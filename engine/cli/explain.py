@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from . import echo, print_json, printable
 from .options import TOPICS, json_option, recipe_options
-from .terminal import echo, print_json, printable
 
 if TYPE_CHECKING:
     from ..recipes import Recipe

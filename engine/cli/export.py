@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import UsageError
+from . import print_report, printable
 from .options import FORCE, gateway_options, json_option
-from .terminal import print_report, printable
 
 if TYPE_CHECKING:
     from ..neo4j.gateway import Gateway

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError
+from . import confirm_deletion, echo, load_line, print_json, print_report, printable, say
 from .load_graph import GRAPH_FORMATS
 from .options import (
     database_options,
@@ -18,7 +19,6 @@ from .options import (
     split_names,
     subset_options,
 )
-from .terminal import confirm_deletion, echo, load_line, print_json, print_report, printable, say
 
 if TYPE_CHECKING:
     from ...loaders.loading import LoadOptions

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from . import echo, print_json, print_report, printable
 from .options import FORCE, load_options, options_for, split_names
-from .terminal import echo, print_json, print_report, printable
 
 if TYPE_CHECKING:
     from ...loaders.loading import LoadOptions

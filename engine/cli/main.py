@@ -18,13 +18,19 @@ import click
 
 from ...models import one_line
 from ..errors import LodestarError, StorageError
-from .terminal import echo, printable, show_warnings, supports_colour
+from . import echo, printable, show_warnings, supports_colour
 
 MAX_MESSAGE_CHARS = 1_500
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-HELPERS = ("main", "options", "render", "terminal")
+HELPERS = ("main", "options", "render")
 """Files of this folder that are no verbs."""
+WITH = {"mcp": "serve", "refine": "mine"}
+"""Verbs that stand in the file of another, under their own names."""
 SECTIONS = ("Start here", "Ask", "Train", "Maintain")
+
+
+def _home(verb: str) -> str:
+    return f"{__package__}.{WITH.get(verb, verb)}"
 
 
 class VerbGroup(click.Group):
@@ -32,14 +38,14 @@ class VerbGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in alphabetical order."""
-        names = (module.name for module in iter_modules([str(Path(__file__).parent)]))
+        names = (*(module.name for module in iter_modules([str(Path(__file__).parent)])), *WITH)
         return sorted(name for name in names if self.get_command(ctx, name))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Return the `command` of the verb's file."""
-        module = f"{__package__}.{cmd_name}"
+        """Return the `command` of the verb's file, or what has the verb's name in the file of another."""
+        module = _home(cmd_name)
         known = cmd_name.isidentifier() and cmd_name not in HELPERS and find_spec(module)
-        return getattr(import_module(module), "command", None) if known else None
+        return getattr(import_module(module), cmd_name if cmd_name in WITH else "command", None) if known else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -54,8 +60,10 @@ class VerbGroup(click.Group):
         """List the verbs by section."""
         rows: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
         for verb in self.list_commands(ctx):
-            module = import_module(f"{__package__}.{verb}")
-            rows[getattr(module, "SECTION", "Maintain")].append((verb, module.command.get_short_help_str(100)))
+            command = self.get_command(ctx, verb)
+            assert command is not None
+            section = getattr(import_module(_home(verb)), "SECTION", "Maintain")
+            rows[section].append((verb, command.get_short_help_str(100)))
         for section, some in rows.items():
             with formatter.section(section):
                 formatter.write_dl(some)

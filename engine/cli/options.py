@@ -25,7 +25,7 @@ import click
 from ..errors import InputError, LodestarError, UsageError
 from ..values import Question
 from ..whole_file import parse_json, read_text
-from .terminal import say
+from . import say
 
 if TYPE_CHECKING:
     from ..neo4j.gateway import Gateway

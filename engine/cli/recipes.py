@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from . import echo, print_json
 from .options import json_option
-from .terminal import echo, print_json
 
 SECTION = "Ask"
 

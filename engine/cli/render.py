@@ -12,7 +12,7 @@ from ..evidence import Answer, Evidence, Item
 from ..evidence.extras import Quotes
 from ..evidence.text import item_text
 from ..values import Chain, Topic
-from .terminal import printable
+from . import printable
 
 if TYPE_CHECKING:
     from ..explaining import ItemReasons

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import echo, print_json, printable, say
 from .options import engine_options, json_option
-from .terminal import echo, print_json, printable, say
 
 if TYPE_CHECKING:
     from ..api import Engine

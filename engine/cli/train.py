@@ -10,8 +10,8 @@ import click
 
 from ...models import MAX_HOP
 from ...models.kinds import LearnsFrom, list_installed_kinds, load_kind
+from . import echo, print_json, say
 from .options import SEED, address_options, json_option
-from .terminal import echo, print_json, say
 
 if TYPE_CHECKING:
     from ..settings import Settings

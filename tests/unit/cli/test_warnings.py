@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-from lodestar.engine.cli.terminal import show_warnings
+from lodestar.engine.cli import show_warnings
 
 
 @pytest.fixture(autouse=True)
