@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,8 +56,10 @@ class FormatGroup(click.Group):
         """Return the command of the named format, or of the named file's format."""
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        from ...loaders.formats.by_name import detect_format
+        from ...loaders.formats.by_name import detect_format, find_own_place
 
+        if find_own_place(args[0]) and not Path(args[0]).exists():
+            return args[0], _make_command(args[0]), args[1:]
         kind = detect_format(args[0])
         say(f"{args[0]} looks like {kind}")
         return kind, self.commands[kind], args
@@ -204,7 +207,7 @@ _FORMATS = {
 
 
 def _make_command(kind: str) -> click.Command:
-    what, own = _FORMATS[kind]
+    what, own = _FORMATS.get(kind, (f"what {kind} reads", []))
 
     def call(path: str, **given: Any) -> None:
         _load(kind, path=path, **given)

@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import cast
 
-from ...engine.errors import InputError
+from ...engine.errors import InputError, UsageError
 from ..source import Source
 
 FORMATS = {
@@ -52,14 +53,37 @@ _ONE_FILE = {"cypher", "dump", "gexf", "graphml"}
 _KB = "kb.txt"
 _LOOKED_AT_BYTES = 1 << 16
 
+_PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _FB2M = re.compile(r"(?:www\.)?freebase\.com/[^\t]*\t(?:www\.)?freebase\.com/[^\t]*\t(?:www\.)?freebase\.com/")
 _FREEBASE = re.compile(r"<(?:http://rdf\.freebase\.com/|/)[^>]*>\t<[^>]*>\t.+\t\.$")
 
 
 def source_class(name: str) -> Callable[..., Source]:
-    """Return the class of a format's source; each has its own arguments."""
-    module, _, class_name = FORMATS[name].partition(":")
-    return cast(Callable[..., Source], getattr(import_module(f".{module}", __package__), class_name))
+    """Return the class of a format's source; each has its own arguments.
+
+    A source of your own is named as ``module:Class``, or by an entry point of the group ``lodestar.sources``. Raises
+    `UsageError` for what is none.
+    """
+    if name in FORMATS:
+        module, _, class_name = FORMATS[name].partition(":")
+        return cast(Callable[..., Source], getattr(import_module(f".{module}", __package__), class_name))
+    place = find_own_place(name)
+    if place is None:
+        raise UsageError(f"expected one of the formats {', '.join(FORMATS)}, or module:Class, found {name!r}")
+    module, _, class_name = place.partition(":")
+    try:
+        found = getattr(import_module(module), class_name)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"format {name}: {place} cannot be imported: {error}") from error
+    if not (isinstance(found, type) and issubclass(found, Source)):
+        raise UsageError(f"format {name}: expected a class derived from Source, found {place}")
+    return found
+
+
+def find_own_place(name: str) -> str | None:
+    """Return ``module:Class`` of a source that is not Lodestar's; None for another word."""
+    installed = {entry.name: entry.value for entry in entry_points(group="lodestar.sources")}
+    return installed.get(name) or (name if _PLACE.fullmatch(name) else None)
 
 
 def detect_format(path: str) -> str:
