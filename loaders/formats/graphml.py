@@ -37,7 +37,7 @@ from ..property_graph import (
     pop_relation,
     survey_edges,
 )
-from ..reading.files import RereadableFile
+from ..reading.files import RereadableFile, read_pieces
 
 _WORD = re.compile(r"[^\W\d_][^\W\d]{2,}")
 
@@ -81,7 +81,7 @@ class XmlGraph(PropertyGraph):
         is_graph = False
         self._num_unnamed = 0
         open_: list[Xml] = []
-        for event, element in ElementTree.iterparse(reader, ("start", "end")):  # noqa: S314 - has no entities
+        for event, element in _events(reader):
             tag = _tag(element)
             if event == "start":
                 is_graph = is_graph or tag == self.kind
@@ -101,6 +101,15 @@ class XmlGraph(PropertyGraph):
                 yield found
         if not is_graph:
             raise InputError(f"{self._file.shown}: expected {form}, found another kind of XML")
+
+
+def _events(reader: BufferedReader[Any]) -> Iterator[tuple[str, Any]]:
+    parser = ElementTree.XMLPullParser(("start", "end"))
+    for piece in read_pieces(reader):
+        parser.feed(piece)
+        yield from parser.read_events()
+    parser.close()
+    yield from parser.read_events()
 
 
 _CONVERT = "convert it to UTF-8, as by `iconv -t UTF-8`, and take `encoding` from its first line"
@@ -134,7 +143,8 @@ def _refuse_entities(file: RereadableFile) -> None:
 
     parser.EntityDeclHandler, parser.StartElementHandler = refuse, stop
     with suppress(_RootBeginsError, expat.ExpatError, ValueError, LookupError), file.open_buffered() as reader:
-        parser.ParseFile(reader)
+        for piece in read_pieces(reader):
+            parser.Parse(piece)
 
 
 def _tag(element: Xml) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from itertools import groupby
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from xml.parsers import expat
 
 import numpy as np
@@ -24,7 +24,7 @@ from ...engine.errors import InputError
 from ...engine.writing.records import RelationFacts
 from ...models import quote_line
 from ..naming import ALIAS_RELATIONS, NAME_RELATIONS, Languages
-from ..reading.files import MAX_RECORD_BYTES, PACKED_ENDINGS, RereadableFile
+from ..reading.files import MAX_RECORD_BYTES, PACKED_ENDINGS, RereadableFile, read_pieces
 from ..source import (
     BATCH_ROWS,
     ROWS,
@@ -341,8 +341,10 @@ def _check_xml(file: RereadableFile) -> None:
 
     checking.EntityDeclHandler = check_entity
     try:
-        with file.open_unpacked() as stream:
-            checking.ParseFile(cast(Any, stream))
+        with file.open_buffered() as reader:
+            for piece in read_pieces(reader):
+                checking.Parse(piece)
+            checking.Parse(b"", True)
     except expat.ExpatError as error:
         fault = expat.ErrorString(error.code)
         raise InputError(f"{file.shown}:{error.lineno}: expected RDF/XML, found a fault: {fault}") from error

@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from functools import partial
 from glob import glob, has_magic
 from io import BufferedReader, FileIO, RawIOBase
 from pathlib import Path
@@ -136,6 +137,11 @@ class _Utf16(RawIOBase):
 
 
 _log = logging.getLogger(__name__)
+
+
+def read_pieces(reader: BufferedReader[Any]) -> Iterator[bytes]:
+    """Yield what is to read in large pieces: expat begins a token anew with each piece, and one may be very long."""
+    return iter(partial(reader.read, 4 * MIB), b"")
 
 
 class RereadableFile:
