@@ -11,7 +11,7 @@ from ..models.mined import MinedTopic
 from ..models.wording.english import fold_spelling
 from .neo4j import Request, split_into_requests, template
 from .neo4j.gateway import Gateway
-from .neo4j.graph import EntitySignature, read_signatures
+from .neo4j.graph import EntitySignature, read_search_names, read_signatures
 from .neo4j.mining import find_entities_by_name
 from .values import Question, lexical_value
 
@@ -127,6 +127,20 @@ def look_up_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> Reso
         known |= names
     found = (replace(each, answers=tuple(_answer(answer, known) for answer in each.answers)) for each in questions)
     return ResolvedGoldQuestions(tuple(found), len(ids), len(ids) - len(known))
+
+
+def look_up_aliases(question: GoldQuestion, ids: Sequence[str], gateway: Gateway) -> GoldQuestion:
+    """Give gold answers that are only names the graph's own name of an entity among `ids` that has one as an alias."""
+    called: dict[str, list[str]] = {}
+    for named in gateway.run(read_search_names(ids)).values():
+        for alias in named.search_names:
+            called.setdefault(fold_spelling(alias), []).append(named.entity.label)
+
+    def rename(answer: GoldAnswer) -> GoldAnswer:
+        others = [name for known in answer.names for name in called.get(fold_spelling(known), ())]
+        return answer if answer.id else replace(answer, names=tuple(dict.fromkeys((*answer.names, *others))))
+
+    return replace(question, answers=tuple(map(rename, question.answers)))
 
 
 def look_up_topic_ids(questions: Sequence[GoldQuestion], gateway: Gateway) -> tuple[GoldQuestion, ...]:

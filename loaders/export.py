@@ -319,7 +319,7 @@ _ABSOLUTE_IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]+')
 _BLANK_NODE = re.compile(r"_:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _LANGUAGE = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
 
-_NOT_IN_A_CELL = re.compile(r"[\t\n\r\0]")
+_NOT_IN_A_CELL = re.compile(r"[\t\n\r\0]|\A | \Z")
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 _HTTP_IRI = re.compile(r'https?://(?:(?!\^\^)[^\x00-\x20<>"{}|`\\])+')
 _CODE_POINT = r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})"
@@ -391,7 +391,7 @@ def check_tsv_text(text: str) -> str:
     """Return a relation or a name; raise `InputError` if it does not fit into a column."""
     if _NOT_IN_A_CELL.search(text):
         raise InputError(
-            f"TSV cannot have the tab or line end in {_quote_term(text)}: use --format ntriples or parquet"
+            f"TSV cannot have the tab, line end or outer space of {_quote_term(text)}: use --format ntriples or parquet"
         )
     return text
 

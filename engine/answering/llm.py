@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -25,13 +27,14 @@ from ..llm import (
     estimate_tokens,
     list_schema,
 )
+from ..neo4j.graph import read_search_names
 from ..parts import Answerer, option, part
 from ..values import AnswerEntity, Chain, Entity
 from ..whole_file import read_text
 from .candidates import list_ends
 
 if TYPE_CHECKING:
-    from ..context import Context
+    from ..context import Context, Database
     from ..resources import GraphResources
 
 PLACEHOLDERS = ("question", "evidence")
@@ -39,6 +42,8 @@ MAX_CHOICES = 20
 LEAST_TOKENS = 50
 """Evidence is not halved below this for a model whose context is too small."""
 MAX_ANSWERS = 100
+MAX_RENAMED = 500
+"""Ends of a question's evidence whose other names are read."""
 MAX_REPLY_TOKENS = 400
 """Both end a model that repeats itself."""
 
@@ -98,7 +103,7 @@ class LanguageModel(Answerer):
                 else:
                     read = _note_left_out(evidence[number], num_items, budgets[number])
                     try:
-                        done[number] = self.answer_of(outcome, read)
+                        done[number] = self.answer_of(outcome, read, ctx.db)
                     except LLMError as error:
                         done[number] = make_failed_answer(read, error)
             budgets = too_long
@@ -135,8 +140,11 @@ class LanguageModel(Answerer):
                 return text, num_items
             max_chars = min(max_chars - 1, max_chars * max_tokens // tokens)
 
-    def answer_of(self, completed: Completed, evidence: Evidence[Item]) -> Answer:
-        """Return the answer in a completion; raise `LLMError` if the completion is an error or cannot be read."""
+    def answer_of(self, completed: Completed, evidence: Evidence[Item], db: Database) -> Answer:
+        """Return the answer in a completion; raise `LLMError` if the completion is an error or cannot be read.
+
+        Where a name is not in the evidence, the other names of its entities are read.
+        """
         if isinstance(completed, LLMError):
             raise completed
         answerer = f"llm:{completed.model}"
@@ -144,7 +152,12 @@ class LanguageModel(Answerer):
             text = f"The model refused to answer: {one_line(completed.refusal, MAX_TEXT_CHARS)}"
             return Answer(evidence, (), text, answerer, completed.usage)
         reply = parse_reply(completed.content)
-        entities = cite_claims(add_token_confidence(reply.claims, completed.logprobs), evidence)
+        claims = add_token_confidence(reply.claims, completed.logprobs)
+        entities = cite_claims(claims, evidence)
+        if any(entity.id is None for entity in entities):
+            ids = [end.id for end in list_ends(evidence) if not end.is_mediator][:MAX_RENAMED]
+            aliases = {id_: named.search_names for id_, named in db.run(read_search_names(ids)).items()} if ids else {}
+            entities = cite_claims(claims, evidence, aliases)
         if self.complete and not evidence.question.options:
             entities = complete_answers(entities, evidence)
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
@@ -249,7 +262,14 @@ _LIST_START = re.compile(r'"answers?"\s*:\s*\[(?P<names>(?:\s*"(?:[^"\\]|\\.)*"\
 """The names of a list that a comma follows; where the list does not end, they are all that is whole."""
 _BOLD = re.compile(r"\A\*\*(.*)\*\*\Z")
 _FENCE = re.compile(r"\A```\w*|```\Z")
-_END_OF_THOUGHTS = "</think>"
+_THOUGHTS = re.compile(
+    r"(?is)\s*<(think|thinking|thoughts?|reasoning)>.*?(?:</\1>|\Z)|(?!\s*[\[{\"`]).*?</think(?:ing)?>"
+)
+"""What a model thinks before its reply; some servers leave out how that begins."""
+_TOKENS = re.compile(r"(?s)\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|//[^\n]*|/\*.*?(?:\*/|\Z)|\b(?:true|false|null)\b")
+_OF_PYTHON = {"true": "True", "false": "False", "null": "None"}
+_LISTED = re.compile(r"\A\d{1,3}[.):][ \t]+|\.\Z")
+"""What stands around a name in a list or a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,14 +293,17 @@ def parse_reply(content: str) -> ParsedReply:
 
     Expected is ``{"answers": ["Sol", {"name": "Sol", "confidence": 0.9}], "text": "…"}``. Also accepted: a code fence,
     text around the object, a whole ``<think>`` section before it, "answer" for "answers", a single answer instead of a
-    list, and a bare list. Of several objects the last counts. Without any of these, lines that begin with ``ans:`` are
-    the answers, else those of a list with bullets or numbers ("none" is no answer, and marks of bold text are no part
-    of a name); of a list that was cut off all names that are whole. Raises `LLMError` if there are none either.
+    list, a bare list, an object in a string, one with single quotes, comments or a comma too many. Of several objects
+    the last counts. Without any of these, lines that begin with ``ans:`` are the answers, else those of a list with
+    bullets or numbers ("none" is no answer, and marks of bold text are no part of a name); of a list that was cut off
+    all names that are whole. Raises `LLMError` if there are none either.
     """
-    content = content.rpartition(_END_OF_THOUGHTS)[2].strip()
-    if content.startswith("<think>"):
-        raise _unreadable_error()
-    found = [value for value in find_json_objects(content) if "answers" in value or "answer" in value]
+    content = content[_end_of_thoughts(content) :].strip()
+    if content.startswith('"'):
+        with suppress(ValueError):
+            content = str(json.loads(content))
+    objects = [*find_json_objects(content)] or _read_lenient_object(content)
+    found = [value for value in objects if "answers" in value or "answer" in value]
     if found:
         answers = found[-1].get("answers", found[-1].get("answer"))
         text = found[-1].get("text")
@@ -302,17 +325,21 @@ def is_parseable_reply(content: str) -> bool:
     return True
 
 
-def cite_claims(claims: tuple[Claim, ...], evidence: Evidence[Item]) -> tuple[AnswerEntity, ...]:
+def cite_claims(
+    claims: tuple[Claim, ...], evidence: Evidence[Item], aliases: Mapping[str, Sequence[str]] | None = None
+) -> tuple[AnswerEntity, ...]:
     """Return the claims as answers, in their order: with id and items, or else as the model's own.
 
-    A name is looked up among the ends of the chains first, then among their other entities; both entities of a triple
-    are ends. If several entities of the best matching item share the name, each is an answer, because the model cannot
-    tell them apart.
+    aliases: more names of entities, by id. A name is looked up among the ends of the chains first, then among their
+    other entities, also without a number before it or a full stop after it; both entities of a triple are ends. If
+    several entities of the best matching item share the name, each is an answer, because the model cannot tell them
+    apart.
     """
-    known = _find_occurrences(evidence)
+    known = _find_occurrences(evidence, aliases or {})
     answers: dict[str, AnswerEntity] = {}
     for claim in claims:
-        matches = _select_best(known.get(normalise_name(claim.name), {}))
+        spellings = (normalise_name(claim.name), normalise_name(_LISTED.sub("", claim.name.strip())))
+        matches = _select_best(next((known[name] for name in spellings if name in known), {}))
         for match in matches:
             items = tuple(sorted(match.as_end or match.on_the_way))
             answer = AnswerEntity(match.entity.label, match.entity.id, claim.confidence, "graph", items)
@@ -349,7 +376,7 @@ def add_token_confidence(claims: Sequence[Claim], logprobs: Sequence[tuple[str, 
     """
     if not logprobs:
         return tuple(claims)
-    start = len("".join(text for text, _ in logprobs).rpartition(_END_OF_THOUGHTS)[0])
+    start = _end_of_thoughts("".join(text for text, _ in logprobs))
     confidences = answer_confidences(logprobs, [claim.name for claim in claims], start)
     return tuple(Claim(claim.name, confidence) for claim, confidence in zip(claims, confidences, strict=True))
 
@@ -368,8 +395,10 @@ class _Occurrence:
     on_the_way: set[int] = field(default_factory=set)
 
 
-def _find_occurrences(evidence: Evidence[Item]) -> dict[str, dict[str, _Occurrence]]:
-    """Return the paths of each named entity, by normalised name and then by id."""
+def _find_occurrences(
+    evidence: Evidence[Item], aliases: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, _Occurrence]]:
+    """Return the paths of each named entity, by normalised name and then by id; an alias is no other entity's name."""
     known: dict[str, dict[str, _Occurrence]] = {}
     by_id: dict[str, _Occurrence] = {}
     for index, scored in enumerate(evidence.items):
@@ -379,7 +408,11 @@ def _find_occurrences(evidence: Evidence[Item]) -> dict[str, dict[str, _Occurren
         if isinstance(item, Chain):
             for entity in (item.topic, *(e for instance in item.instances() for e in instance.entities)):
                 _note_occurrence(entity, known, by_id).on_the_way.add(index)
-    return known
+    called: dict[str, dict[str, _Occurrence]] = {}
+    for id_ in aliases.keys() & by_id.keys():
+        for alias in aliases[id_]:
+            called.setdefault(normalise_name(alias), {})[id_] = by_id[id_]
+    return called | known
 
 
 def _note_occurrence(
@@ -416,6 +449,26 @@ def find_json_objects(content: str) -> Iterator[dict[str, Any]]:
         else:
             yield value
         start = content.find("{", end)
+
+
+def _end_of_thoughts(content: str) -> int:
+    """Return where the reply begins after what the model thought."""
+    thoughts = _THOUGHTS.match(content)
+    return thoughts.end() if thoughts else 0
+
+
+def _read_lenient_object(content: str) -> list[dict[str, Any]]:
+    """Return the object from the first brace to the last, as JSON with what Python's literals allow beside it."""
+
+    def as_python(token: re.Match[str]) -> str:
+        return "" if token[0].startswith("/") else _OF_PYTHON.get(token[0], token[0])
+
+    written = content[content.find("{") : content.rfind("}") + 1]
+    try:
+        value = ast.literal_eval(_TOKENS.sub(as_python, written))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return []
+    return [value] if isinstance(value, dict) else []
 
 
 def _parse_without_object(content: str) -> list[Any]:

@@ -30,6 +30,7 @@ from ..gold_questions import (
     GoldQuestion,
     QuestionSet,
     SkippedQuestion,
+    look_up_aliases,
     look_up_answers,
     look_up_topic_ids,
 )
@@ -51,6 +52,8 @@ _log = logging.getLogger(__name__)
 RIGHT_F1 = 0.8
 """From this F1 of its answers on, a question counts as right."""
 MAX_ENDS = 20
+MAX_RENAMED = 500
+"""Entities found for a question whose other names are read, to compare gold answers that are names."""
 DIGITS = 6
 """Of scores and confidences; further digits depend on which texts are encoded together."""
 RECORDS, REPORT, PAGE = OUTPUTS = ("records.jsonl", "report.json", "report.md")
@@ -372,6 +375,11 @@ def _ask(opened: PerProcess[_Opened], link: bool, question: GoldQuestion) -> Rec
         return replace(failed, seconds=seconds, miss=Miss("failed") if diagnosis else None)
     total_s = time.perf_counter() - started_s
     record = judge_answer(question, answer)
+    if not record.right and any(gold.id is None for gold in question.answers):
+        ends = (end.id for chain in to_chains(answer.evidence).items for end in chain.value.ends)
+        ids = dict.fromkeys((*(each.id for each in answer.answers if each.id), *ends))
+        question = look_up_aliases(question, list(ids)[:MAX_RENAMED], engine.gateway())
+        record = judge_answer(question, answer)
     miss = None
     if diagnosis and not record.right:
         first_is_right = record.scores["strict/hits_at_1"] == 1

@@ -345,10 +345,14 @@ MAX_NAMED, MAX_UNSURE = 10, 3
 
 
 def name_entities(entities: Sequence[AnswerEntity], total: int | None = None, *, unsure: bool = False) -> str:
-    """Return the names of the first entities, of an unsure answer fewer, and how many more there are."""
-    named = entities[: MAX_UNSURE if unsure else MAX_NAMED]
-    more = (len(entities) if total is None else total) - len(named)
-    return ", ".join(each.name for each in named) + (f" and {more:,} more" if more > 0 else "")
+    """Return the names of the first entities, of an unsure answer fewer, and how many more there are.
+
+    Values that differ in their language or datatype alone are named once.
+    """
+    told = {each.name if (each.id or "").startswith('"') else (each.name, each.id): each.name for each in entities}
+    named = list(told.values())[: MAX_UNSURE if unsure else MAX_NAMED]
+    more = (len(told) if total is None else total) - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
 
 
 def make_failed_answer(evidence: Evidence[Item], error: LodestarError) -> Answer:

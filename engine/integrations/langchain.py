@@ -5,6 +5,7 @@ Their calls with asyncio run in a thread.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -72,10 +73,11 @@ class LodestarAnswerer(RunnableLambda[str, AnswerData]):
     """
 
     def __init__(self, engine: Engine) -> None:
-        def ask(question: str, **options: Any) -> AnswerData:
-            return engine.ask_batch([question], **options)[0].to_dict()
+        super().__init__(partial(_ask, engine), name="LodestarAnswerer")
 
-        super().__init__(ask)
+
+def _ask(engine: Engine, question: str, **options: Any) -> AnswerData:
+    return engine.ask_batch([question], **options)[0].to_dict()
 
 
 DESCRIPTION = (

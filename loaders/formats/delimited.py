@@ -182,7 +182,7 @@ def find_separator(line: str, usual: str, quoted: bool) -> str:
 def cut(line: str, separator: str, quoted: bool) -> list[str]:
     """Return the columns of a line."""
     if not quoted or '"' not in line:
-        return [cell.strip(" ") if quoted else cell for cell in line.split(separator)]
+        return [cell.strip(" ") for cell in line.split(separator)]
     rows = csv.reader(StringIO(line, newline=""), delimiter=separator, skipinitialspace=True)
     return [cell.strip(" ") for cell in next(rows)]
 

@@ -1,14 +1,12 @@
 -- Triples with one separator between their columns: TSV, CSV and the like. With `quoted`, a column may stand in double
--- quotes, as RFC 4180 has it. A tail that `value_pattern` matches is tagged as a value; one that is too long for an id is
+-- quotes, as RFC 4180 has it. Spaces around a column are no part of it. A tail that `value_pattern` matches is tagged as a value; one that is too long for an id is
 -- a literal.
 -- params: separator :: VARCHAR, quoted :: BOOLEAN, columns :: INTEGER[], width :: INTEGER, expected :: VARCHAR
 -- params: header_line :: BIGINT, literals :: BOOLEAN, value_pattern :: VARCHAR
 WITH cut AS (
     SELECT line, text,
         CASE WHEN getvariable('quoted') AND contains(text, '"') THEN quoted_columns(text, getvariable('separator'))
-            WHEN getvariable('quoted')
-                THEN list_transform(string_split(text, getvariable('separator')), lambda cell: trim(cell, ' '))
-            ELSE string_split(text, getvariable('separator'))
+            ELSE list_transform(string_split(text, getvariable('separator')), lambda cell: trim(cell, ' '))
         END AS cells
     FROM lines
 ),

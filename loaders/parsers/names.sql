@@ -1,6 +1,7 @@
 -- Names, separated by tabs: an id, its name, and aliases if any. Empty names are skipped; each name is a row.
 WITH cut AS (
-    SELECT line, text, string_split(text, chr(9)) AS cells FROM lines
+    SELECT line, text, list_transform(string_split(text, chr(9)), lambda cell: trim(cell, ' ')) AS cells
+    FROM lines
 ),
 listed AS (
     SELECT line, text, cells[1] AS id, len(cells) AS width,

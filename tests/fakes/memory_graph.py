@@ -67,6 +67,9 @@ class MemoryGraph:
     def _read_signatures(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         return [(i, self.names[i], self.degree(i), self.signature(i)) for i in params["ids"] if i in self.names]
 
+    def _read_search_names(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        return [(i, self.names[i], [self.names[i]], self.degree(i)) for i in params["ids"] if i in self.names]
+
     def _find_values(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         return [
             (place, id_, self.literals[id_])

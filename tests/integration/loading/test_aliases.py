@@ -44,3 +44,13 @@ def test_an_alias_names_its_entity(aliased: Engine, text: str, id_: str, name: s
     (best, *_) = aliased.link(text)
     assert (best.entity.id, best.entity.name) == (id_, name)
     assert best.mention in text
+
+
+def test_gold_that_is_an_alias_is_right(aliased: Engine) -> None:
+    from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, look_up_aliases
+
+    gold = GoldQuestion(
+        "1", "Which river?", (GoldAnswer(None, ("ister",)), GoldAnswer("t2"), GoldAnswer(None, ("Ob",)))
+    )
+    renamed = look_up_aliases(gold, ["p1", "t2"], aliased.gateway())
+    assert [answer.names for answer in renamed.answers] == [("ister", "Danube"), (), ("Ob",)]

@@ -33,6 +33,12 @@ def test_answers_are_the_ends_of_the_best_path_with_their_evidence() -> None:
     assert found.text == "Lima, Cusco"
 
 
+def test_values_that_differ_in_their_language_alone_are_named_once() -> None:
+    ones = [Entity(f'"one"@{language}', "one", is_literal=True) for language in ("en", "fr", "de")]
+    found = answer(evidence_of(path("word", *ones, Entity('"two"@en', "two", is_literal=True), score=1.0)))
+    assert (found.text, len(found.entities)) == ("one, two", 4)
+
+
 @pytest.mark.parametrize(("unit", "less"), [("similarity", 0.1), ("logit", 1.0), ("probability", 1.0)])
 def test_paths_are_weighed_by_the_temperature_of_their_scores(unit: Unit, less: float) -> None:
     """A path whose score is less by one temperature weighs 1 / e as much."""

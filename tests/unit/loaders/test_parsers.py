@@ -71,7 +71,7 @@ def test_tsv(tmp_path: Path) -> None:
     (tmp_path / "kg.tsv").write_text(TSV + "a\tb\t\n", encoding="utf-8")
     read = read_source(TsvSource(str(tmp_path / "kg.tsv"), has_header=False, values="none"))
     tails = ("9", "", "9^^t", '"c"', "c\n", "c", '"c" d')
-    assert read.triples == [("m.1", "a.b|c.d", "m.2"), (" a ", "b", '"c'), *(("a", "b", tail) for tail in tails)]
+    assert read.triples == [("m.1", "a.b|c.d", "m.2"), ("a", "b", '"c'), *(("a", "b", tail) for tail in tails)]
     assert read.literals == [("9", "http://t", None), ("", "https://t", None), ("c\n", None, "en"), ("c", "t", None)]
     expected = "expected head, relation and tail parted by tabs, found"
     assert read.rejects == [
