@@ -6,10 +6,15 @@ After Ctrl-C the command line exits with 130.
 
 from __future__ import annotations
 
+import json
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.util import find_spec
+from urllib.parse import unquote, urlsplit
 
 
 class LodestarError(Exception):
@@ -164,8 +169,16 @@ EXTRAS = (
 
 
 def how_to_install(extra: str) -> str:
-    """Return the command that installs an extra."""
-    return f"pip install 'lodestar-kg[{extra}]'"
+    """Return the command that installs an extra from where this Lodestar came: a checkout, a wheel or a registry."""
+    try:
+        came = json.loads(distribution("lodestar-kg").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        came = {}
+    place = unquote(urlsplit(came.get("url", "")).path) or "lodestar-kg"
+    editable = ["-e"] if came.get("dir_info", {}).get("editable") else []
+    python = sys.executable
+    pip = [python, "-m", "pip", "install"] if find_spec("pip") else ["uv", "pip", "install", "--python", python]
+    return shlex.join([*pip, *editable, f"{place}[{extra}]"])
 
 
 def require_extra(name: str, what: str) -> None:

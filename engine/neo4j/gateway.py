@@ -147,6 +147,10 @@ def _rows(result: neo4j.Result) -> list[Row]:
     return [tuple(record.values()) for record in result]
 
 
+def _first(rows: Sequence[Row]) -> list[Any]:
+    return [row[0] for row in rows]
+
+
 class OpenTransaction:
     """An open transaction that holds the load lock. All methods are thread-safe."""
 
@@ -289,6 +293,8 @@ class Gateway:
                 waiting = start(hold.take, "lodestar-lock")
                 try:
                     in_time = bool(wait([waiting], wait_s).done)
+                    if not in_time and not any(self.run(Request(template("read_waiting"), {"token": token}, _first))):
+                        in_time = bool(wait([waiting], self.connection.timeout_s).done)  # nobody has it: a slow server
                 finally:
                     if not waiting.done():
                         self.run(Request(template("end_transactions"), {"token": token}, len))

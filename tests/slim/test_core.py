@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from lodestar import Engine, LodestarRetriever
-from lodestar.engine.errors import MissingExtraError
+from lodestar.engine.errors import MissingExtraError, how_to_install
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 
@@ -120,7 +120,7 @@ def test_langchain_blocking_and_asyncio(lodestar, settings: Settings) -> None:
 
 
 def test_what_needs_an_extra_says_which(lodestar, settings: Settings, tmp_path: Path) -> None:
-    train = "the extra `train` brings it: pip install 'lodestar-kg[train]'"
+    train = f"the extra `train` brings it: {how_to_install('train')}"
     ran = lodestar("train", "star", "--dataset", "a", "--dev", "b", "--out", str(tmp_path / "star"), code=11)
     assert ran.stderr.splitlines()[-1].startswith("lodestar: training needs torch, which is not installed; ")
     assert ran.stderr.endswith(f"{train}\n")
@@ -137,4 +137,4 @@ def test_what_needs_an_extra_says_which(lodestar, settings: Settings, tmp_path: 
     found = lodestar("doctor").stdout
     for extra in ("train", "lora", "text"):
         assert f"extra {extra}" in found
-        assert f"pip install 'lodestar-kg[{extra}]'" in found
+        assert how_to_install(extra) in found

@@ -6,11 +6,14 @@ import re
 import subprocess
 import sys
 import tomllib
+from types import SimpleNamespace
 
+import faiss
 import pytest
 from lodestar.engine.errors import (
     EXTRAS,
     MissingExtraError,
+    how_to_install,
     make_missing_extra_error,
     require_extra,
     translate_import_errors,
@@ -32,18 +35,55 @@ def test_a_missing_package_names_its_extra() -> None:
     with pytest.raises(MissingExtraError) as raised, translate_import_errors("the reranker x"):
         raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
     assert str(raised.value) == (
-        "the reranker x needs torch, which is not installed; the extra `train` brings it: "
-        "pip install 'lodestar-kg[train]'"
+        f"the reranker x needs torch, which is not installed; the extra `train` brings it: {how_to_install('train')}"
     )
     assert make_missing_extra_error(ModuleNotFoundError("No module named 'mine'", name="mine")) is None
     with pytest.raises(ModuleNotFoundError, match="mine"), translate_import_errors():
         raise ModuleNotFoundError("No module named 'mine'", name="mine")
 
 
+@pytest.mark.parametrize(
+    ("came", "place"),
+    [
+        ('{"url": "file:///my%20checkout", "dir_info": {"editable": true}}', "-e '/my checkout[train]'"),
+        (
+            '{"url": "file:///dist/lodestar_kg-0.1.0-py3-none-any.whl"}',
+            "'/dist/lodestar_kg-0.1.0-py3-none-any.whl[train]'",
+        ),
+        (None, "'lodestar-kg[train]'"),
+    ],
+)
+def test_the_command_installs_from_where_it_came(monkeypatch: pytest.MonkeyPatch, came: str | None, place: str) -> None:
+    monkeypatch.setattr("lodestar.engine.errors.distribution", lambda _: SimpleNamespace(read_text=lambda _: came))
+    assert how_to_install("train").endswith(f" install {place}")
+    assert how_to_install("train").startswith(sys.executable)
+    monkeypatch.setattr("lodestar.engine.errors.find_spec", lambda _: None)
+    assert how_to_install("train") == f"uv pip install --python {sys.executable} {place}"
+
+
+def test_the_two_wheels_of_faiss_never_come_together() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    extras = project["optional-dependencies"]
+
+    def brought(extra: str) -> set[str]:
+        mine = {extra}
+        for name in extras[extra]:
+            if name.startswith("lodestar-kg["):
+                mine.update(*map(brought, name.removeprefix("lodestar-kg[").rstrip("]").split(",")))
+        return mine
+
+    wheels = {extra: {r for each in brought(extra) for r in extras[each] if r.startswith("faiss")} for extra in extras}
+    assert {extra for extra, found in wheels.items() if found} == {"gpu", "index", "all"}
+    assert all(len(found) <= 1 for found in wheels.values())
+    assert not [name for name in project["dependencies"] if name.startswith("faiss")]
+    assert faiss.IndexFlatIP(2).d == 2
+
+
 def test_an_extra_is_required_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lodestar.engine.errors._is_installed", lambda name: name != "peft")
     require_extra("train", "this")
-    with pytest.raises(MissingExtraError, match=r"a LoRA needs peft.*lodestar-kg\[lora\]"):
+    with pytest.raises(MissingExtraError, match=r"a LoRA needs peft.*\[lora\]"):
         require_extra("lora", "a LoRA")
 
 
