@@ -70,7 +70,7 @@ lock: $(UV) ## Resolve the dependencies anew into locks/
 
 platforms: $(UV) ## Resolve the core and the extra train for every Python and platform that is supported
 	@for python in 3.11 3.12 3.13; do for platform in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu macos; do \
-		for extra in "" "--extra train" "--extra all"; do \
+		for extra in "" "--extra train" "--extra all" "--extra gpu"; do \
 			$(UV) pip compile -q --python-version $$python --python-platform $$platform $$extra pyproject.toml -o /dev/null && \
 			echo "$$python $$platform $${extra:-core}: resolved" || exit 1; \
 		done; done; done

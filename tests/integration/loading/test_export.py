@@ -58,7 +58,7 @@ PLAIN: list[Triple] = [
     ("é", f"rare{COMPATIBILITY}", "é"),
     ("A film: the sequel", "r", "_:b0"),
     ("A film: the sequel", "theme", '"Sunny"'),
-    ("_:b0", "r", "_:b.0 "),
+    ("_:b0", "r", "_:b 0"),
     ("http://e.x/a", "http://e.x/r", "mailto:a@e.x"),
 ]
 HOSTILE: list[Triple] = [
