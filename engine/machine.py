@@ -44,6 +44,11 @@ def num_cpus() -> int:
     return max(allowed, 1)
 
 
+def num_free_cpus() -> int:
+    """Return how many of these processors had nothing to do in the last minute, at least one."""
+    return max(1, round(num_cpus() - os.getloadavg()[0]))
+
+
 def _cgroup_folders() -> Iterator[Path]:
     """Yield the folders of the control groups of this process: its own and their parents."""
     yield _CGROUPS  # inside a container

@@ -77,7 +77,12 @@ def command(
     if llm:
         recipe = read_recipe(recipe, options={"answerer.kind": "llm"})
     alone = len(questions) == 1 and not as_json  # what cannot be asked ends it; as JSON it is an answer of no kind
-    parts = [questions[start : start + TOGETHER] for start in range(0, len(questions), TOGETHER)]
+    together = TOGETHER
+    if recipe.answerer.name == "llm" and not paths_only:  # their answers are seen one by one
+        from ..llm.gguf import GGUF
+
+        together = 1 if settings.llm_base_url == GGUF else settings.llm_concurrency
+    parts = [questions[start : start + together] for start in range(0, len(questions), together)]
     failed = None
     with PerProcess(partial(Engine, settings, recipe=recipe)) as opened:
         for found in workers.map(partial(_retrieve if paths_only else _ask, opened, alone=alone), parts):

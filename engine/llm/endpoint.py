@@ -7,6 +7,7 @@ import codecs
 import json
 import math
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -221,10 +222,17 @@ class ChatEndpoint:
             return merge_events(self._read_lines(response), prompt.on_text)
 
     def _read_lines(self, response: openai.APIResponse[Any]) -> Iterator[str]:
+        end_s = time.monotonic() + self._timeout_s
         try:
-            yield from response.iter_lines()
+            for line in response.iter_lines():
+                yield line
+                if time.monotonic() > end_s:
+                    break
+            else:
+                return
         except Exception:  # noqa: BLE001 - the client does not translate the errors of its HTTP library here
             raise LLMError(f"{self._name} cut the connection in the middle of its reply: try again") from None
+        raise LLMError(f"{self._name} did not end its reply in time: raise LODESTAR_LLM_TIMEOUT_S")
 
     def _open_client(self) -> openai.OpenAI:
         """Return the client; the first call creates it."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import secrets
+import subprocess
+import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from ..errors import LLMError, require_extra, translate_import_errors
-from ..machine import num_cpus
+from ..errors import LLMError, require_extra
+from ..machine import num_free_cpus
 from ..progress import show_waiting
 from . import Completion, Prompt, key_of
 from .endpoint import ChatEndpoint
@@ -18,7 +20,6 @@ GGUF = "gguf"
 
 CONTEXT = 8_192
 """Tokens of a prompt with its reply; 12,000 characters of evidence take some 3,000."""
-QUIET = -1
 
 
 class GgufEndpoint:
@@ -34,7 +35,7 @@ class GgufEndpoint:
         self.model = self.path.stem
         self._timeout_s = timeout_s
         self._turn = threading.Lock()
-        self._server: Any = None
+        self._server: subprocess.Popen[str] | None = None
         self._endpoint: ChatEndpoint | None = None
 
     def complete(self, prompt: Prompt) -> Completion:
@@ -49,9 +50,12 @@ class GgufEndpoint:
 
     def close(self) -> None:
         """End the server and close its connections; the next prompt loads the model again."""
-        endpoint, self._endpoint, self._server = self._endpoint, None, None
+        endpoint, self._endpoint, server, self._server = self._endpoint, None, self._server, None
         if endpoint is not None:
             endpoint.close()
+        if server is not None:
+            server.kill()
+            server.communicate()
 
     def key_of(self, prompt: Prompt) -> str:
         """Return the cache key of this call, from the file's name, size and time, the messages and the options."""
@@ -64,9 +68,9 @@ class GgufEndpoint:
         if self._endpoint is None:
             key = secrets.token_hex(16)
             with show_waiting(f"loading {self.path.name}"):
-                self._server = start_llama_server(self.path, key)
+                self._server, address = start_llama_server(self.path, key)
             self._endpoint = ChatEndpoint(
-                base_url=f"{self._server.listening_address}/v1",
+                base_url=f"{address}/v1",
                 model=self.model,
                 api_key=key,
                 timeout_s=self._timeout_s,
@@ -89,26 +93,52 @@ def find_gguf(model: str, folder: Path) -> Path:
     raise LLMError(f"the language model {model!r}: expected a GGUF file, or the name of one in {folder}")
 
 
-def start_llama_server(path: Path, key: str) -> Any:
-    """Return llama.cpp's server on a free port of this machine; raise `LLMError` if it cannot load the model."""
-    with translate_import_errors("a GGUF model"):
-        import xllamacpp
+def start_llama_server(path: Path, key: str) -> tuple[subprocess.Popen[str], str]:
+    """Return a process with llama.cpp's server, and its address on a free port of this machine.
 
-    server: Any = xllamacpp  # compiled, without types
-    parameters = server.CommonParams()
-    parameters.model.path = str(path)
-    parameters.model_alias = {path.stem}
-    parameters.hostnames = ["127.0.0.1"]
-    parameters.port = 0
-    parameters.api_keys = [key]
-    parameters.n_ctx = CONTEXT
-    parameters.n_parallel = 1
-    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = num_cpus()
-    parameters.verbosity = QUIET
-    try:
-        return server.Server(parameters)
-    except RuntimeError:
-        raise LLMError(
-            f"the language model {path} cannot be loaded: the file is damaged, of a kind that llama.cpp does not know, "
-            "or too large for the memory"
-        ) from None
+    Nothing interrupts llama.cpp while it reads a file or a prompt: in a process of its own it holds up neither Ctrl-C
+    nor other threads. Raises `LLMError` if it cannot load the model.
+    """
+    require_extra("llm", "a GGUF model")
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", _SERVER, str(path), str(CONTEXT), str(num_free_cpus())],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(BrokenPipeError):  # it has ended
+        process.stdin.write(f"{key}\n")
+        process.stdin.flush()
+    if address := process.stdout.readline().strip():
+        return process, address
+    raise LLMError(
+        f"the language model {path} cannot be loaded: the file is damaged, of a kind that llama.cpp does not know, or "
+        "too large for the memory"
+    )
+
+
+_SERVER = """
+import os, sys, xllamacpp
+path, context, threads = sys.argv[1:]
+parameters = xllamacpp.CommonParams()
+parameters.model.path = path
+parameters.model_alias = {os.path.splitext(os.path.basename(path))[0]}
+parameters.hostnames = ["127.0.0.1"]
+parameters.port = 0
+parameters.api_keys = [sys.stdin.readline().strip()]
+parameters.n_ctx, parameters.n_parallel = int(context), 1
+parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = int(threads)
+parameters.verbosity = -1
+try:
+    server = xllamacpp.Server(parameters)
+except RuntimeError:
+    os._exit(1)
+print(server.listening_address, flush=True)
+sys.stdin.read()
+os._exit(0)
+"""
+"""The process of a server; the end of its standard input, which comes with the end of its parent, ends it."""

@@ -11,7 +11,10 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
+
+from tests.made.smollm import smollm
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 
@@ -130,3 +133,24 @@ def test_a_pipe_is_told_to_be_waited_for(environment: dict[str, str], tmp_path: 
         file.write(json.dumps(GOLD[0]) + "\n")
     process.communicate(timeout=120)
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize(("number", "after_s"), [(signal.SIGTERM, 0.0), (signal.SIGINT, 0.0), (signal.SIGINT, 4.0)])
+def test_a_signal_ends_a_question_to_a_model_inside_within_two_seconds(
+    environment: dict[str, str], number: signal.Signals, after_s: float
+) -> None:
+    """A GGUF file is being read, or a prompt."""
+    model = {"LODESTAR_LLM_BASE_URL": "gguf", "LODESTAR_LLM_MODEL": str(smollm()), "LODESTAR_LLM_TIMEOUT_S": "240"}
+    command = [sys.executable, "-m", "lodestar", "ask", "--llm", "What is the capital of Peru?"]
+    process = subprocess.Popen(command, env=environment | model, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("loading ")
+    children = psutil.Process(process.pid).children(recursive=True)
+    time.sleep(after_s)
+    started_s = time.monotonic()
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    took_s = time.monotonic() - started_s
+    assert process.returncode in (128 + number, 0), said
+    assert took_s < 2
+    assert not psutil.wait_procs(children, timeout=10)[1]

@@ -26,5 +26,5 @@ def smollm() -> Path:
 def one_thread() -> Iterator[None]:
     """Have llama.cpp compute by one thread: several wait for each other by spinning, beside the other tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gguf, "num_cpus", lambda: 1)
+        patch.setattr(gguf, "num_free_cpus", lambda: 1)
         yield
