@@ -165,6 +165,9 @@ class Engine(EngineTools):
         self._own = own
         self._driver = driver
         self._opening = threading.RLock()
+        self._counting = threading.Lock()
+        self._num_calls = 0
+        self._closing: list[Callable[[], None]] = []
         self._gateway: Gateway | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._opened: _Opened | None = None
@@ -263,17 +266,31 @@ class Engine(EngineTools):
         return await self._in_thread(partial(self.ask_batch, questions, **options))
 
     async def _in_thread(self, call: Callable[[], T]) -> T:
-        with self._opening:
+        with self._counting:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="lodestar-ask")
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+            future = self._threads.submit(call)
+        return await asyncio.wrap_future(future)
 
     # What every call does
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        with translate_import_errors(f"recipe {self.recipe.name}"), limit_blas_threads():
-            yield
+        with self._counting:
+            self._num_calls += 1
+        try:
+            with translate_import_errors(f"recipe {self.recipe.name}"), limit_blas_threads():
+                yield
+        finally:
+            self._end_call()
+
+    def _end_call(self) -> None:
+        """Close what was given back while calls went on, at the end of the last."""
+        with self._counting:
+            self._num_calls -= 1
+            closing, self._closing = ([], self._closing) if self._num_calls else (self._closing, [])
+        for close in closing:
+            close()
 
     def _retrieve_many(self, questions: Sequence[str | Question], options: dict[str, Any]) -> list[Evidence[Item]]:
         """Retrieve for any number of questions, so many together as the database can hold."""
@@ -377,14 +394,14 @@ class Engine(EngineTools):
             return self._gateway
 
     def close(self) -> None:
-        """Give the connections back."""
-        self.resources.close()
-        if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
-            self._threads = None
-        if self._gateway is not None:
-            self._gateway.close()
-            self._gateway = None
+        """Give the connections back; calls of other threads that go on keep theirs until the last has ended."""
+        with self._counting:
+            self._num_calls += 1
+            gateway, self._gateway, threads, self._threads = self._gateway, None, self._threads, None
+            self._closing += [self.resources.close, *([] if gateway is None else [gateway.close])]
+        if threads is not None:
+            threads.shutdown(wait=False)
+        self._end_call()
 
     async def aclose(self) -> None:
         """Like `close`."""

@@ -5,6 +5,7 @@ Their calls with asyncio run in a thread.
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -53,6 +54,16 @@ class LodestarRetriever(BaseRetriever):
         finder = EvidenceFinder(self.engine, self.k if k is None else k, self.leave_out_abstained)
         found = finder.find(query, **options)
         return [Document(id=each.id, page_content=each.text, metadata=each.metadata) for each in found]
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: Any,
+        **options: Any,
+    ) -> list[Document]:
+        # the base class's own takes no options
+        return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=run_manager, **options)
 
     def close(self) -> None:
         """Give the engine's connections back."""

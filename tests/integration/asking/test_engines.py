@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import pickle
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import neo4j
@@ -107,6 +108,19 @@ def test_asyncio_gives_the_same_and_leaves_nothing_open(works: Engine) -> None:
     for _ in range(2 * MAX_THREADS):
         assert asyncio.run(ask(2)) == [expected] * 2
     assert num_open() <= before + MAX_THREADS, "one more for each event loop"
+
+
+def test_closing_beside_calls_of_other_threads_and_event_loops_costs_them_nothing(works: Engine) -> None:
+    async def ask() -> list[tuple[str, ...]]:
+        async with works:
+            return [answer.names for answer in await asyncio.gather(*(works.aask(ASKED) for _ in range(4)))]
+
+    expected = works.ask(ASKED).names
+    with ThreadPoolExecutor(4) as pool:
+        blocking = [pool.submit(lambda: works.ask(ASKED).names) for _ in range(8)]
+        loops = [pool.submit(lambda: asyncio.run(ask())) for _ in range(6)]
+        assert [future.result() for future in blocking] == [expected] * 8
+        assert [future.result() for future in loops] == [[expected] * 4] * 6
 
 
 async def test_a_cancelled_task_lets_its_thread_end(works: Engine) -> None:
