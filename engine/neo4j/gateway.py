@@ -329,14 +329,20 @@ class Gateway:
     def _query(self, request: Request[Any], routing: RoutingControl | None = None) -> list[Row]:
         text, metadata = request.template.render(request.names), _metadata(request)
         usual = RoutingControl.READ if request.template.mode == "read" else RoutingControl.WRITE
-        return self._driver.execute_query(
-            Query(text, metadata=metadata, timeout=self.connection.timeout_s),
-            parameters_=dict(request.params),
-            database_=self.connection.database,
-            routing_=routing or usual,
-            bookmark_manager_=self._bookmarks(),
-            result_transformer_=_rows,
-        )
+
+        @neo4j.unit_of_work(metadata=metadata, timeout=self.connection.timeout_s)
+        def work(transaction: neo4j.ManagedTransaction) -> list[Row]:
+            try:
+                return _rows(transaction.run(text, dict(request.params)))
+            except driver_errors.TransientError as error:
+                if "OutOfMemory" not in (error.code or ""):
+                    raise
+                with translate_errors(self.connection):  # the driver would try it again
+                    raise
+
+        with self._session() as session:
+            run = session.execute_read if (routing or usual) == RoutingControl.READ else session.execute_write
+            return run(work)
 
     def _see_last_writes(self) -> None:
         """Get the bookmark of the server that takes writes: whichever server is read from then on waits until it has
