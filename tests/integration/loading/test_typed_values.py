@@ -1,4 +1,4 @@
-"""Every writer keeps typed values beside texts; a graph without them is refused, and gets them by an upgrade."""
+"""Every writer keeps typed values beside texts."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from collections.abc import Iterator
 
 import neo4j
 import pytest
-from lodestar.engine.errors import GraphError
 from lodestar.engine.forms.ends import Combination, EndSet, ValueBounds, combine_ends
-from lodestar.engine.neo4j.catalogue import read_graph_state
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
 from lodestar.engine.values import RelationStep
 from lodestar.engine.writing.changing import LiteralValue, add_triples
 from lodestar.loaders.formats.by_name import source_class
-from lodestar.loaders.maintaining import upgrade
 
 from tests.conftest import clear_database
 from tests.made.graphs import load
@@ -71,13 +68,3 @@ def test_comparisons_read_typed_values(driver: neo4j.Driver, gateway: Gateway) -
     assert ends(gateway, "born", order="least", bound=ValueBounds(first=19700101, last=19801231)) == ["cindra"]
     assert ends(gateway, "height", order="most") == ["bryma", "arkon", "cindra"]
     assert ends(gateway, "height", order="most", bound=ValueBounds(least=800)) == ["bryma", "arkon"]
-
-
-def test_an_upgrade_gives_what_a_load_gives(driver: neo4j.Driver, gateway: Gateway) -> None:
-    driver.execute_query("MATCH (n:Literal) REMOVE n.number, n.dimension, n.first_day, n.last_day")
-    driver.execute_query("MATCH (l:Load) SET l.graph_version = 2")
-    with pytest.raises(GraphError, match=r"of model version 2, this Lodestar reads 3: run `lodestar db upgrade`"):
-        gateway.run(read_graph_state()).check()
-    assert upgrade(gateway, batch_size=3) == len(EXPECTED)
-    assert values(driver) == EXPECTED
-    gateway.run(read_graph_state()).check()
