@@ -24,7 +24,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lodestar.engine.writing.records import normalise_search_name
+from lodestar.engine.writing import normalise_search_name
 from lodestar.models.wording.english import fold
 
 ROOT = Path(__file__).parents[1]

@@ -11,7 +11,7 @@ from .context import Context
 from .evidence import Answer, Evidence, Item, item_sort_key
 from .evidence.bridges import convert_item_kind
 from .evidence.extras import DidYouMean
-from .linking.topics import find_nearest_names, look_up_topics
+from .linking import find_nearest_names, look_up_topics
 from .parts import Expression, Link, Named, Wrapper, reorganise
 from .values import Chain, Entity, LinkedQuestion, Question, Scored, Topic
 

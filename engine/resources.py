@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..models import one_line
 from ..models.placement import Placement, PlacementError
+from ..models.text import RelationWords
 from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEncoder
 from ..models.text.vectors import TextVectors, VectorStore
-from ..models.text.verbalise import RelationWords
 from .errors import CheckpointError, EncoderError, UsageError, require_extra, translate_import_errors
 from .neo4j.catalogue import Catalogue, Edition, type_words
-from .relations.words import RelationIndex, words_of_relations
+from .relations import RelationIndex, words_of_relations
 from .settings import Connection, Settings
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ..engine.neo4j.bulk_import import LIST_DELIMITER, ImportFile, ImportFiles, 
 from ..engine.neo4j.gateway import Gateway, OpenTransaction
 from ..engine.progress import Progress, ignore_progress
 from ..engine.settings import LOAD_TIMEOUT_S
-from ..engine.writing.records import (
+from ..engine.writing import (
     Manifest,
     begin_load,
     count_untyped_relations,

@@ -30,7 +30,7 @@ from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.describing import format_descriptions
 from ..engine.values import iri_text, literal_term
-from ..engine.writing.records import Name, parse_name_properties
+from ..engine.writing import Name, parse_name_properties
 from ..models import SHOWN_CHARS
 from ..models.whole_file import atomic_write
 from .formats.freebase import FREEBASE

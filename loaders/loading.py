@@ -27,7 +27,7 @@ from ..engine.relations.describing import describe_from_source, store_descriptio
 from ..engine.relations.kinds import refresh_end_kinds
 from ..engine.settings import LOAD_TIMEOUT_S, Settings
 from ..engine.whole_file import lock_file, translate_storage_errors
-from ..engine.writing.records import BASE_LOAD, Manifest, check_graph_was_loaded, ensure_schema
+from ..engine.writing import BASE_LOAD, Manifest, check_graph_was_loaded, ensure_schema
 from ..models.whole_file import make_private_folder
 from .online import BATCH_SIZE, OnlineWriter
 from .report import LoadReport

@@ -27,16 +27,7 @@ from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.describing import describe_from_source, read_source_descriptions, remove_descriptions
 from ..engine.relations.kinds import refresh_end_kinds
-from ..engine.writing.changing import (
-    MAX_TRIPLES,
-    ChangeReport,
-    LiteralValue,
-    Stated,
-    add_triples,
-    check_loads_complete,
-    remove_triples,
-)
-from ..engine.writing.records import (
+from ..engine.writing import (
     Name,
     add_typed_values,
     await_indexes,
@@ -51,6 +42,15 @@ from ..engine.writing.records import (
     relation_rows,
     remove_load_names,
     write_relations,
+)
+from ..engine.writing.changing import (
+    MAX_TRIPLES,
+    ChangeReport,
+    LiteralValue,
+    Stated,
+    add_triples,
+    check_loads_complete,
+    remove_triples,
 )
 from .loading import load_lock
 from .online import BATCH_SIZE

@@ -14,7 +14,7 @@ from ..engine.neo4j import Request, split_into_requests, template
 from ..engine.neo4j.catalogue import RelationInfo, read_catalogue
 from ..engine.neo4j.gateway import Gateway, OpenTransaction
 from ..engine.progress import Progress, ignore_progress
-from ..engine.writing.records import (
+from ..engine.writing import (
     BASE_LOAD,
     Manifest,
     Name,

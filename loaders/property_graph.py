@@ -21,7 +21,7 @@ from neo4j.time import Date, DateTime, Duration, Time
 
 from ..engine.errors import InputError
 from ..engine.progress import Progress, ignore_progress
-from ..engine.writing.records import RelationFacts
+from ..engine.writing import RelationFacts
 from .mapping import (
     MAX_NUMBERS,
     NO_LABEL,

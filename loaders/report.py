@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from ..engine.neo4j.catalogue import LABEL_SEPARATOR, LoadManifest
-from ..engine.writing.records import Manifest, label_of
+from ..engine.writing import Manifest, label_of
 from ..models import quote_line
 from ..models.wording.english import PREPOSITIONS
 from .stage import StageCounts

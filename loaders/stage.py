@@ -31,7 +31,7 @@ from ..engine import machine
 from ..engine.errors import InputError, LoadInProgressError, StorageError
 from ..engine.progress import Progress, ignore_progress
 from ..engine.whole_file import lock_file
-from ..engine.writing.records import RelationFacts, RelationRow, typed_value_macros
+from ..engine.writing import RelationFacts, RelationRow, typed_value_macros
 from ..models import quote_line
 from ..models.whole_file import atomic_write, make_private_folder
 from ..models.wording.english import SMALL_WORDS

@@ -25,7 +25,7 @@ from typing_extensions import TypeAliasType
 
 from . import Count, Range, Share, one_line
 from .kinds import QuestionKey, TrainingDataRecord, decode_dataclass
-from .text.verbalise import DirectedRelation, Hop, RelationWords
+from .text import DirectedRelation, Hop, RelationWords
 from .whole_file import atomic_write
 
 FORMAT = 2

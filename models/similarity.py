@@ -32,8 +32,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .calibration import lower_other_scores
+from .text import Hop, find_end_kind, find_end_type, hop_phrases, reverse_hop, verbalise_hop, verbalise_path
 from .text.vectors import LRUCache, TextVectors
-from .text.verbalise import Hop, find_end_kind, find_end_type, hop_phrases, reverse_hop, verbalise_hop, verbalise_path
 from .word_places import WORD, AskedWords, WordPlaces, find_stems, stem
 from .wording.english import EMPTY_WORDS, NOUN_ENDS, STOP_WORDS
 from .wording.kinds import agreement, find_wanted_kind, find_which_noun, noun_kind

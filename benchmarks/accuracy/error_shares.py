@@ -10,8 +10,8 @@ import numpy as np
 from lodestar.models.mined import Hops
 from lodestar.models.star.network import Floats
 from lodestar.models.star.training import ExampleCandidates, ExampleSet, PoolObjective, QuestionExample, dual_batch
+from lodestar.models.text import verbalise_path
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.text.verbalise import verbalise_path
 from torch import Tensor
 
 TAIL = 0.2

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from lodestar.engine.context import Context
 from lodestar.engine.gold_questions import GoldQuestion
-from lodestar.engine.linking import reranking
+from lodestar.engine.linking import add_signatures, reranking
 from lodestar.engine.linking.full_text import (
     CONSIDERED,
     PER_WORD,
@@ -40,7 +40,6 @@ from lodestar.engine.linking.names import (
     compute_features,
     compute_probabilities,
 )
-from lodestar.engine.linking.topics import add_signatures
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import NamedEntity, find_entity_candidates, read_signatures

@@ -28,7 +28,7 @@ import neo4j
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
-from lodestar.engine.writing.records import relation_rows
+from lodestar.engine.writing import relation_rows
 from lodestar.loaders.bulk import BulkWriter, relation_table
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource

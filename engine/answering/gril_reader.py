@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ...models.text.verbalise import DirectedRelation, verbalise_hop
+from ...models.text import DirectedRelation, verbalise_hop
 from ..errors import UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.bridges import to_triples

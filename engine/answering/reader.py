@@ -24,8 +24,8 @@ from ...models.reader import (
     shipped_reader,
 )
 from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, SimilarityWeights
+from ...models.text import Hop, RelationWords, verbalise_hop
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import Hop, RelationWords, verbalise_hop
 from ..errors import UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.bridges import to_chains

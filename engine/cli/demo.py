@@ -87,7 +87,7 @@ def command(as_json: bool, name: str) -> None:
 
 def load_world(settings: Settings) -> LoadReport:
     """Load the demonstration's world into the running embedded server, unless it is there."""
-    from ...loaders.formats.by_name import source_class
+    from ...loaders.formats import source_class
     from ...loaders.loading import LoadOptions, load
     from ..neo4j.gateway import Gateway
     from ..progress import progress_bar

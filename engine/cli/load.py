@@ -56,7 +56,7 @@ class FormatGroup(click.Group):
         """Return the command of the named format, or of the named file's format."""
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        from ...loaders.formats.by_name import detect_format, find_own_place
+        from ...loaders.formats import detect_format, find_own_place
 
         if find_own_place(args[0]) and not Path(args[0]).exists():
             return args[0], _make_command(args[0]), args[1:]
@@ -244,7 +244,7 @@ def _load(
     kind: str, *, settings: Settings, options: LoadOptions, dry_run: bool, as_json: bool, **arguments: Any
 ) -> None:
     """Load a source of this kind, made with its arguments."""
-    from ...loaders.formats.by_name import source_class
+    from ...loaders.formats import source_class
     from ...loaders.loading import load_source, preview
     from ...loaders.reading.files import use_spool_folder
     from ..progress import progress_bar
@@ -294,7 +294,7 @@ def lines(
       printf 'Lima\\tmayor\\tAna\\n' | lodestar load -
       printf 'Lima\\tmayor\\tAna\\n' | lodestar load - --remove
     """
-    from ...loaders.formats.by_name import source_class
+    from ...loaders.formats import source_class
     from ...loaders.maintaining import add_lines, remove_lines
 
     if names_path is not None and (remove or kind not in ("tsv", "csv")):

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Literal, TypeVar
 
-from ...models.text.verbalise import split_name
+from ...models.text import split_name
 from ..values import Chain, Entity, Item, Path, Scored, Triple
 
 MAX_NAMES = 20

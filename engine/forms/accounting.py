@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...models.forms.operators import Operator, find_operators, find_placed_names, read_noun
-from ...models.text.verbalise import RelationWords
+from ...models.text import RelationWords
 from ...models.wording.english import fold, plural, singular
 from ..evidence import Answer, Item
 from ..evidence.extras import FormResult
 from ..evidence.text import relation_words
-from ..linking.topics import write_phrase_query
+from ..linking import write_phrase_query
 from ..neo4j import Request, Row, template
 from ..values import Chain, Entity, Topic
 from .part_chains import leads_to_values

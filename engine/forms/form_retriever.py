@@ -13,13 +13,13 @@ from ...models import Share
 from ...models.forms.operators import find_operators
 from ...models.forms.parsing import parse_question
 from ...models.forms.plan import FormPlan
-from ...models.text.verbalise import RelationWords
+from ...models.text import RelationWords
 from ...models.wording.english import fold, singular
 from ..evidence import LEAST_PROBABILITY, Evidence, Reason
 from ..evidence.bridges import to_chains
 from ..evidence.extras import FormAnswer, FormResult
 from ..evidence.text import shorten_iris
-from ..linking.topics import look_up_topics
+from ..linking import look_up_topics
 from ..parts import Link, Retrieve, Wrapper, option, part
 from ..values import Chain, LinkedQuestion, Question, Scored, Topic
 from .accounting import find_step_words

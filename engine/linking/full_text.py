@@ -17,8 +17,9 @@ from ...models.forms.operators import is_compared
 from ...models.wording.english import FUNCTION_WORDS
 from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, find_literals_by_prefix, read_search_names
 from ..parts import Linker, option, part
-from ..relations.words import words_of_relation
+from ..relations import words_of_relation
 from ..values import Entity, Question, Topic, literal_term
+from . import add_signatures, read_topic_signatures
 from .entity_index import EntityTypes, NearestEntitySearch
 from .names import (
     MAX_WORDS,
@@ -36,7 +37,6 @@ from .names import (
     tokenise,
 )
 from .reranking import Floats, RelationFeatureExtractor, weigh_candidates
-from .topics import add_signatures, read_topic_signatures
 
 if TYPE_CHECKING:
     from ..context import Context, Database

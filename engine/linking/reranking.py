@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from ...models.calibration import sigmoid
 from ...models.similarity import UNKNOWN_TYPE, compute_support, find_asked_type
+from ...models.text import DirectedRelation, RelationWords, find_end_type, hop_phrases, verbalise_hop
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import DirectedRelation, RelationWords, find_end_type, hop_phrases, verbalise_hop
 from ...models.word_places import mask_topic
 from ...models.wording.kinds import find_which_noun
 from ..values import Topic

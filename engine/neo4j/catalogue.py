@@ -359,7 +359,7 @@ MAX_KINDS = 1_000
 
 def read_kinds(gateway: Gateway) -> dict[str, int]:
     """Return how many things are of each kind, those of its subclasses too, by the name of the kind."""
-    from ...models.text.verbalise import SUBCLASS_RELATIONS, TYPE_RELATIONS
+    from ...models.text import SUBCLASS_RELATIONS, TYPE_RELATIONS
 
     relations = gateway.run(read_catalogue()).relations
     subclass = [r.name for r in relations if r.label in SUBCLASS_RELATIONS]

@@ -184,7 +184,7 @@ class _Compiler:
                 elif text is not None:
                     test = self.fill("is_text", op=op, text=text.strip().lower())
                 else:
-                    from ..writing.records import to_base_unit  # it needs DuckDB
+                    from ..writing import to_base_unit  # it needs DuckDB
 
                     base, dimension = to_base_unit(number, unit)
                     test = self.fill("is_number", op=op, number=base, unit=dimension)

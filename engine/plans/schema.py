@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ...models.text.verbalise import SUBCLASS_RELATIONS, RelationWords
+from ...models.text import SUBCLASS_RELATIONS, RelationWords
 from ...models.wording.english import fold, singular
 from ...models.wording.kinds import UNKNOWN, VALUE_KINDS
 from ..evidence.text import relation_words

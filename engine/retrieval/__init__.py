@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...models.text.verbalise import DirectedRelation, Hop, RelationWords
+from ...models.text import DirectedRelation, Hop, RelationWords
 from ...models.word_places import mask_topic
 from ..values import RelationPath, Topic
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...models import Hops, Range
 from ..evidence import Calibration, Evidence, Kind, item_sort_key
-from ..linking.topics import compute_link_penalties, select_start_topics
+from ..linking import compute_link_penalties, select_start_topics
 from ..neo4j import Request, Row, template
 from ..parts import Retriever, option, reorganise
 from ..relations.describing import find_relation

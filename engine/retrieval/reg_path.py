@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ...models.text.verbalise import RelationWords
+from ...models.text import RelationWords
 from ..evidence import Calibration
 from ..parts import Trained, option, part
 from . import PathQuery, PathScores

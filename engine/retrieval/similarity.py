@@ -10,9 +10,9 @@ import numpy as np
 
 from ...models import Weight
 from ...models.similarity import COSINE, PathSimilarity, PathsOfTopic, SimilarityWeights
+from ...models.text import RelationWords, find_end_kind, hop_phrases, verbalise_hop
 from ...models.text.encoders import SentenceEncoder
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import RelationWords, find_end_kind, hop_phrases, verbalise_hop
 from ...models.word_places import read_asked_words
 from ...models.wording.kinds import UNKNOWN, agreement, find_wanted_kind
 from ..evidence import SIMILARITY, Evidence, Item

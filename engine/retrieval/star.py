@@ -15,10 +15,10 @@ import numpy as np
 
 from ...models import Range, Share
 from ...models.calibration import lower_other_scores
-from ...models.text.verbalise import RelationWords
+from ...models.text import RelationWords
 from ..errors import UsageError
 from ..evidence import Calibration, Evidence, Kind, item_sort_key
-from ..linking.topics import compute_link_penalties
+from ..linking import compute_link_penalties
 from ..parts import Trained, option, part
 from ..values import Chain, RelationPath, Scored, Topic, check_finite
 from . import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models import Positive
+from ...models.text import DirectedRelation, RelationWords, verbalise_hop
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_hop
 from ..errors import UsageError
 from ..evidence import Calibration, Evidence, Kind, item_sort_key
 from ..evidence.extras import GraphToken
-from ..linking.topics import select_start_topics
+from ..linking import select_start_topics
 from ..parts import Retriever, Trained, option, part
 from ..values import Entity, LinkedQuestion, Scored, Topic, Triple, check_finite
 from .subgraph import SubgraphBatch

@@ -17,7 +17,7 @@ from ..browser import browser_url_of, write_picture
 from ..errors import EntityNotFoundError, StaleCatalogueError
 from ..evidence import Evidence
 from ..evidence.data import EntityData, TopicData, TripleData, entity_data, round_score, topic_data, triple_data
-from ..linking.topics import resolve_names
+from ..linking import resolve_names
 from ..neo4j import Request, template
 from ..neo4j.catalogue import read_catalogue
 from ..neo4j.gateway import Gateway

@@ -1,1 +1,295 @@
-"""Build training data from a graph and questions with gold answers."""
+"""Find the relation paths from a question's topics to its answers.
+
+Inner hops are walked, for many topics at once. For the last hop it is enough to know its relations, unless it may lead
+to unnamed mediators, where the hop continues.
+
+The ends of walked paths are known. Of the last hops, which were not walked, only those towards an answer are walked:
+the database finds them between topic and answer (``find_answer_paths.cypher``), or for longer paths by the last steps
+to the answers (``find_last_steps.cypher``), which meet the paths from the topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from ...models.mined import THROUGH, f1_of
+from ..gold_questions import GroundedQuestion
+from ..neo4j import Request
+from ..neo4j.gateway import Gateway
+from ..neo4j.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
+from ..retrieval.frontier import Frontier, FrontierTree, select_answer_ends
+from ..values import Entity, RelationStep
+
+WalkedHop = tuple[RelationStep, ...]
+"""From one named entity to the next: one step, or the steps into unnamed mediators and out of them. The position in the
+hop alone tells that a step leads to a mediator.
+"""
+
+WalkedPath = tuple[WalkedHop, ...]
+
+HopTrie = dict[WalkedHop, "HopTrie"]
+"""The relation paths from a topic: each hop with the hops that can follow it."""
+
+
+def steps_of(hops: WalkedPath) -> tuple[RelationStep, ...]:
+    return tuple(chain.from_iterable(hops))
+
+
+def serialise_hop(hop: WalkedHop) -> str:
+    """Return a hop in the format of a mined file."""
+    return THROUGH.join(map(str, hop))
+
+
+def serialise_trie(trie: HopTrie) -> Mapping[str, Any]:
+    """Return a trie in the format of a mined file."""
+    return {serialise_hop(hop): serialise_trie(following) for hop, following in trie.items()}
+
+
+EXPANDED_TOGETHER = 128
+"""Steps per request: few enough to finish well within its timeout."""
+
+_END: HopTrie = {}
+"""The children of a last hop; shared and never changed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialPath:
+    """A walked relation path: the complete hops, and the steps of an unfinished hop at mediators."""
+
+    frontier: Frontier
+    hops: WalkedPath
+    under_way: WalkedHop
+    following: HopTrie
+    """The trie node of `hops`."""
+
+    @property
+    def steps(self) -> tuple[RelationStep, ...]:
+        return (*steps_of(self.hops), *self.under_way)
+
+    def hop(self, step: RelationStep) -> WalkedHop:
+        """Return the hop that this step completes."""
+        return (*self.under_way, step)
+
+
+@dataclass(slots=True, eq=False)
+class TopicPaths:
+    """The relation paths from one topic.
+
+    walked: paths with known ends. last: paths that last hops extend. cut: there are more paths.
+    """
+
+    topic: Entity
+    trie: HopTrie = field(default_factory=dict)
+    walked: list[PartialPath] = field(default_factory=list)
+    last: list[PartialPath] = field(default_factory=list)
+    num_paths: int = 0
+    cut: bool = False
+
+
+class Explorer:
+    """Walks all relation paths from the topics of a tree, at most `max_paths` from each.
+
+    `relations` maps catalogue numbers to names, `mediating` has the signed numbers of the relations of unnamed
+    entities.
+    """
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        tree: FrontierTree,
+        relations: Mapping[int, str],
+        mediating: AbstractSet[int],
+        max_paths: int,
+    ) -> None:
+        self.gateway = gateway
+        self.tree = tree
+        self.relations = relations
+        self.mediating = mediating
+        self.max_paths = max_paths
+
+    def explore(self, roots: Sequence[Frontier]) -> dict[str, TopicPaths]:
+        """Return the relation paths from each topic, by its id."""
+        reaches = {root.topic.id: TopicPaths(root.topic) for root in roots}
+        front = [PartialPath(root, (), (), reaches[root.topic.id].trie) for root in roots]
+        while front:
+            chosen = [(way, step) for way in front for step in self._leaving(way, reaches[way.frontier.topic.id])]
+            reached = self.expand([(way.frontier, step) for way, step in chosen])
+            front = []
+            for (way, step), frontier in zip(chosen, reached, strict=True):
+                reach = reaches[frontier.topic.id]
+                if frontier.at_mediator:
+                    reach.num_paths -= 1
+                    following = PartialPath(frontier, way.hops, way.hop(step), way.following)
+                else:
+                    hop = way.hop(step)
+                    node = way.following.setdefault(hop, {})
+                    following = PartialPath(frontier, (*way.hops, hop), (), node)
+                    reach.walked.append(following)
+                goes_on = len(following.hops) < self.tree.max_hop and len(frontier.steps) < 2 * self.tree.max_hop
+                if goes_on and frontier.tails:
+                    front.append(following)
+        return reaches
+
+    def expand(self, chosen: Sequence[tuple[Frontier, RelationStep]]) -> list[Frontier]:
+        """Take the steps in batches and return the frontiers they lead to, in order."""
+        reached: list[Frontier] = []
+        for start in range(0, len(chosen), EXPANDED_TOGETHER):
+            reached += self.tree.expand(self.gateway, chosen[start : start + EXPANDED_TOGETHER])
+        return reached
+
+    def _leaving(self, way: PartialPath, reach: TopicPaths) -> Iterator[RelationStep]:
+        """Record the last hops that extend a path, and yield the other steps, which must be walked."""
+        is_last = len(way.hops) + 1 == self.tree.max_hop
+        if is_last:
+            reach.last.append(way)
+        for number, step in way.frontier.steps_on(self.relations):
+            if reach.num_paths >= self.max_paths:
+                reach.cut = True
+                return
+            reach.num_paths += 1
+            if not is_last or -number in self.mediating:
+                yield step
+            else:
+                way.following[way.hop(step)] = _END
+
+
+@dataclass(frozen=True, slots=True)
+class TopicAnswerPath:
+    """A relation path from a topic (by its index in the question) to at least one gold answer.
+
+    precision: right ends / ends. recall: right ends / gold answers. gold: an annotator wrote its relations.
+    """
+
+    topic: int
+    hops: WalkedPath
+    precision: float
+    recall: float
+    gold: bool
+
+    @property
+    def f1(self) -> float:
+        return f1_of(self.precision, self.recall)
+
+
+@dataclass(frozen=True, slots=True)
+class UnlabelledPaths:
+    """The paths from one topic of a question to its answers, before labelling.
+
+    reaching: all known paths to an answer, whether or not the search would offer them. cut: there may be more of them.
+    num_cut: paths whose ends are not all known.
+    """
+
+    paths: tuple[TopicAnswerPath, ...]
+    reaching: frozenset[tuple[RelationStep, ...]]
+    cut: bool
+    num_cut: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSearch:
+    """One topic of a question, by its index, and the paths from it."""
+
+    question: GroundedQuestion
+    topic_number: int
+    paths: TopicPaths
+    return_to_topic: bool = False
+
+
+def find_paths(explorer: Explorer, searches: Sequence[TopicSearch], max_degree: int) -> list[UnlabelledPaths]:
+    if not searches:
+        return []
+    between = _meetings(explorer.gateway, searches, max_degree, explorer.max_paths)
+    last = [list(_last_hops(explorer, search.paths, met)) for search, met in zip(searches, between, strict=True)]
+    chosen = [(way.frontier, step) for hops in last for way, step in hops]
+    reached = iter(explorer.expand(chosen))
+    return [
+        _collect_paths(search, met, [(way, step, next(reached)) for way, step in hops])
+        for search, met, hops in zip(searches, between, last, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """Where the paths from a topic meet the answers: the last steps to them, by the path they extend.
+
+    reaching: all paths found to lead to an answer.
+    """
+
+    steps: Mapping[PartialPath, AbstractSet[RelationStep]]
+    reaching: AbstractSet[tuple[RelationStep, ...]]
+    cut: bool
+
+
+def _meetings(gateway: Gateway, searches: Sequence[TopicSearch], max_degree: int, max_paths: int) -> list[_Met]:
+    """Find paths of up to two steps between topic and answers, and for longer ones the last steps, at the same time."""
+    pairs = [AnswerPair(search.paths.topic.id, tuple(sorted(search.question.answers))) for search in searches]
+    answers = {id_ for search in searches if any(map(_is_long, search.paths.last)) for id_ in search.question.answers}
+    requests: list[Request[Any]] = [find_answer_paths(pairs, max_degree, max_paths)]
+    if answers:
+        requests.append(find_last_steps(sorted(answers), max_degree))
+    short, *last = gateway.run_all(requests)
+    met = last[0] if last else {}
+    return [_meet_in_the_middle(search, paths, met) for search, paths in zip(searches, short, strict=True)]
+
+
+def _is_long(way: PartialPath) -> bool:
+    """Return whether a path extended by one step is longer than the paths that are searched between both ends."""
+    return len(way.frontier.steps) > 1
+
+
+def _meet_in_the_middle(search: TopicSearch, short: AnswerSteps, last: Mapping[str, LastSteps]) -> _Met:
+    following: dict[tuple[RelationStep, ...], set[RelationStep]] = {}
+    for *before, step in short.paths:
+        following.setdefault(tuple(before), set()).add(step)
+    into = [last[answer] for answer in sorted(search.question.answers) if answer in last]
+    steps: dict[PartialPath, AbstractSet[RelationStep]] = {}
+    for way in search.paths.last:
+        if _is_long(way):
+            steps[way] = {step for tail in way.frontier.tails for found in into for step in found.steps.get(tail, ())}
+        else:
+            steps[way] = following.get(way.steps, set())
+    whole = {(*way.steps, step) for way, found in steps.items() for step in found}
+    return _Met(steps, {*short.paths, *whole}, short.cut or any(found.cut for found in into))
+
+
+def _last_hops(explorer: Explorer, reach: TopicPaths, met: _Met) -> Iterator[tuple[PartialPath, RelationStep]]:
+    """Yield the last steps to an answer among those that the search would offer."""
+    for way in reach.last:
+        if met.steps[way]:
+            yield from ((way, step) for _, step in way.frontier.steps_on(explorer.relations) if step in met.steps[way])
+
+
+def evaluate_path(search: TopicSearch, hops: WalkedPath, frontier: Frontier) -> TopicAnswerPath | None:
+    """Return the path with precision and recall of its ends; None if no end is a gold answer."""
+    topics = {topic.id for topic in search.question.topics}
+    ends = select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=search.return_to_topic)
+    num_right = sum(end.id in search.question.answers for end in ends)
+    if not num_right:
+        return None
+    relations = tuple(step.relation for step in frontier.steps)
+    return TopicAnswerPath(
+        topic=search.topic_number,
+        hops=hops,
+        precision=num_right / len(ends),
+        recall=num_right / len(search.question.answers),
+        gold=any(path.relations == relations for path in search.question.question.paths),
+    )
+
+
+def _collect_paths(
+    search: TopicSearch, met: _Met, last: Sequence[tuple[PartialPath, RelationStep, Frontier]]
+) -> UnlabelledPaths:
+    known = {way.hops: way.frontier for way in search.paths.walked}
+    known |= {(*way.hops, way.hop(step)): frontier for way, step, frontier in last if not frontier.at_mediator}
+    evaluated = [(evaluate_path(search, hops, frontier), frontier) for hops, frontier in known.items()]
+    right = [path for path, _ in evaluated if path is not None]
+    return UnlabelledPaths(
+        paths=tuple(sorted(right, key=lambda path: (len(path.hops), *map(serialise_hop, path.hops)))),
+        reaching=frozenset({*met.reaching, *(steps_of(path.hops) for path in right)}),
+        cut=met.cut,
+        num_cut=sum(frontier.cut for path, frontier in evaluated if path is not None),
+    )

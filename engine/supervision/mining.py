@@ -46,9 +46,9 @@ from ...models.mined import (
     read_mined_file,
     write_mined_file,
 )
+from ...models.text import DirectedRelation, RelationWords, verbalise_path
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
-from ...models.text.verbalise import DirectedRelation, RelationWords, verbalise_path
 from ...models.word_places import mask_topic
 from ..errors import EncoderError, GraphError, InputError, QueryTimeoutError, UsageError
 from ..gold_questions import (
@@ -68,12 +68,12 @@ from ..neo4j.gateway import Gateway
 from ..neo4j.mining import stream_mediator_relations
 from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
-from ..relations.words import RelationIndex, words_of_relation
+from ..relations import RelationIndex, words_of_relation
 from ..retrieval.frontier import FrontierBounds, FrontierTree
 from ..settings import Connection
 from ..values import RelationStep
 from ..whole_file import check_output_file, translate_storage_errors
-from .answer_paths import (
+from . import (
     Explorer,
     HopTrie,
     TopicAnswerPath,

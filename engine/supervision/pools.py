@@ -55,7 +55,7 @@ from ..neo4j.gateway import Gateway
 from ..neo4j.mining import RelationPathGroup, find_shortest_paths, read_neighbourhoods
 from ..parallel import HERE, Workers
 from ..progress import Progress, ignore_progress
-from ..relations.words import words_of_relations
+from ..relations import words_of_relations
 from ..settings import Connection, Settings
 from ..whole_file import check_output_file, translate_storage_errors
 from .mining import Mine, mine_batches

@@ -21,7 +21,7 @@ from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress, ignore_progress, progress_bar
 from ..recipes import read_recipe
-from ..relations.words import words_of_relations
+from ..relations import words_of_relations
 
 if TYPE_CHECKING:
     from ...models.training import TrainingFolder

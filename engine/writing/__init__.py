@@ -1,1 +1,402 @@
-"""Write into a graph what all writers share: names, relations, manifests; and change single triples."""
+"""Write what all writers share: names of entities, typed values, relations of the catalogue, schema, and manifests.
+
+The names of an entity, with the language of each and the load that stated it, are stored as ``name``, ``aliases`` and
+``name_tags``: one tag per text, in order, separated by spaces, or no tags if all are default. A tag is
+``<language>[/alias|/name][#<load>[+<load>…]]``, or ``-``. By default the first text is a name and all others are
+aliases, without language, stated by the base load.
+
+Typed values are numbers with their dimensions, and dates as the days that they may mean. Every writer keeps them beside
+a literal's text, so that every comparison reads the same value. Which texts have one: ``typed_values.sql``.
+
+Neo4j's counts per relationship type are a relation's counts, unless some relationships of that type are not triples:
+those between nodes that are not Lodestar's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from ...models.wording.english import find_initials
+from ..errors import DatabaseError, GraphError, UsageError
+from ..neo4j import Request, split_into_requests, template
+from ..neo4j.catalogue import (
+    GRAPH_VERSION,
+    LABEL_SEPARATOR,
+    GraphState,
+    LoadManifest,
+    RelationInfo,
+    read_relation_counts,
+)
+from ..neo4j.gateway import Gateway
+
+BASE_LOAD = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name that loads state for an entity."""
+
+    text: str
+    language: str = ""
+    is_alias: bool = False
+    loads: tuple[int, ...] = (BASE_LOAD,)
+
+
+def parse_name_properties(name: str | None, aliases: Sequence[str] | None, tags: str | None) -> tuple[Name, ...]:
+    """Return the names in an entity's properties."""
+    if name is None:
+        return ()
+    texts = [name, *(aliases or ())]
+    tag_list = tags.split(" ") if tags else ["-"] * len(texts)
+    return tuple(_read(text, tag, position) for position, (text, tag) in enumerate(zip(texts, tag_list, strict=True)))
+
+
+def make_name_row(id_: str, names: Sequence[Name]) -> dict[str, Any]:
+    """Return an entity's row for write_entities.cypher, None for each property it lacks; `parse_name_properties`
+    inverts it."""
+    tags = [_tag(name, position) for position, name in enumerate(names)]
+    texts = [name.text for name in names]
+    return {
+        "id": id_,
+        "name": texts[0] if texts else None,
+        "aliases": texts[1:] or None,
+        "search_names": build_search_terms(texts),
+        "name_tags": " ".join(tags) if set(tags) - {"-"} else None,
+    }
+
+
+def build_search_terms(texts: Iterable[str]) -> list[str] | None:
+    """Return the search terms of an entity with these names: their search forms, then their initials."""
+    whole = list(filter(None, map(normalise_search_name, texts)))
+    return list(dict.fromkeys([*whole, *(short for name in whole for short in find_initials(name))])) or None
+
+
+def add_load_names(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple[Name, ...]:
+    """Return the names after a load has stated some: known ones keep their place, new ones follow."""
+    merged = {(name.text, name.language): name for name in known}
+    for name in stated:
+        key = name.text, name.language
+        if old := merged.get(key):
+            merged[key] = replace(old, loads=tuple(sorted({*old.loads, load})))
+        else:
+            merged[key] = replace(name, loads=(load,))
+    return tuple(merged.values())
+
+
+def remove_load_names(known: Sequence[Name], load: int) -> tuple[Name, ...]:
+    """Return the names that remain without this load."""
+    rest = (replace(name, loads=tuple(number for number in name.loads if number != load)) for name in known)
+    return tuple(name for name in rest if name.loads)
+
+
+def _read(text: str, tag: str, position: int) -> Name:
+    form, _, loads = tag.partition("#")
+    language, _, kind = ("" if form == "-" else form).partition("/")
+    return Name(
+        text,
+        language,
+        is_alias=kind == "alias" or (position > 0 and kind != "name"),
+        loads=tuple(map(int, loads.split("+"))) if loads else (BASE_LOAD,),
+    )
+
+
+def _tag(name: Name, position: int) -> str:
+    kind = ""
+    if name.is_alias != (position > 0):
+        kind = "/alias" if name.is_alias else "/name"
+    loads = "#" + "+".join(map(str, name.loads)) if name.loads != (BASE_LOAD,) else ""
+    return f"{name.language}{kind}{loads}" or "-"
+
+
+def normalise_search_name(name: str) -> str:
+    """Return the search form of a name: composed (NFC), underscores as blanks, trimmed."""
+    return unicodedata.normalize("NFC", name).replace("_", " ").strip()
+
+
+def domain_of(relation: str) -> str | None:
+    """Return the type of the heads by a Freebase-like name (``domain.type`` of ``domain.type.property``)."""
+    if "://" in relation:
+        return None  # the host of an IRI is not a type
+    type_, _, property_ = relation.partition("|")[0].rpartition(".")
+    return type_ if property_ and "." in type_ else None
+
+
+_WORD_BREAK = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
+
+
+def label_of(relation: str) -> str:
+    """Return the readable words of a relation's name: its last part, or both last parts of a compound name."""
+    parts = []
+    for step in relation.split("|"):
+        last = re.split(r"[./#:]", step.rstrip("./#:"))[-1]
+        if words := " ".join(filter(None, _WORD_BREAK.split(last))).lower():
+            parts.append(words)
+    return LABEL_SEPARATOR.join(dict.fromkeys(parts)) or relation
+
+
+MAX_TYPES = 65_000
+"""Neo4j Community allows 65,536 relationship types; the rest is for pictures and foreign data."""
+
+RELATED = "RELATED"
+"""The type of relationships whose relation has no type of its own; their property ``relation`` names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationFacts:
+    """What a source knows about a relation beyond its name."""
+
+    range: str | None = None
+    inverse: str | None = None
+    label: str | None = None
+    """A readable label, if the name is not readable."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationRow:
+    """A relation of a stage for the catalogue; `staged` is its number in the stage."""
+
+    staged: int
+    name: str
+    num_triples: int
+    number: int
+    label: str
+    domain: str | None
+    range: str | None
+    inverse: str | None
+    stored_as: str | None
+
+    @property
+    def type(self) -> str:
+        return self.stored_as or self.name
+
+
+def count_untyped_relations(rows: Iterable[RelationRow]) -> int:
+    """Return how many relations have no type of their own."""
+    return sum(row.stored_as is not None for row in rows)
+
+
+def relation_rows(
+    staged: Sequence[tuple[int, str, int]],
+    known: Sequence[RelationInfo],
+    facts: Mapping[str, RelationFacts],
+    max_types: int | None = None,
+) -> list[RelationRow]:
+    """Return the rows for staged relations (number, name, number of triples), given the graph's.
+
+    New relations continue the numbering in the order of their names. If there would be too many types, the new
+    relations with the fewest triples get none of their own; `max_types` None is `MAX_TYPES`.
+    """
+    old = {relation.name: relation for relation in known}
+    next_number = max((relation.number for relation in known), default=0) + 1
+    new = sorted(name for _, name, _ in staged if name not in old)
+    numbers = {name: number for number, name in enumerate(new, next_number)}
+    has_related = any(relation.stored_as for relation in known)
+    num_types = sum(relation.stored_as is None for relation in known) + has_related
+    counts = {name: count for _, name, count in staged}
+    ranked = sorted(filter(_can_be_type, new), key=lambda name: (-counts[name], name))
+    room = max((MAX_TYPES if max_types is None else max_types) - num_types, 0)
+    if len(ranked) > room and not has_related:
+        room = max(room - 1, 0)  # for RELATED itself
+    typed = set(ranked[:room])
+    unknown = RelationFacts()
+    rows = []
+    for number, name, num_triples in staged:
+        fact = facts.get(name, unknown)
+        stored_as = old[name].stored_as if name in old else None if name in typed else RELATED
+        rows.append(
+            RelationRow(
+                staged=number,
+                name=name,
+                num_triples=num_triples,
+                number=old[name].number if name in old else numbers[name],
+                label=fact.label or label_of(name),
+                domain=domain_of(name),
+                range=fact.range,
+                inverse=fact.inverse,
+                stored_as=stored_as,
+            )
+        )
+    return rows
+
+
+def _can_be_type(name: str) -> bool:
+    """Whether this can name a relationship type: the importer drops blank ones."""
+    return name != RELATED and bool(name.strip())
+
+
+def count_in_graph(gateway: Gateway, relations: Sequence[RelationRow | RelationInfo]) -> dict[str, int]:
+    """Return the number of triples of each of these relations, by Neo4j's own counts where these are exact."""
+    counts = dict.fromkeys((relation.name for relation in relations), 0)
+    try:
+        kept = {name: sizes for name, *sizes in gateway.run(Request(template("count_relations"), {}, list))}
+    except DatabaseError:  # some servers reserve these counts for administrators
+        return counts | gateway.execute(read_relation_counts())
+    for relation in relations:
+        if relation.stored_as is None and (sizes := kept.get(relation.name)):
+            is_exact = len(set(sizes)) == 1  # all, those that leave an entity, those that enter an entity or a literal
+            counts[relation.name] = sizes[0] if is_exact else gateway.execute(_count_triples_of(relation.name))
+    if any(relation.stored_as for relation in relations):
+        counts |= gateway.execute(Request(template("count_related"), {}, dict))
+    return counts
+
+
+def refresh_counts(gateway: Gateway, relations: Sequence[RelationRow | RelationInfo]) -> None:
+    """Bring the catalogue's counts of these relations in line with the graph."""
+    gateway.run(make_write_request("set_relation_counts", counts=count_in_graph(gateway, relations)))
+
+
+def _count_triples_of(name: str) -> Request[int]:
+    return Request(template("count_triples_of"), {}, lambda rows: int(rows[0][0]), {"RELATION": name})
+
+
+INDEX_TIMEOUT_S = 24 * 3_600
+
+_PLACES = {
+    "entity_id": ("Entity", "id"),
+    "literal_id": ("Literal", "id"),
+    "relation_name": ("Relation", "name"),
+    "relation_number": ("Relation", "number"),
+    "load_sha256": ("Load", "sha256"),
+    "load_lock": ("LoadLock", "name"),
+    "literal_number": ("Literal", "number"),
+    "literal_day": ("Literal", "first_day"),
+    "entity_names": ("Entity", "search_names"),
+}
+"""Label and property of each index, by name."""
+
+
+def ensure_schema(gateway: Gateway, *names: str) -> None:
+    """Create the constraints and indexes of these names that are missing, all where none is named.
+
+    Raises `GraphError` if another index has one of our names, which would block ours.
+    """
+    indexes = gateway.run(Request(template("read_indexes"), {}, list))
+    for name, labels, properties in indexes:
+        if name in _PLACES and (labels or [], properties or []) != tuple([part] for part in _PLACES[name]):
+            label, property_ = _PLACES[name]
+            raise GraphError(
+                f"the database has an index {name} on {'|'.join(labels or ())}({', '.join(properties or ())}), "
+                f"expected it on {label}({property_}): drop it, or name another database with --database"
+            )
+    there = {name for name, _, _ in indexes}
+    missing = [name for name in names or _PLACES if name not in there]
+    if missing:
+        gateway.execute_all([make_write_request(f"ensure_{name}") for name in missing])
+
+
+def await_indexes(gateway: Gateway) -> None:
+    """Wait until all indexes are filled."""
+    gateway.execute(make_write_request("await_indexes", timeout_s=INDEX_TIMEOUT_S))
+
+
+def check_graph_was_loaded(state: GraphState, loads: Sequence[LoadManifest]) -> None:
+    """Raise `UsageError` for a graph that no load wrote."""
+    if not loads and (num_foreign := state.num_entities + state.num_literals):
+        raise UsageError(
+            f"the database has {num_foreign:,} nodes called Entity or Literal that no load of Lodestar's wrote, and "
+            "which it leaves alone: name another database with --database, or another server with --name"
+        )
+
+
+_RELATIONS_A_BATCH = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest(LoadManifest):
+    """The record of a load that is written now."""
+
+    replaces: bool = False
+    """Whether it replaces the graph's content; stored among the options until the load finishes."""
+    stated_words: str | None = None
+    """What the source says of relations beside its triples (`StatedWords`), as JSON; None for nothing."""
+
+    def as_properties(self) -> Mapping[str, object]:
+        """Return the properties of the ``:Load`` node of a running load, without its times."""
+        properties = asdict(self) | {"num_removed": None, "graph_version": GRAPH_VERSION}
+        if properties.pop("replaces"):
+            properties["options"] = json.dumps({**json.loads(self.options), "replaces": True}, sort_keys=True)
+        return {name: value for name, value in properties.items() if name not in ("started", "finished", "deleting")}
+
+
+def labels_of(load: int) -> list[str]:
+    """Return the labels that mark what a load states; none for the base load."""
+    return [] if load == BASE_LOAD else [f"Load{load}"]
+
+
+def make_write_request(name: str, names: Mapping[str, str] | None = None, **params: Any) -> Request[None]:
+    """Return the request of a template that returns no rows."""
+    return Request(template(name), params, lambda _: None, names or {})
+
+
+def begin_load(gateway: Gateway, manifest: Manifest) -> None:
+    """Create the schema, and write the manifest as unfinished."""
+    ensure_schema(gateway)
+    gateway.run(make_write_request("begin_load", sha256=manifest.sha256, properties=manifest.as_properties()))
+
+
+def write_relations(gateway: Gateway, rows: Sequence[RelationRow], *, counted: bool = False) -> None:
+    """Put relations into the catalogue; `counted`: those that are new with their numbers of triples, else with 0."""
+    params = (asdict(row) | {"count": row.num_triples if counted else 0} for row in rows)
+    for batch in split_into_requests(params, _RELATIONS_A_BATCH, lambda row: len(str(row))):
+        gateway.run(make_write_request("write_relations", relations=batch))
+
+
+def finish_load(gateway: Gateway, manifest: Manifest) -> None:
+    """Wait until all indexes are filled, and mark the load as finished."""
+    await_indexes(gateway)
+    gateway.run(make_write_request("finish_load", sha256=manifest.sha256, options=manifest.options))
+
+
+FIELDS = ("number", "dimension", "first_day", "last_day")
+"""The properties of a typed value; those that a text has none of are null."""
+MAX_CHARS = 41
+"""Longer texts have no typed value."""
+
+
+@cache
+def typed_value_macros() -> str:
+    """Return the statements that define ``typed_values('TABLE')`` on a connection of DuckDB."""
+    return resources.files(__name__).joinpath("typed_values.sql").read_text(encoding="utf-8")
+
+
+def find_typed_values(literals: Sequence[tuple[str, str | None]]) -> list[Mapping[str, object]]:
+    """Return the typed values of texts with their datatypes, by `FIELDS`."""
+    found: list[Mapping[str, object]] = [dict.fromkeys(FIELDS)] * len(literals)
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute(typed_value_macros())
+        columns = {"key": range(len(literals)), "text": pa.array((text for text, _ in literals), pa.string())}
+        datatypes = pa.array((datatype for _, datatype in literals), pa.string())
+        connection.register("literals", pa.table({**columns, "datatype": datatypes}))
+        for key, *values in connection.execute("FROM typed_values('literals')").fetchall():
+            found[key] = dict(zip(FIELDS, values, strict=True))
+    return found
+
+
+def add_typed_values(rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Return rows of entities (by name) or literals (by value, datatype and language) with their typed values."""
+    rows = list(rows)
+    texts = [
+        ("" if row.get("language") else str(row.get("value") or row.get("name") or ""), row.get("datatype"))
+        for row in rows
+    ]
+    return [{**row, **typed} for row, typed in zip(rows, find_typed_values(texts), strict=True)]  # type: ignore[arg-type]
+
+
+@lru_cache(1_000)
+def to_base_unit(number: float | None, unit: str) -> tuple[float | None, str]:
+    """Return a number in the base unit of its dimension, and the dimension; both as they are where it is not known."""
+    if number is None or not unit:
+        return number, ""
+    (typed,) = find_typed_values([(f"{number!r} {unit}", None)])
+    found = typed["number"]
+    return (found, str(typed["dimension"])) if isinstance(found, float) else (number, unit)

@@ -26,7 +26,7 @@ from ..neo4j.gateway import Gateway, OpenTransaction
 from ..neo4j.mining import find_entities_by_name
 from ..relations.kinds import refresh_end_kinds
 from ..values import Entity, literal_term
-from .records import (
+from . import (
     BASE_LOAD,
     Manifest,
     Name,

@@ -1,1 +1,207 @@
-"""Read source formats, one per file."""
+"""List the source formats by their command-line names, and detect a file's format."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import cast
+
+from ...engine.errors import InputError, UsageError
+from ..source import Source
+
+FORMATS = {
+    "csv": "delimited:CsvSource",
+    "cypher": "temporary_server:script_source",
+    "dump": "temporary_server:dump_source",
+    "fb2m": "delimited:Fb2mSource",
+    "freebase": "freebase:FreebaseSource",
+    "geonames": "geonames:GeonamesSource",
+    "gexf": "graphml:gexf_source",
+    "graphml": "graphml:graphml_source",
+    "jsonl": "triple_records:JsonLinesSource",
+    "metaqa": "delimited:MetaqaSource",
+    "obo": "obo:OboSource",
+    "parquet": "triple_records:ParquetSource",
+    "pathquestion": "delimited:PathquestionSource",
+    "rdf": "rdf:RdfSource",
+    "rog": "triple_records:RogSource",
+    "tables": "table_graph:tables_source",
+    "text": "text:TextSource",
+    "tsv": "delimited:TsvSource",
+    "wikidata": "wikidata:WikidataSource",
+}
+
+_BY_ENDING = {
+    ".csv": "csv",
+    ".cql": "cypher",
+    ".cypher": "cypher",
+    ".dump": "dump",
+    ".gexf": "gexf",
+    ".graphml": "graphml",
+    ".obo": "obo",
+    ".parquet": "rog",
+    ".tsv": "tsv",
+}
+_UNDETECTED = {"geonames", "text"}
+"""Formats that detection cannot find: they are not files, or any text fits."""
+_ONE_FILE = {"cypher", "dump", "gexf", "graphml"}
+"""Formats of which a folder is not read."""
+_KB = "kb.txt"
+_LOOKED_AT_BYTES = 1 << 16
+
+_PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_FB2M = re.compile(r"(?:www\.)?freebase\.com/[^\t]*\t(?:www\.)?freebase\.com/[^\t]*\t(?:www\.)?freebase\.com/")
+_FREEBASE = re.compile(r"<(?:http://rdf\.freebase\.com/|/)[^>]*>\t<[^>]*>\t.+\t\.$")
+
+
+def source_class(name: str) -> Callable[..., Source]:
+    """Return the class of a format's source; each has its own arguments.
+
+    A source of your own is named as ``module:Class``, or by an entry point of the group ``lodestar.sources``. Raises
+    `UsageError` for what is none.
+    """
+    if name in FORMATS:
+        module, _, class_name = FORMATS[name].partition(":")
+        return cast(Callable[..., Source], getattr(import_module(f".{module}", __package__), class_name))
+    place = find_own_place(name)
+    if place is None:
+        raise UsageError(f"expected one of the formats {', '.join(FORMATS)}, or module:Class, found {name!r}")
+    module, _, class_name = place.partition(":")
+    try:
+        found = getattr(import_module(module), class_name)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"format {name}: {place} cannot be imported: {error}") from error
+    if not (isinstance(found, type) and issubclass(found, Source)):
+        raise UsageError(f"format {name}: expected a class derived from Source, found {place}")
+    return found
+
+
+def find_own_place(name: str) -> str | None:
+    """Return ``module:Class`` of a source that is not Lodestar's; None for another word."""
+    installed = {entry.name: entry.value for entry in entry_points(group="lodestar.sources")}
+    return installed.get(name) or (name if _PLACE.fullmatch(name) else None)
+
+
+def detect_format(path: str) -> str:
+    """Return the format of a file, or of the first of a folder or a pattern, by its name and its first lines.
+
+    Raises `InputError` if that is unclear.
+    """
+    from ..reading.files import list_files
+    from .tables import looks_like_tables
+
+    if path == "-" or (path and Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
+        raise InputError(
+            f"{'stdin' if path == '-' else path}: the format of a stream cannot be detected: {_name_one()}"
+        )
+    if looks_like_tables(path):
+        return "tables"
+    files = list_files(path)
+    firsts: dict[str, str] = {}
+    for each in files:
+        firsts.setdefault(Path(_unpacked(each)).suffix, each)  # one of each ending
+    found = {each: _detect(each) for each in firsts.values()}
+    kinds: dict[str, str] = {}
+    for each, kind in found.items():
+        kinds.setdefault(kind, each)
+    kinds = {kind: each for kind, each in kinds.items() if kind in FORMATS}
+    if len(kinds) > 1 or (kinds.keys() & _ONE_FILE and files != [path]):
+        listed = ", ".join(f"{each} ({kind})" for kind, each in kinds.items())
+        raise InputError(f"{path}: expected files of one kind, found {listed}: name one, or a pattern as '*.ttl'")
+    if not kinds:
+        raise InputError(f"{files[0]}: {found[files[0]]}")
+    return next(iter(kinds))
+
+
+def _detect(path: str) -> str:
+    """Return the format of a file, or why none is found."""
+    from ..reading.files import PARQUET, RereadableFile
+    from .tables import looks_like_tables
+
+    file = RereadableFile(path)
+    start = file.first_bytes(_LOOKED_AT_BYTES)
+    if not start:
+        return "the file is empty"
+    if looks_like_tables(path):
+        return "tables"
+    if start.startswith(PARQUET):
+        from .delimited import columns_by_name
+        from .triple_records import read_columns
+
+        return "parquet" if columns_by_name(read_columns(path)) else "rog"
+    lines = start.decode("utf-8", "replace").splitlines()
+    whole = lines if len(start) < _LOOKED_AT_BYTES or len(lines) == 1 else lines[:-1]
+    name = _unpacked(file.name.lower())
+    found = _by_name(name, whole) or _by_content(name, start, [line for line in whole if line.strip()])
+    return found or _foreign(name, start) or f"the format cannot be told from the file: {_name_one()}"
+
+
+def _unpacked(name: str) -> str:
+    from ..reading.files import PACKED_ENDINGS
+
+    return next((name.removesuffix(ending) for ending in PACKED_ENDINGS if name.endswith(ending)), name)
+
+
+def _name_one() -> str:
+    return f"name one of {', '.join(name for name in FORMATS if name not in _UNDETECTED)}"
+
+
+def _by_name(name: str, lines: Sequence[str]) -> str | None:
+    if name == _KB:
+        return {(2, 0): "metaqa", (0, 2): "pathquestion"}.get((lines[0].count("|"), lines[0].count("\t")))
+    return _BY_ENDING.get(Path(name).suffix)
+
+
+def _by_content(name: str, start: bytes, lines: Sequence[str]) -> str | None:
+    from .rdf import detect_syntax
+
+    statements = [line for line in lines if not line.lstrip().startswith("#")] or [""]
+    first = statements[0].lstrip()
+    tests = {
+        "rog": first.startswith("{") and re.search(rb'"(?:sub)?graph"\s*:', start) is not None,
+        "graphml": first.startswith("<") and any("<graphml" in line for line in statements[:5]),
+        "gexf": first.startswith("<") and any("<gexf" in line for line in statements[:5]),
+        "obo": any(line.startswith("format-version:") for line in statements[:5]) or "[Term]" in statements,
+        "wikidata": bool(re.match(rb'\[?\s*\{[^\n]*"type":\s*"(?:item|property)"', start)) and b'"labels"' in start,
+        "jsonl": _has_triple(first),
+        "fb2m": all(map(_FB2M.match, statements)),
+        "freebase": all(map(_FREEBASE.match, statements)),
+        "rdf": detect_syntax(name, start) is not None,
+        "tsv": all(line.count("\t") == 2 for line in statements),
+        "csv": all(line.count(",") == 2 for line in statements),
+        "metaqa": all(line.count("|") == 2 for line in statements),
+    }
+    return next((kind for kind, fits in tests.items() if fits), None)
+
+
+def _has_triple(line: str) -> bool:
+    """Return whether a line is a JSON object with the fields of a triple."""
+    from .delimited import columns_by_name
+
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and columns_by_name(list(record)) is not None
+
+
+_FOREIGN = (
+    (rb"<Ontology\b[^>]*owl#", "this is OWL/XML: `robot convert --input it --output it.ttl` makes Turtle of it"),
+    (rb"\AOntology\(|\APrefix\(:?", "this is OWL in functional syntax: `robot convert` makes Turtle of it"),
+    (rb"(?m)^Class: |^Ontology: ", "this is OWL in Manchester syntax: `robot convert` makes Turtle of it"),
+    (rb"<obo>|<obo\s", "this is OBO-XML: `robot convert` makes Turtle of it"),
+    (rb"(?s)\A.{257}ustar", "this is a tar archive: unpack it and load its folder"),
+    (rb"\A\xd0\xcf\x11\xe0|\A.{0,200}xl/workbook", "this is an Excel workbook: save its sheets as CSV"),
+    (rb"\AHDT|\A\$HDT", "this is HDT: `hdt2rdf` makes N-Triples of it"),
+)
+"""Formats that are not read, by how their files look, and how to convert them."""
+
+
+def _foreign(name: str, start: bytes) -> str | None:
+    if name.endswith(".xlsx"):
+        return "this is an Excel workbook: save its sheets as CSV"
+    return next((advice for pattern, advice in _FOREIGN if re.search(pattern, start[:8_000])), None)

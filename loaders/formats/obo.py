@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ...engine.writing.records import RelationFacts
+from ...engine.writing import RelationFacts
 from ..reading.lines import LineReader
 from ..source import (
     FileSource,

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyoxigraph import BlankNode, NamedNode
 
-from ...engine.writing.records import label_of
+from ...engine.writing import label_of
 from ..naming import ALIAS_RELATIONS, NAME_RELATIONS
 
 OWL = "http://www.w3.org/2002/07/owl#"

@@ -21,7 +21,7 @@ from pyarrow import compute
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
 from ...engine.errors import InputError
-from ...engine.writing.records import RelationFacts
+from ...engine.writing import RelationFacts
 from ...models import quote_line
 from ..naming import ALIAS_RELATIONS, NAME_RELATIONS, Languages
 from ..reading.files import MAX_RECORD_BYTES, PACKED_ENDINGS, RereadableFile, read_pieces

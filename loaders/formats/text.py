@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engine.errors import InputError, UsageError, translate_import_errors
 from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
-from ...engine.writing.records import RelationFacts
+from ...engine.writing import RelationFacts
 from ...models import quote_line
 from ..naming import concept_id
 from ..reading.files import MAX_RECORD_BYTES, RereadableFile, read_records

@@ -31,7 +31,7 @@ from ..causal_lm import (
 from ..checkpoint import BadCheckpointError, check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..kinds import CheckpointOpenOptions
 from ..mined import INVERSE, PooledQuestion, PoolFile, supervision_of
-from ..text.verbalise import DirectedRelation, RelationWords, verbalise_hop
+from ..text import DirectedRelation, RelationWords, verbalise_hop
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, device_of
 from . import PATH_FIGURES, PathConfig, PathDescription
 

@@ -26,9 +26,9 @@ from torch.nn.functional import normalize
 
 from ..calibration import lower_other_scores
 from ..checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
+from ..text import Hop, verbalise_hop
 from ..text.bert import Backbone, hidden_states, open_stored_backbone, write_backbone_description
 from ..text.vectors import LRUCache
-from ..text.verbalise import Hop, verbalise_hop
 from ..training import device_of
 from . import SPECIAL_TOKENS, StarDescription
 

@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from ..calibration import fit_calibration
 from ..kinds import CheckpointOpenOptions, TrainingOptions
 from ..mined import INVERSE, THROUGH, Hops, MinedFile, MinedQuestion, hop_of, iterate_paths, words_of
+from ..text import Hop, RelationWords, verbalise_hop
 from ..text.bert import open_pretrained
-from ..text.verbalise import Hop, RelationWords, verbalise_hop
 from ..training import Figures, Objective, TrainingFolder
 from ..word_places import mask_topic
 from . import FIGURES, SPECIAL_TOKENS, DualOptions, PoolTrainingOptions, StarConfig, StarDescription, Targets

@@ -9,7 +9,7 @@ from typing import Any
 
 from lodestar.engine.context import Context, Event
 from lodestar.engine.llm import Completed, Prompt
-from lodestar.models.text.verbalise import RelationWords
+from lodestar.models.text import RelationWords
 
 from tests.fakes.memory_graph import MemoryGraph
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from lodestar.engine.evidence import Calibration, Evidence
-from lodestar.engine.linking.topics import look_up_topics
+from lodestar.engine.linking import look_up_topics
 from lodestar.engine.values import Chain, ChainStep, Entity, Path, Question, RelationStep, Scored, Topic, Triple
 
 from tests.fakes.call_context import make_context

@@ -11,7 +11,7 @@ from typing import Any
 
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.progress import Progress, ignore_progress
-from lodestar.engine.writing.records import RelationFacts
+from lodestar.engine.writing import RelationFacts
 from lodestar.loaders.loading import LoadOptions
 from lodestar.loaders.loading import load as load_source
 from lodestar.loaders.report import LoadReport

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
-from lodestar.engine.supervision.answer_paths import WalkedHop, WalkedPath
+from lodestar.engine.supervision import WalkedHop, WalkedPath
 from lodestar.engine.values import RelationStep
 from lodestar.models.mined import INVERSE, THROUGH
 

@@ -8,7 +8,7 @@ import neo4j
 from lodestar.engine.neo4j import Request, template
 from lodestar.engine.neo4j.catalogue import read_relation_counts
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.writing.records import add_typed_values
+from lodestar.engine.writing import add_typed_values
 
 SCHEMA = (
     "ensure_entity_id",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lodestar.engine.evidence import Evidence, Item
-from lodestar.engine.linking.topics import look_up_topics
+from lodestar.engine.linking import look_up_topics
 from lodestar.engine.values import Chain, Question
 
 from tests.fakes.call_context import make_context

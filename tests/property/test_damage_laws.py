@@ -15,7 +15,7 @@ from lodestar.engine.errors import InputError, LLMError, UsageError
 from lodestar.engine.llm import Prompt
 from lodestar.engine.llm.endpoint import parse_completion
 from lodestar.engine.settings import resolve
-from lodestar.loaders.formats.by_name import detect_format
+from lodestar.loaders.formats import detect_format
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.formats.graphml import graphml_source
 from lodestar.models.checkpoint import BadCheckpointError, load_description, read_weights, translate_read_errors

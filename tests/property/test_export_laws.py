@@ -13,8 +13,8 @@ import pyarrow as pa
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
+from lodestar.engine.writing import Name
 from lodestar.engine.writing.changing import fault_of_id, fault_of_relation
-from lodestar.engine.writing.records import Name
 from lodestar.loaders.export import (
     HeadTriples,
     NTriplesWriter,
@@ -23,7 +23,7 @@ from lodestar.loaders.export import (
     TsvTripleWriter,
     open_atomic_outputs,
 )
-from lodestar.loaders.formats.by_name import source_class
+from lodestar.loaders.formats import source_class
 from lodestar.loaders.formats.freebase import FREEBASE
 from lodestar.loaders.parsers import prepare_parser
 from lodestar.loaders.source import LineFile, Source

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, SkippedQuestion
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.relations.words import RelationIndex, words_of_relation
+from lodestar.engine.relations import RelationIndex, words_of_relation
 from lodestar.engine.retrieval.frontier import FrontierBounds
-from lodestar.engine.supervision.answer_paths import serialise_hop, serialise_trie
+from lodestar.engine.supervision import serialise_hop, serialise_trie
 from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths, TrainingExampleBuilder
 from lodestar.models.mined import INVERSE, THROUGH, MinedQuestion, iterate_paths
 from lodestar.models.text.vectors import TextVectors

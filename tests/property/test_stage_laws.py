@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.writing.records import (
+from lodestar.engine.writing import (
     Name,
     add_load_names,
     make_name_row,

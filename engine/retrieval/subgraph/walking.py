@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ....models.similarity import PathSimilarity, PathsOfTopic
+from ....models.text import DirectedRelation, RelationWords
 from ....models.text.vectors import TextVectors
-from ....models.text.verbalise import DirectedRelation, RelationWords
 from ....models.word_places import mask_topic, read_asked_words
 from ...evidence.bridges import expand_ranges
 from ...neo4j import Request

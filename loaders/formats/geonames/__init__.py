@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from ....engine.writing.records import RelationFacts
+from ....engine.writing import RelationFacts
 from ..delimited import TsvSource
 
 _FOLDER = Path(__file__).parent

@@ -15,7 +15,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import Expansion, expand_values
 from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.values import Chain, RelationStep
-from lodestar.loaders.formats.by_name import source_class
+from lodestar.loaders.formats import source_class
 
 from tests.conftest import clear_database
 from tests.made.graphs import load

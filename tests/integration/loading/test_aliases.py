@@ -9,7 +9,7 @@ import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection, Settings
-from lodestar.loaders.formats.by_name import source_class
+from lodestar.loaders.formats import source_class
 
 from tests.conftest import clear_database
 from tests.made.graphs import load

@@ -11,11 +11,11 @@ import neo4j
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from lodestar.engine import writing as relation_types
 from lodestar.engine.errors import LoadInProgressError
 from lodestar.engine.neo4j.catalogue import count_signature_mismatches
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.writing import records as relation_types
 from lodestar.loaders.loading import LoadOptions, Mode, WriterChoice, load_embedded
 from lodestar.loaders.maintaining import verify
 from lodestar.loaders.source import NO_ID, Source, StatementRow, name_row, triple_row

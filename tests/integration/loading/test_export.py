@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import neo4j
 import pytest
+from lodestar.engine import writing as relation_types
 from lodestar.engine.errors import GraphError, UsageError
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
-from lodestar.engine.writing import records as relation_types
 from lodestar.loaders.export import ExportReport, ExportRequest, export
-from lodestar.loaders.formats.by_name import source_class
+from lodestar.loaders.formats import source_class
 from lodestar.loaders.formats.freebase import FREEBASE
 from lodestar.loaders.source import Source, StatementRow, triple_row
 

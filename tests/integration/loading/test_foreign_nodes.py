@@ -7,7 +7,7 @@ import pytest
 from lodestar.engine.errors import UsageError
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_loads
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.writing.records import count_in_graph
+from lodestar.engine.writing import count_in_graph
 from lodestar.loaders.loading import LoadOptions, LoadPlan, Mode, choose_writer
 from lodestar.loaders.maintaining import unload, verify
 from lodestar.loaders.stage import StageCounts

@@ -10,8 +10,8 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.plans.compile import compile_plan
 from lodestar.engine.plans.plan import Count, Kind
 from lodestar.engine.plans.schema import read_schema
-from lodestar.engine.relations.words import words_of_relations
-from lodestar.loaders.formats.by_name import source_class
+from lodestar.engine.relations import words_of_relations
+from lodestar.loaders.formats import source_class
 from lodestar.loaders.loading import LoadOptions, load
 
 FILMS = """

@@ -11,7 +11,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
 from lodestar.engine.values import RelationStep
 from lodestar.engine.writing.changing import LiteralValue, add_triples
-from lodestar.loaders.formats.by_name import source_class
+from lodestar.loaders.formats import source_class
 
 from tests.conftest import clear_database
 from tests.made.graphs import load

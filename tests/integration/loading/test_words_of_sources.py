@@ -9,7 +9,7 @@ import pytest
 from lodestar.engine.neo4j.catalogue import Phrase, RelationInfo, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.relations.describing import add_relation_descriptions, remove_descriptions, words_of
-from lodestar.loaders.formats.by_name import source_class
+from lodestar.loaders.formats import source_class
 from lodestar.loaders.loading import LoadOptions
 from lodestar.loaders.loading import load as load_source
 from lodestar.loaders.source import Source

@@ -20,7 +20,7 @@ from lodestar.engine.neo4j.mining import (
     find_last_steps,
     stream_mediator_relations,
 )
-from lodestar.engine.supervision.answer_paths import serialise_trie
+from lodestar.engine.supervision import serialise_trie
 from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths
 from lodestar.engine.values import RelationStep
 from lodestar.models.mined import iterate_paths

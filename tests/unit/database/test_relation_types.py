@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from lodestar.engine.neo4j.catalogue import RelationInfo
-from lodestar.engine.writing.records import RELATED, RelationFacts, RelationRow, relation_rows
+from lodestar.engine.writing import RELATED, RelationFacts, RelationRow, relation_rows
 
 STAGED = [(1, "a.x", 5), (2, "b.y", 9), (3, "c.z", 1), (4, "d.w", 1)]
 

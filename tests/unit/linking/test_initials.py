@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.linking.names import derive_forms, find_places
-from lodestar.engine.writing.records import build_search_terms
+from lodestar.engine.writing import build_search_terms
 from lodestar.models.wording.english import find_initials
 
 

@@ -18,8 +18,8 @@ from lodestar.engine.linking.reranking import (
 )
 from lodestar.engine.neo4j.catalogue import Catalogue
 from lodestar.engine.values import Entity, Topic
+from lodestar.models.text import RelationMeaning, RelationWords
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.text.verbalise import RelationMeaning, RelationWords
 
 NOTHING = np.zeros((1, len(RELATION_FEATURES)))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from lodestar.engine.linking import compute_link_penalties, look_up_topics, select_start_topics
 from lodestar.engine.linking.full_text import find_value_topics, parse_values
-from lodestar.engine.linking.topics import compute_link_penalties, look_up_topics, select_start_topics
 from lodestar.engine.values import Entity, Question, Topic
 
 from tests.fakes.call_context import make_context

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.loaders.formats.by_name import detect_format
+from lodestar.loaders.formats import detect_format
 from lodestar.loaders.formats.temporary_server import Statement, dump_source, script_source, split_script
 
 

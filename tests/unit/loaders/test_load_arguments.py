@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from lodestar.engine.cli.load import command
 from lodestar.engine.errors import UsageError
-from lodestar.loaders.formats.by_name import source_class
+from lodestar.loaders.formats import source_class
 
 
 @pytest.mark.parametrize(

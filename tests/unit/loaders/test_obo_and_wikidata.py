@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lodestar.engine.writing.records import RelationFacts
-from lodestar.loaders.formats.by_name import detect_format
+from lodestar.engine.writing import RelationFacts
+from lodestar.loaders.formats import detect_format
 from lodestar.loaders.formats.obo import OboSource
 from lodestar.loaders.formats.wikidata import WikidataSource
 

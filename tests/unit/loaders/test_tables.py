@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.formats.by_name import detect_format
+from lodestar.loaders.formats import detect_format
 from lodestar.loaders.formats.table_graph import open_tables, tables_source
 
 from tests.references.read_source import ReadSource, read_source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.writing.records import find_typed_values
+from lodestar.engine.writing import find_typed_values
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 

@@ -29,8 +29,8 @@ from lodestar.models.reader.fitting import (
     figures,
     fit_reader,
 )
+from lodestar.models.text import RelationWords
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.text.verbalise import RelationWords
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.evidence import evidence_of, leads, ranked

@@ -27,7 +27,7 @@ from lodestar.models.reg.paths import (
     read_path_writer,
     relation_texts,
 )
-from lodestar.models.text.verbalise import RelationWords
+from lodestar.models.text import RelationWords
 
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.trainings import train_sets

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo
+from lodestar.engine.relations import words_of_relations
 from lodestar.engine.relations.describing import read_descriptions
-from lodestar.engine.relations.words import words_of_relations
 
 CATALOGUE = Catalogue(
     (RelationInfo(1, "owned_by", "owned by", 9), RelationInfo(2, "mother", "mother", 9), RelationInfo(3, "42", "42", 9))

@@ -12,7 +12,7 @@ from lodestar.engine.evidence import Calibration, Evidence
 from lodestar.engine.evidence.extras import FormResult
 from lodestar.engine.forms.form_retriever import VALUED, FormRetriever
 from lodestar.engine.forms.yes_or_no import raise_odds
-from lodestar.engine.linking.topics import look_up_topics
+from lodestar.engine.linking import look_up_topics
 from lodestar.engine.neo4j import Row
 from lodestar.engine.values import Chain, Entity, LinkedQuestion, Question, Scored
 

@@ -18,8 +18,8 @@ from lodestar.models.causal_lm import add_lora, load_language_model
 from lodestar.models.reg import PathConfig, PathDescription
 from lodestar.models.reg.paths import PathModel
 from lodestar.models.star.network import StarModel, read_checkpoint
+from lodestar.models.text import RelationWords
 from lodestar.models.text.encoders import SentenceEncoder
-from lodestar.models.text.verbalise import RelationWords
 
 from tests.fakes.word_scorer import WordScorer
 from tests.made.tiny_causal_lm import write_tiny_causal_lm

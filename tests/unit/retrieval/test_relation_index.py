@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lodestar.engine.neo4j.catalogue import Phrase, RelationInfo
-from lodestar.engine.relations.words import RelationIndex
+from lodestar.engine.relations import RelationIndex
 from lodestar.models.text.vectors import TextVectors, VectorStore
 
 from tests.fakes.letter_encoder import LetterEncoder

@@ -13,9 +13,9 @@ from lodestar.engine.retrieval.subgraph.walking import (
     best_relations,
 )
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
+from lodestar.models.text import RelationWords
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.text.verbalise import RelationWords
 
 NAMES = {1: "capital", 2: "currency_used", 3: "adjoin_s"}
 WORDS = {

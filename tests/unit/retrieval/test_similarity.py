@@ -18,9 +18,7 @@ from lodestar.models.similarity import (
     compute_support,
     score_paths,
 )
-from lodestar.models.text.encoders import FloatArray, SentenceEncoder
-from lodestar.models.text.vectors import TextVectors, VectorStore
-from lodestar.models.text.verbalise import (
+from lodestar.models.text import (
     DirectedRelation,
     Hop,
     RelationMeaning,
@@ -29,6 +27,8 @@ from lodestar.models.text.verbalise import (
     reverse_hop,
     verbalise_hop,
 )
+from lodestar.models.text.encoders import FloatArray, SentenceEncoder
+from lodestar.models.text.vectors import TextVectors, VectorStore
 from lodestar.models.word_places import AskedWords, mask_topic
 from lodestar.models.wording.kinds import EndKind
 

@@ -9,13 +9,13 @@ from typing import Any, cast
 import numpy as np
 from lodestar.engine.evidence import Calibration, Evidence
 from lodestar.engine.evidence.extras import graph_token
-from lodestar.engine.linking.topics import look_up_topics
+from lodestar.engine.linking import look_up_topics
 from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, Gril, RegTriple, SubgraphReader, SubgraphScorer
 from lodestar.engine.values import Question, Triple
 from lodestar.models.reg.triples import TripleColumns
 from lodestar.models.subgraphs import SubgraphOptions
+from lodestar.models.text import RelationWords
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.text.verbalise import RelationWords
 
 from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph

@@ -17,7 +17,7 @@ from lodestar.engine.gold_questions import (
     SkippedQuestion,
 )
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.supervision.answer_paths import serialise_hop
+from lodestar.engine.supervision import serialise_hop
 from lodestar.engine.supervision.mining import Mined, Miner, MiningOptions, QuestionPaths, mine_in_halves
 
 from tests.fakes.memory_graph import MemoryGraph

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lodestar.engine.supervision.answer_paths import HopTrie, TopicAnswerPath, WalkedPath
+from lodestar.engine.supervision import HopTrie, TopicAnswerPath, WalkedPath
 from lodestar.engine.supervision.mining import label_paths, make_negatives
 
 from tests.made.mined_graphs import hop, hops
