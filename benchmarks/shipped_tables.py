@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lodestar.engine.writing import normalise_search_name
-from lodestar.models.wording.english import fold
+from lodestar.models.wording import fold
 
 ROOT = Path(__file__).parents[1]
 WORLD = ROOT / "loaders" / "formats" / "geonames"

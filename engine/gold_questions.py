@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..models.mined import MinedTopic
-from ..models.wording.english import fold_spelling
+from ..models.wording import fold_spelling
 from .neo4j import Request, split_into_requests, template
 from .neo4j.gateway import Gateway
 from .neo4j.graph import EntitySignature, read_search_names, read_signatures

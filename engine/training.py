@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..models.kinds import ModelKind, TrainingOptions, decode_dataclass
 from ..models.placement import Placement, PlacementError
-from ..models.wording.english import normalise_question
+from ..models.wording import normalise_question
 from .errors import DatabaseUnavailableError, EncoderError, UsageError, translate_import_errors
 from .progress import Progress, progress_bar
 from .settings import Settings, set_nested_value, set_option

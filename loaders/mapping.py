@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 from ..engine.errors import InputError, LodestarError, UsageError
 from ..engine.whole_file import read_text
 from ..models import quote_line
-from ..models.wording.english import singular
+from ..models.wording import singular
 
 MAX_FILE_BYTES = 200_000_000
 MAX_NUMBERS = 64

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..engine.errors import InputError
 from ..models import quote_line
-from ..models.wording.english import fold
+from ..models.wording import fold
 
 FREEBASE_ID = r"[mg]\.[0-9a-z_]+"
 

@@ -36,7 +36,7 @@ from .mapping import (
     read_mapping,
     resolve_mapping,
 )
-from .reading.files import make_temporary_file, translate_full_disk
+from .reading import make_temporary_file, translate_full_disk
 from .source import (
     BATCH_ROWS,
     ROWS,

@@ -16,7 +16,7 @@ from ..engine.errors import InputError
 from ..engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from ..models import quote_line
 from .naming import FREEBASE_ID, concept_id
-from .reading.files import format_columns, format_value
+from .reading import format_columns, format_value
 
 _MAX_SHARED = 1 << 17
 _ENTITY = re.compile(rf":?({FREEBASE_ID})")

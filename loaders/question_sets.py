@@ -26,7 +26,7 @@ from .question_formats import (
     RogQuestions,
     WebqspQuestions,
 )
-from .reading.files import (
+from .reading import (
     PARQUET,
     RereadableFile,
     UnreadableError,

@@ -10,7 +10,7 @@ from typing import Any, Self
 from ..engine.neo4j.catalogue import LABEL_SEPARATOR, LoadManifest
 from ..engine.writing import Manifest, label_of
 from ..models import quote_line
-from ..models.wording.english import PREPOSITIONS
+from ..models.wording import PREPOSITIONS
 from .stage import StageCounts
 
 PROPERTY_GRAPHS = ("cypher", "dump", "gexf", "graphml", "neo4j", "networkx", "tables")

@@ -20,7 +20,7 @@ import pyarrow as pa
 from ..engine.errors import InputError, UsageError
 from ..engine.neo4j import MAX_REQUEST_CHARS
 from ..engine.writing import RelationFacts
-from .reading.files import RereadableFile, derive_source_name, list_files, warn_of_others
+from .reading import RereadableFile, derive_source_name, list_files, warn_of_others
 
 if TYPE_CHECKING:
     from .reading.lines import LineReader

@@ -34,7 +34,7 @@ from ..engine.whole_file import lock_file
 from ..engine.writing import RelationFacts, RelationRow, typed_value_macros
 from ..models import quote_line
 from ..models.whole_file import atomic_write, make_private_folder
-from ..models.wording.english import SMALL_WORDS
+from ..models.wording import SMALL_WORDS
 from .parsers import prepare_parser
 from .source import LineFile, Part, Source, SourceRowBatches, Subset
 

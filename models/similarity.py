@@ -35,7 +35,7 @@ from .calibration import lower_other_scores
 from .text import Hop, find_end_kind, find_end_type, hop_phrases, reverse_hop, verbalise_hop, verbalise_path
 from .text.vectors import LRUCache, TextVectors
 from .word_places import WORD, AskedWords, WordPlaces, find_stems, stem
-from .wording.english import EMPTY_WORDS, NOUN_ENDS, STOP_WORDS
+from .wording import EMPTY_WORDS, NOUN_ENDS, STOP_WORDS
 from .wording.kinds import agreement, find_wanted_kind, find_which_noun, noun_kind
 
 Floats = npt.NDArray[np.float32]

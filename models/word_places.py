@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .wording.english import EDGE_WORDS, STOP_WORDS, singular
+from .wording import EDGE_WORDS, STOP_WORDS, singular
 from .wording.kinds import noun_kind
 
 Floats = npt.NDArray[np.float32]

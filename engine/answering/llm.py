@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ...models import Range
 from ...models.graphrag_fi import answer_confidences
-from ...models.wording.english import fold_spelling
+from ...models.wording import fold_spelling
 from .. import answering
 from ..errors import LLMError, UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer

@@ -246,7 +246,7 @@ def _load(
     """Load a source of this kind, made with its arguments."""
     from ...loaders.formats import source_class
     from ...loaders.loading import load_source, preview
-    from ...loaders.reading.files import use_spool_folder
+    from ...loaders.reading import use_spool_folder
     from ..progress import progress_bar
 
     with use_spool_folder(options.staging):

@@ -190,7 +190,7 @@ def _load_graph(
     from ...loaders.loading import load_source
     from ...loaders.mapping import describe_mapping, mapping_as_json
     from ...loaders.property_graph import map_graph
-    from ...loaders.reading.files import use_spool_folder
+    from ...loaders.reading import use_spool_folder
     from ..progress import progress_bar
     from ..whole_file import write_text_file
 

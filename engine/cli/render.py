@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...models.wording.english import fold
+from ...models.wording import fold
 from ..evidence import Answer, Evidence, Item
 from ..evidence.extras import Quotes
 from ..evidence.text import item_text

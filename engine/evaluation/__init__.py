@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...models.mined import f1_of
-from ...models.wording.english import ARTICLES, fold_spelling
+from ...models.wording import ARTICLES, fold_spelling
 from ..gold_questions import GoldAnswer, GoldQuestion
 
 CUTS = (1, 2, 3, 5, 10)

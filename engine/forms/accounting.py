@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ...models.forms.operators import Operator, find_operators, find_placed_names, read_noun
 from ...models.text import RelationWords
-from ...models.wording.english import fold, plural, singular
+from ...models.wording import fold, plural, singular
 from ..evidence import Answer, Item
 from ..evidence.extras import FormResult
 from ..evidence.text import relation_words

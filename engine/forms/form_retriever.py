@@ -14,7 +14,7 @@ from ...models.forms.operators import find_operators
 from ...models.forms.parsing import parse_question
 from ...models.forms.plan import FormPlan
 from ...models.text import RelationWords
-from ...models.wording.english import fold, singular
+from ...models.wording import fold, singular
 from ..evidence import LEAST_PROBABILITY, Evidence, Reason
 from ..evidence.bridges import to_chains
 from ..evidence.extras import FormAnswer, FormResult

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...models.forms.plan import is_number_or_date
-from ...models.wording.english import singular
+from ...models.wording import singular
 from ...models.wording.kinds import value_kind
 from ..evidence import Evidence
 from ..values import Chain, Scored

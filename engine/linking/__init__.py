@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import DamerauLevenshtein
 
-from ...models.wording.english import FUNCTION_WORDS, fold
+from ...models.wording import FUNCTION_WORDS, fold
 from ..neo4j.graph import (
     EntitySignature,
     NamedEntity,

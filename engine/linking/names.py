@@ -20,7 +20,7 @@ import numpy.typing as npt
 from rapidfuzz.distance import DamerauLevenshtein
 
 from ...models.calibration import sigmoid
-from ...models.wording.english import FUNCTION_WORDS, NEVER_NAMES, find_initials, fold
+from ...models.wording import FUNCTION_WORDS, NEVER_NAMES, find_initials, fold
 from ..neo4j.graph import NamedEntity
 
 MAX_CHARS = 400

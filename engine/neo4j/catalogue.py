@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from ...models.wording.english import lexicon_phrases
+from ...models.wording import lexicon_phrases
 from ...models.wording.kinds import NO_KIND, EndKind
 from ..errors import GraphError, StaleCatalogueError
 from . import Request, Row, template

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...models.text import SUBCLASS_RELATIONS, RelationWords
-from ...models.wording.english import fold, singular
+from ...models.wording import fold, singular
 from ...models.wording.kinds import UNKNOWN, VALUE_KINDS
 from ..evidence.text import relation_words
 from ..neo4j import Request, Row, template

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ...models.similarity import content_words_or_question
 from ...models.text.vectors import TextVectors
-from ...models.wording.english import FUNCTION_WORDS, PREPOSITIONS, read_lexicon, singular, translate_label
+from ...models.wording import FUNCTION_WORDS, PREPOSITIONS, read_lexicon, singular, translate_label
 from ..errors import InputError, LLMError
 from ..llm import Prompt, list_schema
 from ..llm.gateway import ChatGateway

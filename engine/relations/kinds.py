@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...models.wording.english import translate_label
+from ...models.wording import translate_label
 from ...models.wording.kinds import NO_KIND, EndKind, EndSample, end_kinds
 from ..neo4j import Request, Row, template
 from ..neo4j.catalogue import LABEL_SEPARATOR, RelationInfo, read_catalogue, type_words

@@ -11,7 +11,7 @@ import numpy as np
 from ...models.reader import READS
 from ...models.reader.fitting import ReaderTrainingSet
 from ...models.text.vectors import TextVectors
-from ...models.wording.english import fold_spelling
+from ...models.wording import fold_spelling
 from ..answering.candidates import find_candidates
 from ..answering.reader import encode_questions, make_reader_columns
 from ..api import Engine

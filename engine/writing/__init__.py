@@ -26,7 +26,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from ...models.wording.english import find_initials
+from ...models.wording import find_initials
 from ..errors import DatabaseError, GraphError, UsageError
 from ..neo4j import Request, split_into_requests, template
 from ..neo4j.catalogue import (

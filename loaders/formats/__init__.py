@@ -91,7 +91,7 @@ def detect_format(path: str) -> str:
 
     Raises `InputError` if that is unclear.
     """
-    from ..reading.files import list_files
+    from ..reading import list_files
     from .tables import looks_like_tables
 
     if path == "-" or (path and Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
@@ -119,7 +119,7 @@ def detect_format(path: str) -> str:
 
 def _detect(path: str) -> str:
     """Return the format of a file, or why none is found."""
-    from ..reading.files import PARQUET, RereadableFile
+    from ..reading import PARQUET, RereadableFile
     from .tables import looks_like_tables
 
     file = RereadableFile(path)
@@ -141,7 +141,7 @@ def _detect(path: str) -> str:
 
 
 def _unpacked(name: str) -> str:
-    from ..reading.files import PACKED_ENDINGS
+    from ..reading import PACKED_ENDINGS
 
     return next((name.removesuffix(ending) for ending in PACKED_ENDINGS if name.endswith(ending)), name)
 

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 
 from ...engine.errors import InputError
 from ...models import quote_line
-from ...models.wording.english import AUXILIARIES, PREPOSITIONS, read_lexicon, translate_label
+from ...models.wording import AUXILIARIES, PREPOSITIONS, read_lexicon, translate_label
 from ..reading.lines import LineReader
 from ..source import NO_ID, FileSource, LineFile, Part
 

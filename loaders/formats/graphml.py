@@ -37,7 +37,7 @@ from ..property_graph import (
     pop_relation,
     survey_edges,
 )
-from ..reading.files import RereadableFile, read_pieces
+from ..reading import RereadableFile, read_pieces
 
 _WORD = re.compile(r"[^\W\d_][^\W\d]{2,}")
 

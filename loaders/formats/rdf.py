@@ -24,7 +24,7 @@ from ...engine.errors import InputError
 from ...engine.writing import RelationFacts
 from ...models import quote_line
 from ..naming import ALIAS_RELATIONS, NAME_RELATIONS, Languages
-from ..reading.files import MAX_RECORD_BYTES, PACKED_ENDINGS, RereadableFile, read_pieces
+from ..reading import MAX_RECORD_BYTES, PACKED_ENDINGS, RereadableFile, read_pieces
 from ..source import (
     BATCH_ROWS,
     ROWS,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ...engine.errors import InputError
-from ...models.wording.english import singular
+from ...models.wording import singular
 from ..mapping import NO_LABEL, Choices, LabelFacts, Survey, TypeFacts, fold
 from ..property_graph import (
     LINKED_TO,
@@ -30,7 +30,7 @@ from ..property_graph import (
     Relationship,
     map_graph,
 )
-from ..reading.files import derive_source_name, list_files
+from ..reading import derive_source_name, list_files
 from ..stage import translate_interrupts
 from .tables import Column, Database, Reference, Table, quote_name, read_tables
 from .tables_of_admin import AdminGraph, is_admin_csv

@@ -28,7 +28,7 @@ from ..property_graph import (
     XSD,
     LiteralText,
 )
-from ..reading.files import PACKED_ENDINGS, PARQUET, RereadableFile, list_files, warn_of_others
+from ..reading import PACKED_ENDINGS, PARQUET, RereadableFile, list_files, warn_of_others
 from ..source import digest_of, split_batches
 from ..stage import run_on_batches
 from .delimited import columns_by_name, why_table

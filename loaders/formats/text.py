@@ -14,7 +14,7 @@ from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from ...engine.writing import RelationFacts
 from ...models import quote_line
 from ..naming import concept_id
-from ..reading.files import MAX_RECORD_BYTES, RereadableFile, read_records
+from ..reading import MAX_RECORD_BYTES, RereadableFile, read_records
 from ..source import (
     NO_ID,
     FileSource,

@@ -21,7 +21,7 @@ from pyarrow import compute, parquet
 from ...engine.errors import InputError
 from ...models import quote_line
 from ..naming import FREEBASE_ID
-from ..reading.files import PARQUET, RereadableFile, format_columns, parquet_records, read_records
+from ..reading import PARQUET, RereadableFile, format_columns, parquet_records, read_records
 from ..source import (
     BATCH_ROWS,
     NO_ID,

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...models import quote_line
 from ..naming import Languages
-from ..reading.files import RereadableFile, read_records
+from ..reading import RereadableFile, read_records
 from ..source import FileSource, StatementRow, reject_row, triple_row
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

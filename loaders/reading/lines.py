@@ -13,7 +13,7 @@ from pyarrow import compute
 
 from ...engine.errors import InputError
 from ...models import SHOWN_CHARS, quote_line
-from .files import RereadableFile
+from . import RereadableFile
 
 pc: Any = compute  # its stubs lack most functions
 LINES = pa.schema([("line", pa.int64()), ("text", pa.string())])

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
-from ..wording.english import plural, singular
+from ..wording import plural, singular
 from .plan import DATE, NUMBER, FormPlan, Range, SubQuestion, date_range, parse_number
 from .subject import AUXILIARIES, LEADING, ONE_NAME, Subject, parse_subject, split_subject
 

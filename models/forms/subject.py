@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..wording.english import CLAUSE_WORDS, DETERMINERS, base_of, is_verb, plural
+from ..wording import CLAUSE_WORDS, DETERMINERS, base_of, is_verb, plural
 
 PARTICLES = frozenset("up out off for to into over down away".split())
 """What may follow a verb that it belongs to."""

@@ -38,7 +38,7 @@ from ..checkpoint import read_weights, write_weights
 from ..kinds import LoraOptions
 from ..text.bert import Backbone, open_pretrained, open_stored_backbone, write_backbone_description
 from ..text.vectors import LRUCache
-from ..wording.english import fold_spelling
+from ..wording import fold_spelling
 from . import GrilDescription, JointOptions
 from .network import Bools, Floats
 

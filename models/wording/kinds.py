@@ -18,7 +18,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 from .. import wording
-from .english import NOT_NOUNS, PREPOSITIONS, singular
+from . import NOT_NOUNS, PREPOSITIONS, singular
 
 VALUE_KINDS = ("date", "year", "number", "amount", "email", "url", "phone", "yes or no")
 UNKNOWN = "unknown"

@@ -20,7 +20,7 @@ from lodestar.engine.writing import (
 )
 from lodestar.loaders.source import NO_ID, Source, StatementRow, Subset, name_row, triple_row
 from lodestar.loaders.stage import Stage, StageCounts
-from lodestar.models.wording.english import find_initials
+from lodestar.models.wording import find_initials
 
 from tests.conftest import examples
 from tests.made.graphs import RowSource, TripleSource

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from lodestar.engine.linking.names import derive_forms, find_places
 from lodestar.engine.writing import build_search_terms
-from lodestar.models.wording.english import find_initials
+from lodestar.models.wording import find_initials
 
 
 @pytest.mark.parametrize(

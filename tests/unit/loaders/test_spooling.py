@@ -15,7 +15,7 @@ def test_a_full_disk_is_said_and_not_taken_for_a_fault_of_the_input(tmp_path: Pa
         "import resource, sys; from pathlib import Path\n"
         "from lodestar.engine.errors import StorageError\n"
         "from lodestar.loaders.formats.delimited import TsvSource\n"
-        "from lodestar.loaders.reading.files import use_spool_folder\n"
+        "from lodestar.loaders.reading import use_spool_folder\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))\n"
         "try:\n"
         "    with use_spool_folder(Path(sys.argv[1])):\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.loaders.formats.text import files_of
-from lodestar.loaders.reading.files import RereadableFile
+from lodestar.loaders.reading import RereadableFile
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.models.wording.english import base_of, is_verb, plural, singular
+from lodestar.models.wording import base_of, is_verb, plural, singular
 
 
 @pytest.mark.parametrize(
