@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, TypeVar, Unpack
 
+from ..models import one_line
 from ..models.placement import limit_blas_threads
 from . import pipeline
 from .context import Context, Event
@@ -470,7 +471,7 @@ def validate_question_or_fault(question: str | Question) -> Question | Evidence[
     try:
         return validate_question(question)
     except UsageError as error:
-        return Evidence(Question(_shorten(repr(question))), (), "chain", note=str(error), extras=(Fault(error),))
+        return Evidence(Question(one_line(repr(question), 80)), (), "chain", note=str(error), extras=(Fault(error),))
 
 
 def find_fault(evidence: Evidence[Item]) -> LodestarError | None:
@@ -479,9 +480,5 @@ def find_fault(evidence: Evidence[Item]) -> LodestarError | None:
         return fault.error
     if not evidence.topics:
         hint = "try `lodestar search` with parts of it, or give --topic an id or a name"
-        return EntityNotFoundError(f"{evidence.note}: {_shorten(evidence.question.text)!r}; {hint}")
+        return EntityNotFoundError(f"{evidence.note}: {one_line(evidence.question.text, 80)!r}; {hint}")
     return None
-
-
-def _shorten(text: str, limit: int = 80) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -13,7 +13,7 @@ import hashlib
 import os
 import webbrowser
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from .errors import UsageError
@@ -127,20 +127,15 @@ def write_picture(gateway: Gateway, browser_url: str, evidence: Evidence[Item]) 
     return browser_link(browser_url, gateway.connection, picture_query(picture.question_id))
 
 
-class ClearReport(NamedTuple):
-    """Counts of removed items."""
-
-    num_questions: int
-    num_nodes: int
-    num_relationships: int
-
-
-def clear_pictures(gateway: Gateway) -> ClearReport:
-    """Remove every picture from the database, and return the counts."""
-    request = Request(template("clear_browser_pictures"), {"limit": _CLEAR_BATCH}, lambda rows: ClearReport(*rows[0]))
-    removed = ClearReport(0, 0, 0)
-    while (batch := gateway.run(request)).num_nodes:
-        removed = ClearReport(*map(sum, zip(removed, batch, strict=True)))
+def clear_pictures(gateway: Gateway) -> dict[str, int]:
+    """Remove every picture from the database, and return how many questions, nodes and relationships went."""
+    names = ("questions", "nodes", "relationships")
+    request = Request(
+        template("clear_browser_pictures"), {"limit": _CLEAR_BATCH}, lambda rows: dict(zip(names, rows[0], strict=True))
+    )
+    removed = dict.fromkeys(names, 0)
+    while (batch := gateway.run(request))["nodes"]:
+        removed = {name: removed[name] + batch[name] for name in names}
     return removed
 
 

@@ -6,6 +6,7 @@ Here are number types that carry their range, which pydantic checks, and text fr
 from __future__ import annotations
 
 import math
+import unicodedata
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -40,8 +41,9 @@ SHOWN_CHARS = 80
 
 
 def one_line(text: object, max_length: int = 200) -> str:
-    """Return a text or an error's message on one line of at most `max_length` characters."""
-    line = " ".join(str(text).split())
+    """Return a text or an error's message on one line, without control characters and surrogates, cut to a length."""
+    kept = "".join(" " if unicodedata.category(char) in {"Cc", "Cs"} else char for char in str(text))
+    line = " ".join(kept.split())
     return line if len(line) <= max_length else f"{line[: max_length - 1]}…"
 
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ...models import one_line
 from ...models.graphrag_fi import KeyedAnswer, Thresholds, integrate_answers
 from ..errors import LLMError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
-from ..evidence.text import one_line
 from ..llm import Completed, Prompt
 from ..parts import Answerer, part
 from ..values import AnswerEntity, TokenUsage

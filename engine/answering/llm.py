@@ -12,13 +12,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ...models import Range
+from ...models import Range, one_line
 from ...models.graphrag_fi import answer_confidences
 from ...models.wording import fold_spelling
 from .. import answering
 from ..errors import LLMError, UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
-from ..evidence.text import EVIDENCE_TOKENS, MAX_NAMES, Order, fit_evidence, one_line
+from ..evidence.text import EVIDENCE_TOKENS, MAX_NAMES, Order, fit_evidence
 from ..llm import (
     BYTES_PER_TOKEN,
     Completed,

@@ -56,8 +56,7 @@ def command(
     with Engine(settings, recipe=recipe) as engine:
         gateway = engine.gateway()
         if clear:
-            counts = browser.clear_pictures(gateway)._asdict()
-            removed = {name.removeprefix("num_"): number for name, number in counts.items()}
+            removed = browser.clear_pictures(gateway)
             shown = ", ".join(f"{number:,} {name}" for name, number in removed.items())
             print_report(f"removed the pictures: {shown}", removed, as_json)
             return

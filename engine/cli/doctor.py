@@ -135,7 +135,7 @@ def _llm(settings: Settings) -> Found:
     if not (settings.llm_model or settings.llm_base_url):
         return "optional", "not configured", "answers come from the graph alone; set LODESTAR_LLM_MODEL to use one"
     with closing(ChatGateway.of(replace(settings, llm_cache=""))) as chat:  # do not create the cache
-        listed = chat.models(min(settings.llm_timeout_s, LLM_TIMEOUT_S))
+        listed = chat.endpoint.models(min(settings.llm_timeout_s, LLM_TIMEOUT_S))
     where, model = chat.endpoint.where, chat.endpoint.model
     if listed is not None and model not in listed:
         return "optional", f"{where} is reachable but does not list {model!r}", "check LODESTAR_LLM_MODEL"

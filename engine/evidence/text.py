@@ -11,12 +11,12 @@ Unnamed mediators are never shown: the steps into and out of one stand in a sing
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Literal, TypeVar
 
+from ...models import one_line
 from ...models.text import split_name
 from ..values import Chain, Entity, Item, Path, Scored, Triple
 
@@ -24,8 +24,6 @@ MAX_NAMES = 20
 """How many ends of one path are named before "and 113 more"."""
 NUM_NAMED, FEW_NAMES = 3, 5
 """After so many items of a prompt, fewer ends are named."""
-
-MAX_NAME_CHARS = 200
 
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s^,;]+")
 
@@ -85,13 +83,6 @@ def relation_words(relation: str) -> str:
 def shorten_iris(text: object) -> str:
     """Return a relation's name, or a relation path, as people see it: IRIs lose all but their last part."""
     return _IRI.sub(lambda iri: relation_words(iri[0]), str(text))
-
-
-def one_line(text: str, max_chars: int = MAX_NAME_CHARS) -> str:
-    """Return text that came from outside on one line, without control characters and surrogates, cut to `max_chars`."""
-    kept = "".join(" " if unicodedata.category(char) in {"Cc", "Cs"} else char for char in text)
-    line = " ".join(kept.split())
-    return line if len(line) <= max_chars else line[: max_chars - 1] + "…"
 
 
 def _ways(chain: Chain) -> dict[tuple[tuple[_Hop, ...], _Relations], list[Entity]]:

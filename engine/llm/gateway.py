@@ -114,10 +114,6 @@ class ChatGateway:
         finally:
             list(numbered)
 
-    def models(self, timeout_s: float) -> list[str] | None:
-        """Return the ids of the models that the endpoint lists, None if it has no list; one attempt."""
-        return self.endpoint.models(timeout_s)
-
     def close(self) -> None:
         """Close the connections."""
         self.endpoint.close()

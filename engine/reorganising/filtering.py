@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ...models import Positive, Range
+from ...models import Positive, Range, one_line
 from ...models.causal_lm import CausalLM, CausalLMError, PromptTooLongError
 from ...models.graphrag_fi import (
     Thresholds,
@@ -25,7 +25,7 @@ from ...models.text.vectors import TextVectors
 from ..errors import LLMError
 from ..evidence import Answer, Evidence, Item
 from ..evidence.bridges import triples_of
-from ..evidence.text import item_text, one_line
+from ..evidence.text import item_text
 from ..llm import Completed, Message, Prompt
 from ..parts import Reorganiser, option, part
 from ..values import Scored, check_finite

@@ -20,10 +20,11 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, ValidationError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ...models import one_line
 from ..errors import LodestarError
 from ..evidence import Answer
 from ..evidence.data import AnswerData, EvidenceData, TripleData
-from ..evidence.text import consecutive_triples_text, one_line
+from ..evidence.text import consecutive_triples_text
 from ..values import Entity, Question, Triple
 from . import Service
 from .lookups import (

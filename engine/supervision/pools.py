@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic.dataclasses import dataclass
 
-from ...models import Positive
+from ...models import Positive, one_line
 from ...models.mined import (
     INVERSE,
     ChainKind,
@@ -36,7 +36,6 @@ from ...models.mined import (
 )
 from ..answering.llm import fill_placeholders, find_json_objects
 from ..errors import GraphError, InputError, LLMError, UsageError
-from ..evidence.text import one_line
 from ..gold_questions import (
     NO_PATH,
     REASONS,
