@@ -12,7 +12,7 @@ EXAMPLES ?= 3
 TWO_AT_A_TIME := -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 
 .DEFAULT_GOAL := help
-.PHONY: help wheel demo test test-long long laws lint types unit integration e2e hostile slim lock platforms bench clean
+.PHONY: help wheel demo test test-long long laws lint types unit property integration e2e hostile slim lock platforms bench clean
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 22
@@ -25,7 +25,7 @@ wheel: $(VENV)/.dev ## Build dist/lodestar_kg-*.whl, to be installed elsewhere w
 	$(BIN)/python -m build --wheel --no-isolation
 
 test: $(VENV)/.dev ## Everything that gates a change, two things at a time
-	$(MAKE) $(TWO_AT_A_TIME) integration unit e2e types lint
+	$(MAKE) $(TWO_AT_A_TIME) integration unit e2e property types lint
 
 test-long: $(VENV)/.dev ## What takes minutes: a browser, Ray, KILLS (1) of each load that is killed, EXAMPLES (3) times the examples of laws, hostile cases
 	$(MAKE) $(TWO_AT_A_TIME) hostile long laws
@@ -46,8 +46,11 @@ types: $(VENV)/.dev
 unit: $(VENV)/.dev ## The tests that need no database
 	$(BIN)/python -m pytest tests/unit
 
-integration: $(VENV)/.dev ## The laws, and the tests against a real Neo4j
-	$(BIN)/python -m pytest tests/property tests/integration
+property: $(VENV)/.dev ## The laws that hold for any input
+	$(BIN)/python -m pytest tests/property
+
+integration: $(VENV)/.dev ## The tests against a real Neo4j
+	$(BIN)/python -m pytest tests/integration
 
 e2e: $(VENV)/.dev ## The tests through the command line and the server
 	$(BIN)/python -m pytest tests/e2e
