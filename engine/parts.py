@@ -371,7 +371,7 @@ def own_places(slot: Slot) -> Mapping[str, str]:
     """Return ``module:Class`` of Lodestar's parts by name: those of an expression (`stage`), linkers or answerers."""
     here = Path(__file__).parent
     return {
-        name: f"{__package__}.{folder}.{path.stem}:{kind}"
+        name: f"{__package__}.{folder}{'' if path.stem == '__init__' else f'.{path.stem}'}:{kind}"
         for folder in _FOLDERS[slot]
         for path in sorted((here / folder).glob("*.py"))
         for name, kind in _PART.findall(path.read_text(encoding="utf-8"))

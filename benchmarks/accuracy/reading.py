@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from lodestar.engine.answering.extractive import Extractive
+from lodestar.engine.answering import Extractive
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation import compare_pairs
 from lodestar.engine.evaluation.runs import judge_answer

@@ -1,1 +1,104 @@
-"""Answer questions from evidence: extractively, with a reader, or with a language model."""
+"""Answer with the ends of the best chain, without a language model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...models import Share
+from ..evidence import LEAST_PROBABILITY, NO_ANSWER, Answer, Evidence, Item, name_entities
+from ..evidence.bridges import to_chains
+from ..evidence.extras import FormResult
+from ..parts import Answerer, option, part
+from ..values import AnswerEntity
+
+if TYPE_CHECKING:
+    from ..context import Context
+
+UNCALIBRATED_TEMPERATURE = 0.1
+
+
+@dataclass(frozen=True)
+class Abstaining(Answerer):
+    """Options of an answerer that knows how likely its answer is right."""
+
+    min_probability: Share = option(LEAST_PROBABILITY, "below this probability of the best answer there is none")
+    sure_from: Share = option(0.5, "below this probability of the best answer it is unsure")
+
+
+@part("extractive")
+@dataclass(frozen=True)
+class Extractive(Abstaining):
+    """Answers with the ends of the best chain, without a language model; where it meets a chain from another topic,
+    only with the ends that they share.
+
+    The confidence of the answer is the probability that the best chain is right. Without a calibration there is no
+    confidence: the answer is never unsure, and it never abstains. Below `min_probability` it gives no answer; below
+    `sure_from` it marks the answer as unsure. An entity's confidence is the answer's times the share of the chains that
+    lead to the entity, with chains weighted by softmax(score / temperature); this order is our own. Triples are read
+    as the chains that they form.
+    """
+
+    def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
+        return [self.answer_of(each) for each in evidence]
+
+    def answer_of(self, evidence: Evidence[Item]) -> Answer:
+        if (form := evidence.extra_of(FormResult)) is not None:
+            return self._answer_of_form(evidence, form)
+        chains = to_chains(evidence)
+        items = chains.items
+        right = chains.confidence if items else 0.0
+        if not items or (right is not None and right < self.min_probability):
+            less = (
+                f"the best path is right with a probability of {right or 0.0:.2f}, less than {self.min_probability:.2f}"
+            )
+            reason = evidence.note or (less if items else "no path to an answer was found")
+            return Answer(chains, (), f"{NO_ANSWER}: {reason}", "extractive", confidence=right)
+        temperature = chains.calibration.temperature if chains.calibration else UNCALIBRATED_TEMPERATURE
+        highest = max(item.score for item in items)  # not the first one's, where a filter put others before it
+        weights = [math.exp((item.score - highest) / temperature) for item in items]
+        answers = items[0].value.answers
+        rests_on: dict[str, list[int]] = {end.id: [] for end in answers}
+        for index, item in enumerate(items):
+            for end in item.value.ends:
+                if end.id in rests_on:
+                    rests_on[end.id].append(index)
+        shares = {id_: sum(weights[i] for i in rests) / sum(weights) for id_, rests in rests_on.items()}
+        answers = tuple(sorted(answers, key=lambda end: (-shares[end.id], end.label, end.id)))
+        entities = [
+            AnswerEntity(
+                name=end.label,
+                id=end.id,
+                confidence=None if right is None else right * shares[end.id],
+                origin="graph",
+                evidence=tuple(rests_on[end.id]),
+            )
+            for end in answers
+        ]
+        unsure = right is not None and right < self.sure_from
+        text = f"{'unsure: perhaps ' if unsure else ''}{name_entities(entities, unsure=unsure)}"
+        return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure)
+
+    def _answer_of_form(self, evidence: Evidence[Item], form: FormResult) -> Answer:
+        """Return the answer to a question with a form, and how it was found; its items are the supporting paths."""
+        right = form.probability
+        if form.reason or (right is not None and right < self.min_probability):
+            reason = form.reason or "no path fits the question"
+            sure = None if form.reason else right  # that the paths are right is not that there is an answer
+            return Answer(evidence, (), f"{NO_ANSWER}: {reason}", "extractive", confidence=sure, why=(form.text,))
+        rests_on = tuple(range(len(evidence.items)))
+        yes = bool(form.total) if form.says else None
+        number = form.total if form.counted and yes is None else None
+        found = form.found if yes is None and number is None else ()
+        entities = tuple(AnswerEntity(e.entity.label, e.entity.id, right, "graph", rests_on) for e in found)
+        unsure = right is not None and right < self.sure_from
+        said = form.says or (
+            f"{number:,}" if number is not None else name_entities(entities, form.total, unsure=unsure)
+        )
+        text = f"{'unsure: perhaps ' if unsure else ''}{said}"
+        why = (form.text,)
+        return Answer(
+            evidence, entities, text, "extractive", confidence=right, unsure=unsure, why=why, number=number, yes=yes
+        )

@@ -33,8 +33,8 @@ from ..evidence.extras import FormResult
 from ..parts import Trained, option, part
 from ..retrieval import mask_mention, merge_mediator_hops
 from ..values import AnswerEntity, RelationPath, RelationStep
+from . import Abstaining, Extractive
 from .candidates import CLOSED_BOOK, LLM, AnswerCandidates, ChainColumns, find_candidates
-from .extractive import Abstaining, Extractive
 
 if TYPE_CHECKING:
     from ..context import Context

@@ -1,1 +1,208 @@
-"""Reorganisers: evidence in, better evidence out, whatever retrieved it."""
+"""Expand triples to chains, merge chains that meet, and complete chains from the graph.
+
+Expanding and merging are ReG's structure-aware reorganisation (section 4.2); completing is our own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from ...models import Positive, Range, Weight
+from ..evidence import Evidence, Kind
+from ..evidence.bridges import to_chains
+from ..parts import Reorganiser, option, part
+from ..retrieval.frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
+from ..values import Chain, Entity, RelationStep, Scored, Triple
+
+if TYPE_CHECKING:
+    from ..context import Context
+
+
+@part("reorganise")
+@dataclass(frozen=True)
+class Reorganise(Reorganiser):
+    """Expands triples to chains from the topics, and merges chains with several answers and chains that meet
+    (docs/papers.md).
+
+    Chains of different topics that lead to the same stand together, and share it as targets (appendix D.4.2). The
+    paper scores no chain: ours is worth as much as the weakest of its steps, each step as its best triple, so that the
+    calibration stays; of a group the best chain has its place by score, the others follow it.
+    """
+
+    takes: ClassVar[Kind] = "triple"
+    gives: ClassVar[Kind] = "chain"
+
+    max_length: Annotated[int, Range(1, 8)] = option(4, "longest chain, in triples (ReG's L)")
+
+    def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Triple]]) -> list[Evidence[Chain]]:
+        return [_join_chains(to_chains(each, self.max_length)) for each in evidence]
+
+
+def _join_chains(evidence: Evidence[Chain]) -> Evidence[Chain]:
+    mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
+    groups = group_meeting_chains(evidence.items, mentions)
+    joined = [
+        Scored(add_targets(evidence.items[place].value, shared), evidence.items[place].score)
+        for places, shared in groups
+        for place in places
+    ]
+    return evidence.take([place for places, _ in groups for place in places], joined)
+
+
+NUM_LEADS = 5
+"""Chains of one hop of a topic that chains of other topics are compared with."""
+
+
+@part("merge")
+@dataclass(frozen=True)
+class Merge(Reorganiser):
+    """Merges chains from different topics at the entities where they meet (ReG, section 4.2): their targets.
+
+    A question that names two entities mostly asks for what is related to both. Our own rule: a chain meets the best of
+    the other topics' `NUM_LEADS` best one-hop chains with which it shares an end; two candidates for the same mention
+    never meet. A chain with targets gains `bonus`, in log-odds; without a calibration no score is changed.
+    """
+
+    takes: ClassVar[Kind] = "chain"
+    gives: ClassVar[Kind] = "chain"
+
+    bonus: Weight = option(0.0, "log-odds that a chain gains for meeting another topic's chain")
+
+    def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Chain]]) -> list[Evidence[Chain]]:
+        return [self._merged(each) for each in evidence]
+
+    def _merged(self, evidence: Evidence[Chain]) -> Evidence[Chain]:
+        bonus = evidence.calibration.from_log_odds(self.bonus) if evidence.calibration else 0.0
+        mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
+        met = find_meeting_ends(evidence.items, mentions)
+        items = [
+            Scored(replace(each.value, targets=targets), each.score + bonus) if targets else each
+            for each, targets in zip(evidence.items, met, strict=True)
+        ]
+        order = sorted(range(len(items)), key=lambda i: evidence.chain_order(items[i]))
+        return evidence.take(order, [items[i] for i in order])
+
+
+def find_meeting_ends(chains: Sequence[Scored[Chain]], mentions: Mapping[str, str]) -> list[tuple[Entity, ...]]:
+    """Return for each chain the ends at which it meets a lead of another topic, none where it meets none.
+
+    mentions: how the question mentions each topic, by the topic's id.
+    """
+    leads: dict[str, list[Scored[Chain]]] = {}
+    for each in sorted(chains, key=lambda each: -each.score):
+        if each.value.relation_path.num_hops == 1:
+            leads.setdefault(each.value.topic.id, []).append(each)
+    chosen = sorted((lead for own in leads.values() for lead in own[:NUM_LEADS]), key=lambda lead: -lead.score)
+    ends = [(lead.value.topic, frozenset(lead.value.ends)) for lead in chosen]
+    targets: list[tuple[Entity, ...]] = []
+    for each in chains:
+        chain = each.value
+        others = [of for topic, of in ends if are_distinct_mentions(chain.topic, topic, mentions)]
+        shared = (tuple(end for end in chain.ends if end in of) for of in others)
+        targets.append(next((met for met in shared if met), ()))
+    return targets
+
+
+def are_distinct_mentions(left: Entity, right: Entity, mentions: Mapping[str, str]) -> bool:
+    """Whether the two are different entities that the question speaks of at different places."""
+    mention = mentions.get(left.id, "")
+    return left.id != right.id and (not mention or mention != mentions.get(right.id, ""))
+
+
+def group_meeting_chains(
+    chains: Sequence[Scored[Chain]], mentions: Mapping[str, str]
+) -> list[tuple[list[int], frozenset[Entity]]]:
+    """Return the chains, best first, in groups: places of chains of different topics, and the ends that they share.
+
+    A group begins with the best chain that is in none yet, and takes in the next ones that keep the shared ends from
+    being empty, of each topic one. Where a chain is in no other's company its group has no shared ends.
+    mentions: how the question mentions each topic, by the topic's id.
+    """
+    ends = [frozenset(each.value.ends) for each in chains]
+    by_topic: dict[Entity, list[int]] = {}
+    for place, each in enumerate(chains):
+        by_topic.setdefault(each.value.topic, []).append(place)
+    others = {
+        topic: sorted(
+            place for other in by_topic if are_distinct_mentions(topic, other, mentions) for place in by_topic[other]
+        )
+        for topic in by_topic
+    }
+    placed: set[int] = set()
+    groups: list[tuple[list[int], frozenset[Entity]]] = []
+    for first, each in enumerate(chains):
+        if first in placed:
+            continue
+        group, shared = [first], ends[first]
+        for place in others[each.value.topic]:
+            own = chains[place].value.topic
+            if (
+                place not in placed
+                and not shared.isdisjoint(ends[place])
+                and all(are_distinct_mentions(chains[other].value.topic, own, mentions) for other in group)
+            ):
+                group.append(place)
+                shared &= ends[place]
+        placed.update(group)
+        groups.append((group, shared if len(group) > 1 else frozenset()))
+    return groups
+
+
+def add_targets(chain: Chain, shared: frozenset[Entity]) -> Chain:
+    """Return the chain with the ends that its group shares as targets, in its own order."""
+    return replace(chain, targets=tuple(end for end in chain.ends if end in shared))
+
+
+Walk = tuple[str, tuple[tuple[str, bool], ...]]
+"""The id of a topic, and relation and direction of each step from it."""
+
+
+@part("complete-chains")
+@dataclass(frozen=True)
+class CompleteChains(Reorganiser):
+    """Reads the triples that are missing on the best chains' relation paths from the graph (docs/how-it-works.md).
+
+    A retriever of triples keeps some hundred, and one relation path may have thousands: the graph has the rest. Each
+    chain keeps its place and its score. One that has targets stays as it is, and so do the others. No step walks the
+    triple of the step before it back. Round trips per batch: one a step of the longest path, and one more for each
+    relation walked from a hub.
+    """
+
+    takes: ClassVar[Kind] = "chain"
+    gives: ClassVar[Kind] = "chain"
+
+    chains: Positive = option(50, "best chains that are completed, the others stay as they are")
+
+    def __call__(self, ctx: Context, evidence: Sequence[Evidence[Chain]]) -> list[Evidence[Chain]]:
+        topics = {topic.entity.id: topic for each in evidence for topic in each.topics}
+        tree = FrontierTree(
+            topics, FrontierBounds(), max_hop=0, stored_as=ctx.graph.catalogue.stored_as, reuse_triples=False
+        )
+        reached: dict[Walk, Frontier] = {
+            (id_, ()): root for id_, topic in topics.items() if (root := tree.root(topic.entity))
+        }
+        walks = {
+            _walk_of(item.value)
+            for each in evidence
+            for item in each.items[: self.chains]
+            if item.value.topic.id in topics and not item.value.targets
+        }
+        for length in range(1, max((len(steps) for _, steps in walks), default=0) + 1):
+            level = sorted({(topic, steps[:length]) for topic, steps in walks if len(steps) >= length})
+            chosen = [(reached[topic, steps[:-1]], RelationStep(*steps[-1])) for topic, steps in level]
+            reached |= zip(level, tree.expand(ctx.db, chosen), strict=True)
+        return [replace(each, items=tuple(self._complete(each, reached))) for each in evidence]
+
+    def _complete(self, evidence: Evidence[Chain], reached: Mapping[Walk, Frontier]) -> Iterator[Scored[Chain]]:
+        topics = frozenset(topic.entity.id for topic in evidence.topics)
+        for item in evidence.items[: self.chains]:
+            frontier = None if item.value.targets else reached.get(_walk_of(item.value))
+            ends = frontier and select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=False)
+            yield Scored(frontier.chain(ends), item.score) if frontier and ends else item
+        yield from evidence.items[self.chains :]
+
+
+def _walk_of(chain: Chain) -> Walk:
+    return chain.topic.id, tuple((step.step.relation, step.step.inverse) for step in chain.steps)

@@ -22,7 +22,7 @@ from ..linking import compute_link_penalties, select_start_topics
 from ..neo4j import Request, Row, template
 from ..parts import Retriever, option, reorganise
 from ..relations.describing import find_relation
-from ..reorganising.chaining import Merge
+from ..reorganising import Merge
 from ..values import Chain, Entity, LinkedQuestion, Question, RelationPath, RelationStep, Scored, Topic, check_finite
 from . import PathQuery, PathScorer, PathScores, mask_mention
 from .frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends

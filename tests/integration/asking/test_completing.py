@@ -10,7 +10,7 @@ import pytest
 from lodestar import Engine
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.neo4j.catalogue import read_catalogue
-from lodestar.engine.reorganising.chaining import CompleteChains
+from lodestar.engine.reorganising import CompleteChains
 from lodestar.engine.values import Chain, ChainStep, Entity, Question, RelationStep, Scored
 
 from tests.fakes.call_context import make_context

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from lodestar import Engine
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
-from lodestar.engine.reorganising.chaining import Reorganise
+from lodestar.engine.reorganising import Reorganise
 from lodestar.engine.retrieval.triples import RegTriple
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import write_question_graphs

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from lodestar.engine.answering.extractive import Extractive
+from lodestar.engine.answering import Extractive
 from lodestar.engine.context import StageCost
 from lodestar.engine.evidence import SIMILARITY, Answer, Calibration, Evidence, EvidenceTrace, Item, Unit
 from lodestar.engine.evidence.bridges import to_chains

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from lodestar.engine.answering.extractive import Extractive
+from lodestar.engine.answering import Extractive
 from lodestar.engine.evidence import SIMILARITY, Calibration, Certainty, Evidence, EvidenceTrace
 from lodestar.engine.evidence.bridges import to_chains, to_triples
 from lodestar.engine.parts import Reorganiser, reorganise
 from lodestar.engine.pipeline import unite
-from lodestar.engine.reorganising.chaining import Merge, Reorganise
+from lodestar.engine.reorganising import Merge, Reorganise
 from lodestar.engine.reorganising.filtering import FI, AdaptiveK
 from lodestar.engine.reorganising.pooling import PathPooling
 from lodestar.engine.values import Entity, Scored

@@ -10,7 +10,7 @@ import pytest
 from lodestar.engine.errors import InputError, LodestarError, UsageError
 from lodestar.engine.parts import own_places, parse_line
 from lodestar.engine.recipes import Recipe, list_parts, list_recipes, read_recipe, recipe_names
-from lodestar.engine.reorganising.chaining import Merge
+from lodestar.engine.reorganising import Merge
 from lodestar.engine.retrieval.similarity import Similarity
 from lodestar.engine.retrieval.star import Star
 

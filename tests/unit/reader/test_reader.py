@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lodestar.engine.answering import Extractive
 from lodestar.engine.answering.candidates import find_candidates
-from lodestar.engine.answering.extractive import Extractive
 from lodestar.engine.answering.reader import (
     ReaderAnswerer,
     make_reader_columns,

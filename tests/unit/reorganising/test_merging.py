@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from lodestar.engine.evidence import Calibration
-from lodestar.engine.reorganising.chaining import Merge, find_meeting_ends
+from lodestar.engine.reorganising import Merge, find_meeting_ends
 from lodestar.engine.values import Chain, Entity, Scored
 
 from tests.fakes.call_context import make_context

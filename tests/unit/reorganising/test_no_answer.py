@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from lodestar.engine.answering.extractive import Extractive
+from lodestar.engine.answering import Extractive
 from lodestar.engine.evidence import SIMILARITY, Calibration, Certainty, Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.no_answer import NoAnswerExplainer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lodestar.engine.evidence import Calibration, Evidence
-from lodestar.engine.reorganising.chaining import Reorganise, group_meeting_chains
+from lodestar.engine.reorganising import Reorganise, group_meeting_chains
 from lodestar.engine.values import Chain, Entity, Question, Scored, Topic, Triple
 
 from tests.fakes.call_context import make_context
