@@ -13,12 +13,11 @@ from lodestar.engine.errors import EXTRAS
 EXTRA_MODULES = frozenset(module for extra in EXTRAS for module in extra.modules)
 TOPS = ("cypher", "engine", "loaders", "models")
 _TRAINED = re.compile(
-    r"models\.(gril|language|reg|star|training)(\.|$)"
+    r"models\.(gril|reg|star|training)(\.|$)"
     r"|models\.text\.bert$"
-    r"|engine\.answering\.gril_answers$"
     r"|engine\.serving\."
     r"|engine\.integrations\.(dspy|haystack|llama_index|neo4j_graphrag)$"
-    r"|engine\.retrieval\.(dual_encoder|path_decoder|triples)$"
+    r"|engine\.retrieval\.triples$"
     r"|engine\.supervision\.subgraphs$"
 )
 
