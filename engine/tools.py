@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from .errors import UsageError
 from .evidence import Answer, Evidence, Item
@@ -30,6 +30,14 @@ if TYPE_CHECKING:
     from .settings import Settings
     from .values import Question
     from .writing.changing import ChangeReport, Names, Stated
+
+
+class LoadHow(TypedDict, total=False):
+    """Whether a load adds to the graph or replaces it; progress: called with what is done, how far, and of how much."""
+
+    append: bool
+    replace: bool
+    progress: Progress
 
 
 class EngineTools(ABC):
@@ -156,7 +164,7 @@ class EngineTools(ABC):
         """
         from ..loaders.python import source_of_path
 
-        return self._load(source_of_path(path, format, options), append, replace, progress)
+        return self._load(source_of_path(path, format, options), append=append, replace=replace, progress=progress)
 
     def load_triples(
         self,
@@ -164,38 +172,20 @@ class EngineTools(ABC):
         *,
         names: Mapping[str, str | Sequence[str]] | None = None,
         name: str = "triples",
-        append: bool = False,
-        replace: bool = False,
-        progress: Progress = ignore_progress,
+        **how: Unpack[LoadHow],
     ) -> LoadReport:
         """Load triples (head, relation, tail) as a load of its own; ids without names are their names. See `add`."""
         from ..loaders.python import TriplesSource
 
-        return self._load(TriplesSource(triples, names or {}, name), append, replace, progress)
+        return self._load(TriplesSource(triples, names or {}, name), **how)
 
-    def load_dataframe(
-        self,
-        frame: Any,
-        *,
-        name: str = "dataframe",
-        append: bool = False,
-        replace: bool = False,
-        progress: Progress = ignore_progress,
-    ) -> LoadReport:
+    def load_dataframe(self, frame: Any, *, name: str = "dataframe", **how: Unpack[LoadHow]) -> LoadReport:
         """Load a DataFrame (pandas, polars, Arrow) of triples: columns head, relation, tail or their usual names."""
         from ..loaders.python import TriplesSource, triples_of_dataframe
 
-        return self._load(TriplesSource(triples_of_dataframe(frame), {}, name), append, replace, progress)
+        return self._load(TriplesSource(triples_of_dataframe(frame), {}, name), **how)
 
-    def load_tables(
-        self,
-        tables: Mapping[str, Any],
-        *,
-        name: str = "tables",
-        append: bool = False,
-        replace: bool = False,
-        progress: Progress = ignore_progress,
-    ) -> LoadReport:
+    def load_tables(self, tables: Mapping[str, Any], *, name: str = "tables", **how: Unpack[LoadHow]) -> LoadReport:
         """Load DataFrames by the names of their tables; keys and references are found as in files.
 
         Example::
@@ -204,29 +194,21 @@ class EngineTools(ABC):
         """
         from ..loaders.python import tables_source
 
-        return self._load(tables_source(tables, name), append, replace, progress)
+        return self._load(tables_source(tables, name), **how)
 
-    def load_networkx(
-        self,
-        graph: networkx.Graph,
-        *,
-        name: str = "networkx",
-        append: bool = False,
-        replace: bool = False,
-        progress: Progress = ignore_progress,
-    ) -> LoadReport:
+    def load_networkx(self, graph: networkx.Graph, *, name: str = "networkx", **how: Unpack[LoadHow]) -> LoadReport:
         """Load a graph of NetworkX: an edge's relation is its attribute relation, label or type, else its key."""
         from ..loaders.python import networkx_source
 
-        return self._load(networkx_source(graph, name), append, replace, progress)
+        return self._load(networkx_source(graph, name), **how)
 
-    def _load(self, source: Source, append: bool, replace: bool, progress: Progress) -> LoadReport:
+    def _load(self, source: Source, **how: Unpack[LoadHow]) -> LoadReport:
         from ..loaders.loading import load_source
         from ..loaders.python import options_for
 
-        options = options_for(self.settings, append=append, replace=replace)
+        options = options_for(self.settings, append=how.get("append", False), replace=how.get("replace", False))
         gateway = self.gateway() if self.has_driver else None
-        return load_source(source, self.settings, options, progress, gateway=gateway)
+        return load_source(source, self.settings, options, how.get("progress", ignore_progress), gateway=gateway)
 
     def export_dataframe(self) -> pd.DataFrame:
         """Return all triples as a DataFrame: head, relation, tail, is_literal, datatype, language, both ends' names."""
