@@ -462,7 +462,6 @@ def validate_filter(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def count_chars(question: Question) -> int:
-    """Return the characters of a question and of its topics."""
     return len(question.text) + sum(map(len, question.topic_entities))
 
 

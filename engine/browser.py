@@ -46,12 +46,10 @@ class Picture:
     arrows: list[dict[str, Any]] = field(default_factory=list)
 
     def add_node(self, label: str, name: str, **properties: Any) -> int:
-        """Add a node, and return its place."""
         self.nodes.append({"label": label, "properties": {"name": name, **properties}})
         return len(self.nodes) - 1
 
     def add_arrow(self, start: int, end: int, type_: str, **properties: Any) -> None:
-        """Add an arrow between two places."""
         self.arrows.append({"start": start, "end": end, "type": type_, "properties": properties})
 
     def add_rest(self, of: int, words: str) -> None:

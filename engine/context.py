@@ -105,7 +105,6 @@ class Trace:
             self._add(StageCost(to, moved))
 
     def notify(self, kind: Literal["topics", "evidence", "text"], question: Question, value: Any) -> None:
-        """Tell whoever listens."""
         if self.on_event is not None:
             self.on_event(Event(kind, question, value))
 
@@ -212,7 +211,6 @@ class Context:
 
     @property
     def graph(self) -> GraphResources:
-        """What belongs to the graph that is asked."""
         assert self._graph is not None
         return self._graph
 

@@ -44,7 +44,6 @@ class WordWeights:
     path: Words
 
     def lines(self) -> Iterator[str]:
-        """Yield the words with their per cent."""
         for label, words in (("[QSP]", self.question), ("[PSP]", self.path)):
             yield f"{label} {' '.join(f'{word.text}({100 * word.weight:.0f})' for word in words)}"
 
@@ -68,7 +67,6 @@ class ItemReasons:
     words: WordWeights | None
 
     def lines(self) -> Iterator[str]:
-        """Yield them in words."""
         if self.rankings:
             yield "by " + ", ".join(f"{each.source}: rank {each.rank} ({each.score:.3f})" for each in self.rankings)
         if self.reading:
@@ -86,7 +84,6 @@ class Explanation:
     note: str = ""
 
     def lines(self) -> Iterator[str]:
-        """Yield what holds for all items, in words."""
         stages = self.answer.evidence.trace.stages
         yield "after each stage: " + ", ".join(f"{name} {format_count(number, kind)}" for name, kind, number in stages)
         if self.note:

@@ -83,7 +83,6 @@ def progress_bar(source: str, doing: str = "loading") -> Iterator[tuple[Progress
 
 
 def _write_over(line: str) -> None:
-    """Replace the terminal's line."""
     shown = "".join(character if character.isprintable() else " " for character in line)
     sys.stderr.write(_CLEAR + shown[: shutil.get_terminal_size().columns - 1])
     sys.stderr.flush()

@@ -290,7 +290,6 @@ class Connection:
 
     @property
     def driver_options(self) -> dict[str, Any]:
-        """Keyword arguments for the driver."""
         return {
             "auth": (self.user, self.password) if self.password else None,
             "connection_timeout": min(10.0, self.timeout_s),

@@ -38,7 +38,6 @@ class GrilReader(Answerer):
     )
 
     def open(self, graph: GraphResources) -> GrilAnswerer:
-        """Return what answers by the checkpoint."""
         self.check()
         model = graph.shared.model(self.checkpoint, *self.kinds)
         texts = {name: verbalise_hop((DirectedRelation(words),)) for name, words in graph.words.items()}

@@ -84,7 +84,6 @@ class LanguageModel(Answerer):
         return load_prompt(Path(path)) if path else None
 
     def num_read(self, _graph: GraphResources) -> int:
-        """Return `reads`."""
         return self.reads
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:

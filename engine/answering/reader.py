@@ -104,7 +104,6 @@ class ReaderPart(Trained, Abstaining):
         return ReaderAnswerer(reader, graph.words, vectors, plain, self.reads or description.reads)
 
     def num_read(self, graph: GraphResources) -> int:
-        """Return how many items of a question are read."""
         opened: ReaderAnswerer = self.opened(graph)
         return opened.reads
 

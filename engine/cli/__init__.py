@@ -78,8 +78,6 @@ class _Lines(logging.Handler):
     """Prints a log record as one line, whatever names it contains."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print the record."""
-
         echo(f"lodestar: {printable(' '.join(record.getMessage().split()))}", err=True)
 
 

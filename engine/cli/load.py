@@ -33,7 +33,6 @@ class FormatGroup(click.Group):
     """Dispatch to the command of a format; if the first argument is a file, its format is detected."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Move the format or the file before the options."""
         at = self._first_argument(args)
         return super().parse_args(ctx, args if at is None else [args[at], *args[:at], *args[at + 1 :]])
 
@@ -243,7 +242,6 @@ def geonames(**given: Any) -> None:
 def _load(
     kind: str, *, settings: Settings, options: LoadOptions, dry_run: bool, as_json: bool, **arguments: Any
 ) -> None:
-    """Load a source of this kind, made with its arguments."""
     from ...loaders.formats import source_class
     from ...loaders.loading import load_source, preview
     from ...loaders.reading import use_spool_folder

@@ -27,8 +27,6 @@ PASSWORD = "LODESTAR_FROM_PASSWORD"  # noqa: S105 - its name
 
 
 class _Asked(NamedTuple):
-    """What the user says of the mapping."""
-
     choices: Choices
     mapping_file: Path | None
     saved_file: Path | None

@@ -37,7 +37,6 @@ class VerbGroup(click.Group):
     """Imports a verb's file when the verb is used, so that it starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs in alphabetical order."""
         names = (*(module.name for module in iter_modules([str(Path(__file__).parent)])), *WITH)
         return sorted(name for name in names if self.get_command(ctx, name))
 
@@ -57,7 +56,6 @@ class VerbGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs by section."""
         rows: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
         for verb in self.list_commands(ctx):
             command = self.get_command(ctx, verb)

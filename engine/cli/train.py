@@ -87,11 +87,9 @@ class _Kinds(click.Group):
     """Has also the kinds of other packages, and any other kind as module:KIND."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all kinds."""
         return sorted({*super().list_commands(ctx), *list_installed_kinds()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a kind."""
         known = super().get_command(ctx, cmd_name)
         if known or (":" not in cmd_name and cmd_name not in list_installed_kinds()):
             return known

@@ -222,7 +222,6 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def write_report(folder: Path, report: Mapping[str, Any]) -> None:
-    """Write the report as JSON and as a page."""
     write_text_file(folder / REPORT, json.dumps(report, indent=1, ensure_ascii=False))
     write_text_file(folder / PAGE, report_page(report) + "\n")
 

@@ -125,7 +125,6 @@ class PathRecord:
 
     @classmethod
     def of(cls, scored: Scored[Chain]) -> PathRecord:
-        """Return the record of a chain."""
         chain = scored.value
         relations = tuple(str(step.step) for step in chain.steps)
         text = "".join(map(str, chain.instances(1)))
@@ -345,7 +344,6 @@ class _Opened:
 
 @contextmanager
 def _open(sample: Sequence[GoldQuestion], recipe: Recipe, settings: Settings, diagnose: bool) -> Iterator[_Opened]:
-    """Open the engine of a recipe, and match the questions with its graph."""
     with Engine(settings, recipe=recipe) as engine:
         gateway = engine.gateway()
         known = look_up_answers(sample, gateway)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..neo4j.graph import MENTIONED_WITH, Pair, read_snippets
-from ..values import Chain, Entity, Triple
+from ..values import Chain, Entity
 from . import Evidence, Item
 from .data import entity_data, round_score
 from .text import relation_words
@@ -52,7 +52,6 @@ class FormResult:
         return f"{self.rule}; {asked}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rule, the paths it rests on and what was found, as plain data."""
         data = {
             "forms": list(self.forms),
             "rule": self.rule,
@@ -81,7 +80,6 @@ class DidYouMean:
     entities: tuple[Entity, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return them as plain data."""
         return {"did_you_mean": [entity_data(entity) for entity in self.entities]}
 
 
@@ -112,9 +110,7 @@ def collect_snippets(db: Gateway, evidence: Sequence[Evidence[Item]], max_items:
     Of a chain they are those of the entity path that stands for it. One round trip for all, none where no item is of
     concepts that are mentioned together.
     """
-    pairs = [
-        [[_pair(triple) for triple in _triples(item.value)] for item in each.items[:max_items]] for each in evidence
-    ]
+    pairs = [[_pairs(item.value) for item in each.items[:max_items]] for each in evidence]
     asked = list(dict.fromkeys(pair for items in pairs for item in items for pair in item))
     found = dict(zip(asked, db.run(read_snippets(asked)), strict=True)) if asked else {}
     return [
@@ -122,10 +118,6 @@ def collect_snippets(db: Gateway, evidence: Sequence[Evidence[Item]], max_items:
     ]
 
 
-def _triples(item: Item) -> Iterator[Triple]:
+def _pairs(item: Item) -> list[Pair]:
     triples = item.instances(1)[0].triples if isinstance(item, Chain) else (item,)
-    return (triple for triple in triples if triple.relation == MENTIONED_WITH)
-
-
-def _pair(triple: Triple) -> Pair:
-    return triple.head.id, triple.tail.id
+    return [(triple.head.id, triple.tail.id) for triple in triples if triple.relation == MENTIONED_WITH]

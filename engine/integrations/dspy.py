@@ -21,7 +21,6 @@ class LodestarRetriever(dspy.Module):  # type: ignore[misc, unused-ignore]
         self.finder = EvidenceFinder(engine, top_k, leave_out_abstained)
 
     def forward(self, question: str) -> Any:
-        """Return a `dspy.Prediction` with the passages for a question."""
         found = self.finder.find(question)
         return dspy.Prediction(
             passages=[each.text for each in found],
@@ -31,5 +30,4 @@ class LodestarRetriever(dspy.Module):  # type: ignore[misc, unused-ignore]
         )
 
     async def aforward(self, question: str) -> Any:
-        """Return a `dspy.Prediction` with the passages for a question."""
         return await asyncio.to_thread(self.forward, question)

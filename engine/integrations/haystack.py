@@ -22,12 +22,10 @@ class LodestarRetriever:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
-        """Return the documents for a question."""
         found = self._finder.find(query, top_k)
         return {"documents": [Document(id=e.id, content=e.text, score=e.score, meta=e.metadata) for e in found]}
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
-        """Return the documents for a question."""
         found: dict[str, list[Document]] = await asyncio.to_thread(self.run, query, top_k)
         return found

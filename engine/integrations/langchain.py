@@ -66,7 +66,6 @@ class LodestarRetriever(BaseRetriever):
         return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=run_manager, **options)
 
     def close(self) -> None:
-        """Give the engine's connections back."""
         self.engine.close()
 
     def __enter__(self) -> Self:

@@ -32,6 +32,5 @@ class LodestarRetriever(Retriever):
         return RawSearchResult(records=[Record(row) for row in rows])  # type: ignore[no-untyped-call]
 
     def result_formatter(self, record: Record) -> RetrieverResultItem:
-        """Return an item: its text, and everything else as metadata."""
         metadata = record.data()
         return RetrieverResultItem(content=metadata.pop("text"), metadata=metadata)

@@ -49,7 +49,6 @@ class Prompt:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages to send."""
         return (Message("user", self.content),) if isinstance(self.content, str) else self.content
 
 

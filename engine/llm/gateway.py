@@ -115,7 +115,6 @@ class ChatGateway:
             list(numbered)
 
     def close(self) -> None:
-        """Close the connections."""
         self.endpoint.close()
 
     def _look_up_or_send(self, prompt: Prompt) -> Completed:

@@ -87,7 +87,6 @@ class EmbeddedServer:
 
     @classmethod
     def of(cls, settings: Settings) -> EmbeddedServer:
-        """Return the instance that the settings name."""
         return cls(settings.name, settings.home_dir, settings.cache_dir)
 
     def start(
@@ -146,7 +145,6 @@ class EmbeddedServer:
         return files.measure_store_size(self.home) >> 20
 
     def status(self) -> Status:
-        """Return the state of the server."""
         state = self.home.read_state()
         server = self._find()
         is_ready = server and state and process.is_listening(server, state)

@@ -139,7 +139,6 @@ def connection_of(driver: neo4j.Driver, settings: Settings) -> Connection:
 
 
 def _metadata(request: Request[Any]) -> dict[str, Any]:
-    """Return what the database shows of a request's transaction."""
     return {"app": "lodestar", "query": request.template.name}
 
 
@@ -218,7 +217,6 @@ class Gateway:
         self.close()
 
     def close(self) -> None:
-        """Close the connections."""
         if self._is_own_driver:
             closing = start(self._driver.close, "lodestar-close")
             if not self._is_stalled:  # closing waits for the stalled query

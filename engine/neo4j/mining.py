@@ -98,7 +98,6 @@ def _step(returned: str) -> RelationStep:
 
 
 def _phrase(name: str) -> str:
-    """Return the Lucene phrase query for a whole name."""
     return '"' + name.replace("_", " ").replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

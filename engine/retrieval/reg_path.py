@@ -36,7 +36,6 @@ class RegPath(Trained, BeamRetriever):
     model: str = option("", "language model of the LoRA, by name or folder", source="the checkpoint")
 
     def open(self, graph: GraphResources) -> OpenedSearch:
-        """Return the search of a graph."""
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph, language_model=self.model)
         scorer = GenerativePathScorer(graph.words, model, self.beam_width)
         return self.open_search(graph, scorer, Calibration("logit", *model.description.calibration))

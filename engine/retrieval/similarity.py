@@ -37,18 +37,15 @@ class Similarity(BeamRetriever):
     cosine: bool = option(False, "score by the cosine alone, without probabilities", source="STAR's baseline")
 
     def open(self, graph: GraphResources) -> OpenedSearch:
-        """Return the search of a graph."""
         return self.open_search(graph, self.scorer(graph), None if self.cosine else SIMILARITY, doubts=True)
 
     def scorer(self, graph: GraphResources) -> SimilarityScorer:
-        """Return what scores paths of a graph."""
         shared = graph.shared
         weights = COSINE if self.cosine else None
         return SimilarityScorer(graph.words, shared.encoder, weights=weights, vectors=shared.vectors)
 
     @property
     def bonus(self) -> float:
-        """`meeting_bonus`."""
         return self.meeting_bonus
 
 

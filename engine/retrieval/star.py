@@ -70,7 +70,6 @@ class Star(Trained, BeamRetriever):
         return self.open_search(graph, scorer, calibration, rescoring)
 
     def scorer(self, graph: GraphResources) -> StarScorer:
-        """Return what scores paths of a graph."""
         return StarScorer(graph.words, graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph), self.guide)
 
 

@@ -43,7 +43,6 @@ class GraphRelations:
 
     @classmethod
     def of(cls, graph: GraphResources) -> GraphRelations:
-        """Return those of a graph."""
         words = {number: graph.words[name] for number, name in graph.relations.items()}
         return cls(graph.relations, words, graph.catalogue.stored_as)
 
@@ -106,11 +105,9 @@ class SubgraphReader:
         return self._vectors.encoding_s
 
     def topics(self, linked: LinkedQuestion) -> tuple[Topic, ...]:
-        """Return the topics that a subgraph is read around."""
         return tuple(select_start_topics(linked.topics))
 
     def extract(self, db: Database, questions: Sequence[LinkedQuestion]) -> SubgraphBatch:
-        """Return the subgraphs."""
         return self._subgraphs.extract(
             db,
             [
@@ -120,7 +117,6 @@ class SubgraphReader:
         )
 
     def columns(self, questions: Sequence[LinkedQuestion], batch: SubgraphBatch) -> TripleColumns:
-        """Return what a network gets to see of a batch."""
         from ...models.reg.triples import TripleColumns  # with PyTorch
 
         numbers, relation_of = np.unique(batch.relations, return_inverse=True)
@@ -193,7 +189,6 @@ class SubgraphRetriever(Trained, Retriever):
     keep: Positive = option(100, "triples kept")
 
     def open(self, graph: GraphResources) -> Any:
-        """Return the scorer of the checkpoint's triples, over the subgraphs that the part reads."""
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
         return SubgraphScorer(GraphRelations.of(graph), graph.shared.vectors_for(model.description), model)
 
@@ -258,7 +253,6 @@ class Gril(SubgraphRetriever):
     kinds: ClassVar[tuple[str, ...]] = ("gril",)
 
     def open(self, graph: GraphResources) -> tuple[SubgraphReader, GrilModel]:
-        """Return what reads subgraphs, and the network."""
         model: GrilModel = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph).retriever
         vectors = graph.shared.vectors_for(model.description)
         return SubgraphReader(GraphRelations.of(graph), vectors, model.description.subgraph), model

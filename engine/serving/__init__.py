@@ -92,7 +92,6 @@ class Batcher:
 
     @property
     def num_waiting(self) -> int:
-        """Items in the queue."""
         return len(self._queue)
 
     def check_room(self) -> None:

@@ -112,7 +112,6 @@ def make_app(
 
 
 def get_service(request: Request) -> Service:
-    """Return the service of an application."""
     service: Service = request.app.state.service
     return service
 
@@ -134,11 +133,6 @@ async def run_while_connected(request: Request, work: Awaitable[T]) -> T:
 def make_response(data: Any) -> Response:
     """Return plain data as JSON; bytes are JSON already."""
     return Response(data if isinstance(data, bytes) else to_json(data), media_type="application/json")
-
-
-def make_event(name: str, data: bytes) -> bytes:
-    """Return a server-sent event."""
-    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
 def _write(answer: Answer, *, trace: bool, answers: bool = True) -> bytes:
@@ -222,7 +216,7 @@ async def stream_events(service: Service, body: lookups.AskForm, variant: Varian
             except TimeoutError:
                 yield b": still here\n\n"
             else:
-                yield make_event(event, data)
+                yield b"event: " + event.encode() + b"\ndata: " + data + b"\n\n"
     finally:
         task.cancel()
 
@@ -299,7 +293,6 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def choose_status(error: LodestarError) -> int:
-    """Return the HTTP status of an error."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 

@@ -74,11 +74,9 @@ class AskForm(Form):
     trace: bool = False
 
     def as_question(self) -> Question:
-        """Return the question."""
         return Question(self.question, tuple(self.topics), self.id)
 
     def changes(self) -> dict[str, int | bool]:
-        """Return the options that are given."""
         return self.options.model_dump(exclude_none=True)
 
 
@@ -196,12 +194,10 @@ Span = tuple[int, int, int]
 
 
 def find_topics(engine: Engine, text: str, limit: int) -> EntitiesData:
-    """Return the entities that a text mentions, best first."""
     return {"entities": [topic_data(each) for each in engine.link(text)[:limit]]}
 
 
 def find_relations(engine: Engine, text: str, limit: int) -> RelationsData:
-    """Return the relations nearest to a text."""
     return {
         "relations": [
             {

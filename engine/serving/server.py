@@ -225,7 +225,6 @@ class Guard:
         self._paths = paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -328,7 +327,6 @@ class Metrics:
         self.tokens = Counter("lodestar_tokens", "Tokens of the language model", ("direction",), **own)
 
     def count_request(self, endpoint: str, status: int, seconds: float) -> None:
-        """Count a request that has been answered."""
         self.requests.labels(endpoint, str(status)).inc()
         self.request_seconds.labels(endpoint).observe(seconds)
 
@@ -343,5 +341,4 @@ class Metrics:
             self.questions.labels(each.reason or ("found" if each.evidence.items else "nothing")).inc()
 
     def text(self) -> bytes:
-        """Return all metrics."""
         return generate_latest(self.registry)

@@ -140,7 +140,6 @@ def insert_tokens(embedded: Tensor, seen: Tensor, graph_tokens: Tensor, place: i
 
 
 def word_embeddings(encoder: Any) -> nn.Module:
-    """Return the word embeddings of an encoder, ours or transformers'."""
     found: nn.Module = (
         encoder.get_input_embeddings()
         if hasattr(encoder, "get_input_embeddings")

@@ -290,7 +290,6 @@ class ReaderScores:
 
     @property
     def probabilities(self) -> Floats:
-        """P of each candidate."""
         return sigmoid(self.logits)
 
 

@@ -183,8 +183,6 @@ class QuestionExample:
 
 @dataclass(frozen=True, slots=True)
 class ExampleSet:
-    """The examples of one mined file."""
-
     table: PathTable
     examples: tuple[QuestionExample, ...]
     mined: MinedFile
@@ -468,8 +466,6 @@ def iterate_continuations(table: PathTable, reachable: Candidates, shares: Float
 
 @dataclass(frozen=True, slots=True)
 class TrainingPool:
-    """Positives and negatives of a question."""
-
     positives: Candidates
     negatives: Candidates
 

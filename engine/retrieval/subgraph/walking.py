@@ -61,7 +61,6 @@ class EntityRegistry:
         self._ranks: Ints = np.zeros(0, dtype=np.int64)
 
     def number(self, id_: str) -> int | None:
-        """Return the number of an entity, None where it was not met."""
         return self._numbers.get(id_)
 
     def add(self, nodes: NodeTable) -> Ints:
@@ -105,7 +104,6 @@ class EntityRegistry:
         return self._ranks
 
     def table(self) -> EntityTable:
-        """Return the entities met so far."""
         return EntityTable(tuple(self.ids), tuple(self.names), self.is_literal)
 
 
@@ -310,7 +308,6 @@ class SimilarityProposer:
 
 
 def _masked(query: RelationQuery) -> str:
-    """Return the question without the names of its topics."""
     text = query.question
     for topic in query.topics:
         text = mask_topic(text, topic)
