@@ -112,6 +112,8 @@ async def test_a_budget_leaves_out_whole_items_and_says_so(url: str, environment
 async def test_bad_arguments_are_errors_that_an_agent_can_read(url: str, environment: dict[str, str]) -> None:
     async with connected("http", url, environment) as client:
         for tool, arguments in (
+            ("ask", {}),
+            ("ask", {"question": {"a": 1}, "top_k": "many", "bogus": True}),
             ("ask", {"question": ""}),
             ("ask", {"question": "x" * 10_001}),
             ("verify_path", {"path": []}),
