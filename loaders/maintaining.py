@@ -92,12 +92,15 @@ def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verificati
 
     A graph that others changed meanwhile is compared once more: what is read last is not of the same moment.
     """
-    for _ in range(VERIFY_TRIES):
+    for tried in range(1, VERIFY_TRIES + 1):
         before = gateway.run(read_graph_revision())
         found = _compare(gateway, progress)
         if not found.faults or gateway.run(read_graph_revision()) == before:
             return found
-    return replace(found, faults=("the graph is written to while it is checked: check it again when that has ended",))
+        if tried == VERIFY_TRIES:
+            said = "the graph is written to while it is checked: check it again when that has ended"
+            return replace(found, faults=(said,))
+    raise AssertionError("the last try returns")
 
 
 def _compare(gateway: Gateway, progress: Progress) -> Verification:

@@ -16,12 +16,13 @@ from ...models.whole_file import make_private_folder
 from .. import machine
 from ..errors import (
     AuthenticationError,
+    DatabaseError,
     DatabaseUnavailableError,
     EmbeddedServerError,
     LoadInProgressError,
     LodestarError,
 )
-from ..progress import Progress, ignore_progress, show_waiting
+from ..progress import Progress, ignore_progress, say, show_waiting
 from ..settings import Connection, Settings
 from ..whole_file import lock_file
 from . import home as files
@@ -256,7 +257,12 @@ class EmbeddedServer:
         try:
             self._stop()  # one whose state file was lost, or whose starter was killed
             self._settle(sweep=False)
-            self._launch(given, progress=progress)
+            try:
+                self._launch(given, progress=progress)
+            except files.CutLogError as error:
+                self._stop()
+                say(f"{error}: starting it with all that was written before; `lodestar db check` compares it")
+                self._launch(given, progress=progress, cuts_log=True)
         except BaseException:
             self._stop()
             self.home.write_state(last)
@@ -301,15 +307,19 @@ class EmbeddedServer:
             given_pagecache_mb=pagecache_mb,
         )
 
-    def _launch(self, given: Mapping[str, int | None], *, progress: bool) -> None:
-        """Write the configuration, launch the server's process, and wait until it answers and accepts the password."""
+    def _launch(self, given: Mapping[str, int | None], *, progress: bool, cuts_log: bool = False) -> None:
+        """Write the configuration, launch the server's process, and wait until it answers and accepts the password.
+
+        Raises `CutLogError` where the log of transactions ends in the middle of one; with `cuts_log` that is cut off.
+        """
+        from .catalogue import read_graph_revision
         from .gateway import Gateway
 
         state = self._plan(given)
         class_path = self.jars.ensure(progress=progress)
         self.home.create()
         self.home.write_state(state)
-        self.home.write_configuration(state)
+        self.home.write_configuration(state, cuts_log=cuts_log)
         password = self.home.ensure_password()
         if not self.home.has_initial_password:
             process.run_admin(self.home, class_path, ["dbms", "set-initial-password", password])
@@ -322,11 +332,14 @@ class EmbeddedServer:
         try:
             with Gateway(self.connection()) as gateway:
                 gateway.version()
+                gateway.run(read_graph_revision())
         except AuthenticationError as error:
             raise EmbeddedServerError(
                 f"{self.home.password_file}: expected the password of user {USER}, which was changed in the server: "
                 "write the new one into this file"
             ) from error
+        except DatabaseError as error:
+            raise self.home.fault_of_graph() from error
 
     def _find(self) -> psutil.Process | None:
         return process.find_server(self.home, self.home.read_state()) if self.home.folder.exists() else None

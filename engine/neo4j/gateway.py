@@ -91,6 +91,11 @@ def translate_errors(connection: Connection) -> Iterator[None]:
             if part in (error.code or ""):
                 names = {"where": where, "user": connection.user, "database": connection.database}
                 raise kind(said.format(**names, timeout_s=connection.timeout_s)) from error
+        if "Could not append transaction" in (error.message or ""):
+            raise DatabaseError(
+                f"Neo4j at {where} cannot write: make room on its disk, then stop and start it: what was not confirmed "
+                "is not in the graph"
+            ) from error
         raise DatabaseError(f"Neo4j: {error.message or error}") from error
     except driver_errors.DriverError as error:
         reason = "Neo4j's driver refuses the part after the ? of this address" if "?" in connection.uri else str(error)

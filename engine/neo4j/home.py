@@ -67,6 +67,10 @@ def check_instance_name(name: str) -> str:
     return name
 
 
+class CutLogError(EmbeddedServerError):
+    """The log of transactions ends in the middle of one."""
+
+
 class ServerHome:
     """One server's folder."""
 
@@ -103,6 +107,18 @@ class ServerHome:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
+    def fault_of_graph(self) -> EmbeddedServerError:
+        """Return why a server that runs does not open the graph, by the end of its log."""
+        log = self.logs / "debug.log"
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - 200_000))
+            said = file.read().decode("utf-8", "replace")
+        if "recovery not possible" in said:
+            return CutLogError(f"the log of {self.folder} ends in the middle of a transaction, as after a full disk")
+        causes = [line for line in said.splitlines() if line.startswith("Caused by: ")]
+        reason = causes[-1].removeprefix("Caused by: ") if causes else "it does not say why"
+        return EmbeddedServerError(f"Neo4j does not open the graph in {self.data}: {reason}; its log is {log}")
+
     def write_state(self, state: ServerState | None) -> None:
         """Save the state; None, as before the first start, deletes it."""
         if state:
@@ -110,9 +126,10 @@ class ServerHome:
         else:
             (self.folder / "server.json").unlink(missing_ok=True)
 
-    def write_configuration(self, state: ServerState) -> None:
+    def write_configuration(self, state: ServerState, *, cuts_log: bool = False) -> None:
         """Write ``conf/neo4j.conf`` for these ports and this much memory."""
         lines = [f"{name}={value}" for name, value in configuration(state).items()]
+        lines += ["internal.dbms.tx_log.fail_on_corrupted_log_files=false"] if cuts_log else []
         text = "\n".join(["# Written by `lodestar db start`, at each start.", *lines]) + "\n"
         self.private_file("conf/neo4j.conf", text)
 

@@ -137,7 +137,7 @@ class _Protocol(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         address = (self.client or ("",))[0]
-        if sum((other.client or ("",))[0] == address for other in self.connections) > MAX_OF_ADDRESS:
+        if sum((getattr(other, "client", None) or ("",))[0] == address for other in self.connections) > MAX_OF_ADDRESS:
             transport.close()
         self._await_head(None)
 

@@ -103,7 +103,7 @@ class XmlGraph(PropertyGraph):
             raise InputError(f"{self._file.shown}: expected {form}, found another kind of XML")
 
 
-def _events(reader: BufferedReader[Any]) -> Iterator[tuple[str, Any]]:
+def _events(reader: BufferedReader[Any]) -> Iterator[Any]:
     parser = ElementTree.XMLPullParser(("start", "end"))
     for piece in read_pieces(reader):
         parser.feed(piece)
