@@ -7,7 +7,7 @@ complete, its files replace the real one's.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ from ..engine.writing import (
     relation_rows,
     write_relations,
 )
+from .online import Complete
 from .stage import Stage, relation_table, with_signatures
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class BulkWriter:
         instance: EmbeddedServer,
         incoming: EmbeddedServer,
         old: OpenTransaction | None,
-        complete: Callable[[Gateway], None] = lambda _: None,
+        complete: Complete = lambda _gateway, _new: None,
     ) -> int:
         """Write everything; at every moment the instance has either its old graph or the whole new one.
 
@@ -70,7 +71,7 @@ class BulkWriter:
             self._progress("indexing", 0, 1)
             begin_load(gateway, manifest)
             write_relations(gateway, rows, counted=True)
-            complete(gateway)
+            complete(gateway, None)
             finish_load(gateway, manifest)
             self._progress("indexing", 1, 1)
         incoming.stop()

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +29,7 @@ from ..engine.settings import LOAD_TIMEOUT_S, Settings
 from ..engine.whole_file import lock_file, translate_storage_errors
 from ..engine.writing import BASE_LOAD, Manifest, check_graph_was_loaded, ensure_schema
 from ..models.whole_file import make_private_folder
-from .online import BATCH_SIZE, OnlineWriter
+from .online import BATCH_SIZE, Complete, OnlineWriter
 from .report import LoadReport
 from .source import Source, Subset
 from .stage import Stage, StageCounts, delete_abandoned_stages
@@ -199,7 +199,7 @@ class _Load:
 
     def _prepare(
         self, stage: Stage, counts: StageCounts, plan: LoadPlan, writer: str, replaced: Gateway | None
-    ) -> tuple[Manifest, Callable[[Gateway], None]]:
+    ) -> tuple[Manifest, Complete]:
         """Return the manifest, and what completes the graph once its triples are there.
 
         It brings in line what is known of what relations mean: what somebody said of those of the graph that is
@@ -209,10 +209,10 @@ class _Load:
         said = [r for r in known if r.said_label or r.description or r.phrases]
         stated = stage.relation_words()
 
-        def complete(gateway: Gateway) -> None:
+        def complete(gateway: Gateway, names: Collection[str] | None) -> None:
             store_descriptions(gateway, said)
             describe_from_source(gateway, stated)
-            refresh_end_kinds(gateway)
+            refresh_end_kinds(gateway, names)
 
         manifest = Manifest(
             sha256=self.sha256,

@@ -5,7 +5,7 @@ Every step can be repeated: running the same load again repairs an interrupted o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -33,10 +33,13 @@ from ..engine.writing import (
     relation_rows,
     write_relations,
 )
+from ..models.wording.kinds import NO_KIND
 from .source import split_by_bytes
 from .stage import Stage, relation_table, with_signatures
 
 BATCH_SIZE = 10_000
+Complete = Callable[[Gateway, Collection[str] | None], None]
+"""Completes a graph whose triples are there; the names are those of relations to look at, None for all."""
 
 
 class OnlineWriter:
@@ -55,12 +58,13 @@ class OnlineWriter:
         *,
         is_first: bool = False,
         replace: bool = False,
-        complete: Callable[[Gateway], None] = lambda _: None,
+        complete: Complete = lambda _gateway, _new: None,
     ) -> int:
         """Write everything, the manifest's end last; return how many relations have no type of their own.
 
         is_first: whether no load has begun on this graph, so that counts and signatures are those of the stage.
-        `complete` is called with all triples written, before the load counts as finished. Raises `DatabaseError` if the
+        `complete` is called with all triples written, before the load counts as finished; of a load that adds the
+        smaller part, with the names of relations of which nothing is known yet. Raises `DatabaseError` if the
         lock was lost: the load is then unfinished.
         """
         begin_load(self._gateway, manifest)
@@ -75,7 +79,9 @@ class OnlineWriter:
         self._write_triples(stage, manifest, rows, is_first=is_first)
         if not is_first:
             self._refresh(stage, manifest, rows, known)
-        complete(self._gateway)
+        described = {each.name for each in known if (each.head, each.tail) != (NO_KIND, NO_KIND)}
+        is_small = manifest.num_triples < sum(each.count for each in known)
+        complete(self._gateway, {row.name for row in rows} - described if described and is_small else None)
         lock.check()
         finish_load(self._gateway, manifest)
         return count_untyped_relations(rows)

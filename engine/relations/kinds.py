@@ -1,14 +1,15 @@
 """Find what kinds of things stand at the two ends of relations, from the graph alone.
 
-One pass over a bounded sample of entities and literals, then a bounded number of the relations that the sample rarely
-contains, one by one. Samples are the first by id, so that the same graph has the same kinds; of a relation with more
-than `AMONG` triples they are the first written.
+One pass over a bounded sample of entities and literals, then, where these are not all, a bounded number of the
+relations that the sample rarely contains, one by one; of what is added to a graph, only the new relations. Samples are
+the first by id, so that the same graph has the same kinds; of a relation with more than `AMONG` triples they are the
+first written.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from ...models.wording import translate_label
@@ -44,21 +45,14 @@ class _End:
             self.others.update(signature)
 
 
-def find_end_kinds(gateway: Gateway) -> dict[str, tuple[EndKind, EndKind]]:
-    """Return the kinds at head and tail of each relation, by name."""
+def find_end_kinds(gateway: Gateway, names: Collection[str] | None = None) -> dict[str, tuple[EndKind, EndKind]]:
+    """Return the kinds at head and tail of each relation, by name; of those named, where there are names."""
     relations = gateway.run(read_catalogue()).relations
-    numbers = {relation.name: relation.number for relation in relations}
     ends: defaultdict[int, _End] = defaultdict(_End)
-    for name, signature in gateway.run(_rows("sample_entities", limit=NUM_ENTITIES, max_relations=MAX_RELATIONS)):
-        for number in signature:
-            ends[number].add(name, signature)
-    for value, relation in gateway.run(
-        _rows("sample_literals", limit=NUM_LITERALS, per_literal=RELATIONS_PER_LITERAL, among=AMONG)
-    ):
-        if relation in numbers:
-            ends[-numbers[relation]].add(value, (-numbers[relation],), is_value=True)
-    rare = [r for r in relations if min(len(ends[r.number].names), len(ends[-r.number].names)) < min(ENOUGH, r.count)]
-    for relation in sorted(rare, key=lambda r: (-r.count, r.number))[:ONE_BY_ONE]:
+    is_whole = False if names is not None else _sample(gateway, relations, ends)
+    wanted = [r for r in relations if names is None or r.name in names]
+    rare = [r for r in wanted if min(len(ends[r.number].names), len(ends[-r.number].names)) < min(ENOUGH, r.count)]
+    for relation in [] if is_whole else sorted(rare, key=lambda r: (-r.count, r.number))[:ONE_BY_ONE]:
         _look_at(gateway, relation, ends)
     own = {r.number: r.label.rpartition(LABEL_SEPARATOR)[2].replace("_", " ") for r in relations}
     labels = {number: translate_label(label) or label for number, label in own.items()}
@@ -73,7 +67,21 @@ def find_end_kinds(gateway: Gateway) -> dict[str, tuple[EndKind, EndKind]]:
         if each.names and abs(end) in labels
     }
     found = end_kinds(samples, labels, types)
-    return {r.name: (found.get(r.number, NO_KIND), found.get(-r.number, NO_KIND)) for r in relations}
+    return {r.name: (found.get(r.number, NO_KIND), found.get(-r.number, NO_KIND)) for r in wanted}
+
+
+def _sample(gateway: Gateway, relations: Sequence[RelationInfo], ends: defaultdict[int, _End]) -> bool:
+    """Add a sample of entities and literals to the ends where they stand; return whether it is all there is."""
+    numbers = {relation.name: relation.number for relation in relations}
+    entities = gateway.run(_rows("sample_entities", limit=NUM_ENTITIES, max_relations=MAX_RELATIONS))
+    for name, signature in entities:
+        for number in signature:
+            ends[number].add(name, signature)
+    literals = gateway.run(_rows("sample_literals", limit=NUM_LITERALS, per_literal=RELATIONS_PER_LITERAL, among=AMONG))
+    for value, relation in literals:
+        if relation in numbers:
+            ends[-numbers[relation]].add(value, (-numbers[relation],), is_value=True)
+    return len(entities) < NUM_ENTITIES and len(literals) < NUM_LITERALS
 
 
 def _look_at(gateway: Gateway, relation: RelationInfo, ends: defaultdict[int, _End]) -> None:
@@ -94,15 +102,17 @@ def _look_at(gateway: Gateway, relation: RelationInfo, ends: defaultdict[int, _E
         tail.add(tail_name, tail_signature or (-relation.number,), is_value=is_value)
 
 
-def refresh_end_kinds(gateway: Gateway) -> None:
-    """Find the kinds at the ends of all relations and write them into the catalogue."""
+def refresh_end_kinds(gateway: Gateway, names: Collection[str] | None = None) -> None:
+    """Find the kinds at the ends of all relations, or of those named, and write them into the catalogue."""
+    if names is not None and not names:
+        return
     kinds = [
         {
             "name": name,
             **{f"head_{key}": value for key, value in _make_row(head).items()},
             **{f"tail_{key}": value for key, value in _make_row(tail).items()},
         }
-        for name, (head, tail) in find_end_kinds(gateway).items()
+        for name, (head, tail) in find_end_kinds(gateway, names).items()
     ]
     gateway.run(Request(template("set_relation_kinds"), {"kinds": kinds}, lambda _: None))
 

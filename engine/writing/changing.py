@@ -405,8 +405,7 @@ def add_triples(gateway: Gateway, triples: Iterable[Stated], names: Names | None
         check_graph_was_loaded(gateway.run(read_graph_state()), loads)
     ensure_schema(gateway)
     report = gateway.write(lambda db: _add(db, stated, named))
-    if report.new_relations:
-        refresh_end_kinds(gateway)
+    refresh_end_kinds(gateway, report.new_relations)
     return report
 
 
