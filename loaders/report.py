@@ -10,7 +10,7 @@ from typing import Any, Self
 from ..engine.neo4j.catalogue import LABEL_SEPARATOR, LoadManifest
 from ..engine.writing import Manifest, label_of
 from ..models import quote_line
-from ..models.wording import PREPOSITIONS
+from ..models.wording import AUXILIARIES, PREPOSITIONS, singular
 from .stage import StageCounts
 
 PROPERTY_GRAPHS = ("cypher", "dump", "gexf", "graphml", "neo4j", "networkx", "tables")
@@ -42,7 +42,7 @@ class LoadReport(StageCounts):
         """Return the report of a load that has just finished."""
         return cls(
             **_same_fields(manifest) | _same_fields(counts),
-            question=_make_question(counts.example),
+            question=_make_question(counts.examples),
             num_related=num_related,
             seconds=seconds,
             rejects_file=rejects_file if counts.num_rejects else None,
@@ -141,13 +141,19 @@ def _same_fields(of: Manifest | StageCounts | LoadManifest) -> dict[str, Any]:
     return {each.name: getattr(of, each.name) for each in fields(of) if each.name in wanted}
 
 
-def _make_question(example: Sequence[str]) -> str | None:
-    """Return a question for the relation and the head's name of a triple."""
-    if not example:
-        return None
-    relation, name = example
-    words = label_of(relation).rpartition(LABEL_SEPARATOR)[2].removeprefix("has ")
-    return None if words in PREPOSITIONS else f"What is the {words} of {name}?"
+def _make_question(examples: Sequence[Sequence[str]]) -> str | None:
+    """Return a question for the relation and the head's name of a triple, best of one whose relation is a noun."""
+    questions: dict[bool, str] = {}
+    for relation, name in examples:
+        words = label_of(relation).rpartition(LABEL_SEPARATOR)[2].removeprefix("has ")
+        first, *rest = words.split() or [""]
+        if first in AUXILIARIES and rest:
+            questions.setdefault(False, f"What {first} {name} {' '.join(rest)}?")
+        elif words.split()[-1:] and words.split()[-1] in PREPOSITIONS:
+            questions.setdefault(False, f"What is {name} {words}?")
+        elif first not in PREPOSITIONS:
+            questions.setdefault(True, f"What {'is' if singular(words) == words else 'are'} the {words} of {name}?")
+    return questions.get(True) or questions.get(False)
 
 
 def number_of(number: int, one: str, several: str) -> str:

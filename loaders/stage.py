@@ -314,8 +314,8 @@ class StageCounts:
     """Ids that differ from another only in case, spaces or Unicode's normal form; looked up where ids are names."""
     alike: Sequence[str] = ()
     """Two of these."""
-    example: Sequence[str] = ()
-    """A relation, and the name of an entity that it leads from to one other with a name."""
+    examples: Sequence[Sequence[str]] = ()
+    """Relations, each with the name of an entity that it leads from to one other with a name."""
     num_rejects: int = 0
     categories: Mapping[str, int] = field(default_factory=dict)
     named_by: Mapping[str, int] = field(default_factory=dict)

@@ -52,8 +52,12 @@ def find_end_kinds(gateway: Gateway, names: Collection[str] | None = None) -> di
     is_whole = False if names is not None else _sample(gateway, relations, ends)
     wanted = [r for r in relations if names is None or r.name in names]
     rare = [r for r in wanted if min(len(ends[r.number].names), len(ends[-r.number].names)) < min(ENOUGH, r.count)]
-    for relation in [] if is_whole else sorted(rare, key=lambda r: (-r.count, r.number))[:ONE_BY_ONE]:
-        _look_at(gateway, relation, ends)
+    looked_at = [] if is_whole else sorted(rare, key=lambda r: (-r.count, r.number))[:ONE_BY_ONE]
+    for relation, rows in zip(looked_at, gateway.run_all([*map(_sample_of, looked_at)]), strict=True):
+        head, tail = ends[relation.number], ends[-relation.number] = _End(), _End()
+        for head_name, head_signature, tail_name, tail_signature, is_value in rows:
+            head.add(head_name, head_signature)
+            tail.add(tail_name, tail_signature or (-relation.number,), is_value=is_value)
     own = {r.number: r.label.rpartition(LABEL_SEPARATOR)[2].replace("_", " ") for r in relations}
     labels = {number: translate_label(label) or label for number, label in own.items()}
     types = {r.number: type_words(r.domain) for r in relations} | {-r.number: type_words(r.range) for r in relations}
@@ -84,22 +88,9 @@ def _sample(gateway: Gateway, relations: Sequence[RelationInfo], ends: defaultdi
     return len(entities) < NUM_ENTITIES and len(literals) < NUM_LITERALS
 
 
-def _look_at(gateway: Gateway, relation: RelationInfo, ends: defaultdict[int, _End]) -> None:
-    head, tail = ends[relation.number], ends[-relation.number] = _End(), _End()
-    type_ = relation.stored_as or relation.name
-    rows = gateway.run(
-        _rows(
-            "sample_relation",
-            {"RELATION": type_},
-            limit=PER_END,
-            relation=relation.name,
-            max_relations=MAX_RELATIONS,
-            among=AMONG,
-        )
-    )
-    for head_name, head_signature, tail_name, tail_signature, is_value in rows:
-        head.add(head_name, head_signature)
-        tail.add(tail_name, tail_signature or (-relation.number,), is_value=is_value)
+def _sample_of(relation: RelationInfo) -> Request[Sequence[Row]]:
+    params = {"limit": PER_END, "max_relations": MAX_RELATIONS, "among": AMONG}
+    return _rows("sample_relation", {"RELATION": relation.stored_as or relation.name}, relation=relation.name, **params)
 
 
 def refresh_end_kinds(gateway: Gateway, names: Collection[str] | None = None) -> None:

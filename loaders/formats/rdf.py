@@ -47,6 +47,8 @@ _RELATIVE = "relative-iri-of-lodestar:/"
 _SCHEMA_ORG = re.compile(rb'("@context"\s*:\s*\[?\s*)"https?://schema\.org/?(?:docs/jsonldcontext\.jsonld?)?"')
 pc: Any = compute  # its stubs lack most functions
 _LOOKED_AT = 1 << 16
+MAX_STATEMENT_BYTES = 1 << 24
+"""What the parser holds of a statement at most."""
 _ANONYMOUS = re.compile(r"[0-9a-f]{20,32}")
 
 SYNTAXES = {
@@ -61,6 +63,7 @@ SYNTAXES = {
 }
 """By the ends of names. Triples are quads without a graph; OWL files may have any syntax."""
 _QUADS = re.compile(r"\s*(?:<[^<>]*>|_:\S+)\s*<[^<>]*>\s*[<_\"].*\.\s*(?:#.*)?$")
+_RELATIVE_IRI = re.compile(r"<[^<>:]*>")
 
 
 def detect_syntax(name: str, start: bytes) -> RdfFormat | None:
@@ -72,7 +75,8 @@ def detect_syntax(name: str, start: bytes) -> RdfFormat | None:
     if text.startswith(("{", "[")) and re.search(r'"@(?:context|id|graph|type)"\s*:', text):
         return RdfFormat.JSON_LD
     lines = [line for line in text.splitlines()[:100] if line.strip() and not line.lstrip().startswith("#")]
-    if lines and all(map(_QUADS.match, lines[:-1] or lines)):
+    is_lenient = by_name in (None, RdfFormat.N_QUADS) or not any(map(_RELATIVE_IRI.search, lines))
+    if lines and is_lenient and all(map(_QUADS.match, lines[:-1] or lines)):
         return RdfFormat.N_QUADS
     if by_name is not None and by_name != RdfFormat.RDF_XML:
         return by_name
@@ -304,6 +308,8 @@ def _quads(
                 raise InputError(f"{place}: {reason}") from error
             yield error.lineno or 0, reason
             continue
+        except MemoryError as error:
+            raise InputError(f"{file.shown}: a statement is longer than {MAX_STATEMENT_BYTES:,} bytes") from error
         if quad is None:
             return
         if base == _RELATIVE and _RELATIVE in str(quad):

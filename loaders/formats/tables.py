@@ -287,7 +287,7 @@ def _is_table(head: str, num_files: int) -> bool:
     if {name.strip().lower() for name in names} & _TRIPLES:
         return False
     if len(names) < 2 or not rows:
-        return not rows and num_files > 1 and len(names) > 1
+        return not rows and len(names) > 1 and (num_files > 1 or len(names) != 3)
     is_triples = len(names) == 3 and why_table([names, *(row for row in rows if len(row) == 3)]) is None
     return not is_triples and _is_header(names, rows)
 

@@ -1,5 +1,5 @@
--- How many kinds there are, with what they are subclasses of, and an example to ask for: a relation and the name of a head
--- that it leads from to one entity.
+-- How many kinds there are, with what they are subclasses of, and examples to ask for: relations, each with the name of
+-- a head that it leads from to one entity, those with most triples first.
 WITH RECURSIVE type_relation AS (
   SELECT number FROM relation WHERE regexp_matches(lower(name), '(^|[#/:.])(type|is_?a|instance_?of|p31)$')
 ),
@@ -27,11 +27,14 @@ asked AS (
 )
 SELECT (SELECT count(*) FROM kind) AS num_kinds,
        coalesce((
-         SELECT [relation.name, naming.name]
-         FROM asked
-         JOIN relation ON relation.number = asked.relation
-         JOIN naming ON naming.node = asked.head
-         WHERE length(naming.name) BETWEEN 3 AND 40 AND regexp_full_match(naming.name, '[\p{L}\p{N} .-]+')
-         ORDER BY relation.num_triples DESC, length(naming.name), naming.name
-         LIMIT 1
-       ), []) AS example
+         SELECT list(example ORDER BY num_triples DESC)
+         FROM (
+           SELECT any_value(relation.num_triples) AS num_triples,
+                  arg_min([relation.name, naming.name], (length(naming.name), naming.name)) AS example
+           FROM asked
+           JOIN relation ON relation.number = asked.relation
+           JOIN naming ON naming.node = asked.head
+           WHERE length(naming.name) BETWEEN 3 AND 40 AND regexp_full_match(naming.name, '[\p{L}\p{N} .-]+')
+           GROUP BY relation.number
+         )
+       ), []) AS examples

@@ -255,6 +255,13 @@ def test_of_a_folder_the_files_of_one_kind_are_read(tmp_path: Path, caplog: pyte
         detect_format(str(tmp_path))
 
 
+def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
+    path = written(tmp_path, "id,name\n", "people.csv")
+    assert detect_format(path) == "tables"
+    with pytest.raises(InputError, match="expected tables with rows, found none"):
+        tables_source(path)
+
+
 def test_a_dump_in_a_folder_is_to_be_named(tmp_path: Path) -> None:
     (tmp_path / "movies.dump").write_bytes(b"DZV1")
     (tmp_path / "movies.cypher").write_text("CREATE (a)")

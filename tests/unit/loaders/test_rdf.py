@@ -127,6 +127,7 @@ def test_a_blank_node_without_a_label_has_the_same_id_each_time(tmp_path: Path) 
         ("kg.jsonld", '{"@context": {"p": "http://e.org/p"}, "@id": "#a", "p": "x"}', "an IRI is relative and the file has no base: give one by --base"),
         ("kg.jsonld", '{"@context":\n{', ":2: "),
         ("kg.ttl", b"", ": the file is empty"),
+        ("kg.nt", b'<e:a> <e:p> "%b" .' % (b"x" * 17_000_000), ": a statement is longer than 16,777,216 bytes"),
         ("kg.nt", '<e:a> <e:p> <e:b> .\n<e:a> <e:p> "broken .\n<e:a> <e:p> <e:c> .\n', ":2: unexpected end of file"),
         ("kg.ttl", PREFIXES.encode() + b':a :b "Z\xfcrich" .', ":3: invalid UTF-8"),
     ],
@@ -142,6 +143,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, name: str, content: str | by
     ("name", "line", "fault"),
     [
         ("kg.ttl", ":a :b <c> .", "an IRI is relative and the file has no base: give one by --base"),
+        ("kg.ttl", "<a> <b> <c> .", "an IRI is relative and the file has no base: give one by --base"),
         ("kg.nt", f'<{E}a> <{E}b> "C:\\dir" .', "unexpected escape character"),
         ("kg.nt", f'<< <{E}a> <{E}b> <{E}c> >> <{E}b> "1" .', "RDF-star's << … >> as a subject is not read"),
     ],
