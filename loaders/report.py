@@ -10,7 +10,7 @@ from typing import Any, Self
 from ..engine.neo4j.catalogue import LABEL_SEPARATOR, LoadManifest
 from ..engine.writing import Manifest, label_of
 from ..models import quote_line
-from ..models.wording import AUXILIARIES, PREPOSITIONS, singular
+from ..models.wording import AUXILIARIES, PREPOSITIONS, base_of, is_verb, singular
 from .stage import StageCounts
 
 PROPERTY_GRAPHS = ("cypher", "dump", "gexf", "graphml", "neo4j", "networkx", "tables")
@@ -151,6 +151,9 @@ def _make_question(examples: Sequence[Sequence[str]]) -> str | None:
             questions.setdefault(False, f"What {first} {name} {' '.join(rest)}?")
         elif words.split()[-1:] and words.split()[-1] in PREPOSITIONS:
             questions.setdefault(False, f"What is {name} {words}?")
+        elif is_verb(first):
+            form = "does" if first.endswith("s") else "did"
+            questions.setdefault(False, " ".join(["What", form, name, base_of(first), *rest]) + "?")
         elif first not in PREPOSITIONS:
             questions.setdefault(True, f"What {'is' if singular(words) == words else 'are'} the {words} of {name}?")
     return questions.get(True) or questions.get(False)

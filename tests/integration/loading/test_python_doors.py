@@ -56,6 +56,13 @@ def test_python_s_tables_graphs_and_triples_are_loaded_asked_and_handed_back(eng
         engine.load_networkx(networkx.Graph(), append=True)
 
 
+@pytest.mark.parametrize("relation", ["mayor", "is ruled by", "led by", "DIRECTED", "has anthem"])
+def test_what_a_load_says_can_be_asked_is_answered(engine: Engine, relation: str) -> None:
+    triples = [("Lima", relation, "Ana Rojas"), ("Quito", relation, "Eva Paz"), ("Quito", "in", "Ecuador")]
+    report = engine.load_triples(triples, replace=True)
+    assert engine.ask(report.question or "").text in ("Ana Rojas", "Eva Paz")
+
+
 @pytest.mark.long
 def test_an_open_engine_asks_the_graph_that_took_the_others_place(tmp_path: Path, cache_dir: Path) -> None:
     """The new graph has fewer transactions than the old one, for whose last one nothing may wait."""
