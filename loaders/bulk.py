@@ -60,7 +60,7 @@ class BulkWriter:
         stops for the exchange. `complete` is called with all triples imported, before the load counts as finished.
         Returns how many relations have no type of their own.
         """
-        rows = relation_rows(stage.relations(), (), stage.relation_facts())
+        rows = relation_rows(stage.relations(), (), stage.relation_facts)
         files = self.write_files(stage, relation_table(rows), has_literals=manifest.num_literals > 0)
         stage.close()  # its memory is for the importer now
         _check(files, manifest)

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,13 +19,13 @@ from io import BufferedWriter, RawIOBase
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, NamedTuple, cast
 
 from isal import igzip
 
 from ..engine.errors import GraphError, InputError, StorageError, UsageError
 from ..engine.neo4j import Request, Row, template
-from ..engine.neo4j.catalogue import read_catalogue, read_full_state, read_loads
+from ..engine.neo4j.catalogue import RelationInfo, read_catalogue, read_full_state, read_loads
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.describing import format_descriptions
@@ -48,6 +48,8 @@ class StatedTail(NamedTuple):
     is_literal: bool = False
     datatype: str | None = None
     language: str | None = None
+    loads: Sequence[int] = ()
+    """The numbers of the loads that state the triple."""
 
 
 class HeadTriples(NamedTuple):
@@ -66,15 +68,15 @@ class EntityNames(NamedTuple):
     name_tags: str | None
 
 
-def stream_triples(ranks: Mapping[str, int], load: int | None = None) -> Request[HeadTriples]:
-    """Stream all triples, or those of the load with this number; `ranks` are from `relation_ranks`."""
+def stream_triples(relations: Iterable[RelationInfo], load: int | None = None) -> Request[HeadTriples]:
+    """Stream all triples of the catalogue's relations, or those of the load with this number."""
 
     def decode(rows: Sequence[Row]) -> HeadTriples:
         head, triples = rows[0]
-        return HeadTriples(head, tuple(map(_tail, triples)))
+        return HeadTriples(head, tuple(StatedTail(*triple) for triple in triples))
 
-    params = {"load": load, "ranks": dict(ranks), "chunk_size": CHUNK_SIZE}
-    return Request(template("stream_triples"), params, decode)
+    ranks = {name: rank for rank, name in enumerate(sorted(relation.name for relation in relations))}
+    return Request(template("stream_triples"), {"load": load, "ranks": ranks, "chunk_size": CHUNK_SIZE}, decode)
 
 
 def stream_names() -> Request[EntityNames]:
@@ -85,24 +87,6 @@ def stream_names() -> Request[EntityNames]:
         return EntityNames(id_, name, tuple(aliases or ()), tags)
 
     return Request(template("stream_names"), {}, decode)
-
-
-def relation_ranks(names: Iterable[str]) -> dict[str, int]:
-    """Return the rank of each relation in code point order; empty if Neo4j's own order is the same.
-
-    Neo4j compares relationship types by UTF-16 units, where characters beyond U+FFFF come before U+E000.
-    """
-    by_code_points = sorted(names)
-    if by_code_points == sorted(by_code_points, key=lambda name: name.encode("utf-16-be")):
-        return {}
-    return {name: rank for rank, name in enumerate(by_code_points)}
-
-
-def _tail(triple: list[Any]) -> StatedTail:
-    if len(triple) == 2:
-        return StatedTail(*triple)
-    relation, value, datatype, language = triple
-    return StatedTail(relation, value, True, datatype, language)
 
 
 STDOUT = "-"
@@ -238,8 +222,7 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore
     format_ = request.resolve_format()
     total = _num_triples(gateway, request.load)
     relations = gateway.run(read_catalogue()).relations
-    ranks = relation_ranks(relation.name for relation in relations)
-    triples = gateway.stream(stream_triples(ranks, request.load), fetch_size=CHUNK_SIZE)
+    triples = gateway.stream(stream_triples(relations, request.load), fetch_size=CHUNK_SIZE)
     paths = [path for path in (request.path, request.names_path, request.phrases_path) if path is not None]
     num_triples = num_names = 0
     base = None
@@ -391,7 +374,7 @@ def check_tsv_text(text: str) -> str:
     """Return a relation or a name; raise `InputError` if it does not fit into a column."""
     if _NOT_IN_A_CELL.search(text):
         raise InputError(
-            f"TSV cannot have the tab, line end or outer space of {_quote_term(text)}: use --format ntriples or parquet"
+            f"TSV cannot have the tab, line end or outer space of {_quote_term(text)}: use --format ntriples"
         )
     return text
 
@@ -399,7 +382,7 @@ def check_tsv_text(text: str) -> str:
 def check_tsv_id(id_: str) -> str:
     """Return an entity's id; raise `InputError` if a reader would take it for a literal."""
     if _LIKE_A_LITERAL.fullmatch(id_):
-        raise InputError(f"TSV would make a literal of the entity {_quote_term(id_)}: use --format ntriples or parquet")
+        raise InputError(f"TSV would make a literal of the entity {_quote_term(id_)}: use --format ntriples")
     return check_tsv_text(id_)
 
 
@@ -465,7 +448,7 @@ class NTriplesWriter:
         lines = [
             f"{head}\t{relation_iri(relation)}\t"
             f"{ntriples_literal(tail, datatype, language) if is_literal else node(tail)}\t.\n"
-            for relation, tail, is_literal, datatype, language in triples.tails
+            for relation, tail, is_literal, datatype, language, _ in triples.tails
         ]
         if self._named == triples.head:
             lines = [line for line in lines if line not in self._name_lines]
@@ -487,7 +470,7 @@ class TsvTripleWriter:
         self._lines.write(
             f"{head}\t{check_tsv_text(relation)}\t"
             f"{tsv_literal(tail, datatype, language) if is_literal else check_tsv_id(tail)}\n"
-            for relation, tail, is_literal, datatype, language in triples.tails
+            for relation, tail, is_literal, datatype, language, _ in triples.tails
         )
 
 

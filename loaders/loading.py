@@ -58,8 +58,6 @@ class LoadOptions:
     max_rejects: int | None = None
     batch_size: int = BATCH_SIZE
     force: bool = False
-    memory_mb: int | None = None
-    """Of the conversion; what is beyond it spills to disk. None is a share of what is free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,24 +152,25 @@ class _Load:
 
     @contextmanager
     def staged(self) -> Iterator[tuple[Stage, StageCounts]]:
-        """Convert the source unless an interrupted load has done so; the stage is deleted when the load is done."""
+        """Convert the source; the stage is deleted at the end."""
         folder = self.options.staging / self.sha256[:16]
         make_staging(folder.parent)
         delete_abandoned_stages(folder.parent)
         with (
             lock_file(folder.with_suffix(".lock"), f"another load of {self.source.name} is under way"),
-            Stage(folder, memory_mb=self.options.memory_mb) as stage,
+            Stage(folder) as stage,
         ):
-            counts = stage.find_completed(self.sha256) or stage.fill(
+            counts = stage.fill(
                 self.source,
-                self.sha256,
                 subset=self.options.subset,
                 max_rejects=_max_rejects(self.source, self.options),
                 rejects_file=self.rejects_file,
                 progress=self.progress,
             )
-            yield stage, counts
-            stage.delete()
+            try:
+                yield stage, counts
+            finally:
+                stage.delete()
 
     def write_online(self, graph: _LockedGraph, stage: Stage, counts: StageCounts, plan: LoadPlan) -> LoadReport:
         manifest, complete = self._prepare(stage, counts, plan, "online", graph.gateway if plan.replaces else None)
@@ -418,10 +417,9 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
     make_staging(options.staging)
     with translate_storage_errors(options.staging):
         folder = TemporaryDirectory(prefix="preview-", dir=options.staging)
-    with folder, Stage(Path(folder.name) / "stage", memory_mb=options.memory_mb) as stage:
+    with folder, Stage(Path(folder.name) / "stage") as stage:
         counts = stage.fill(
             source,
-            "sample",
             subset=options.subset,
             max_rejects=_max_rejects(source, options),
             rejects_file=None,

@@ -52,6 +52,7 @@ from ..engine.writing.changing import (
     check_loads_complete,
     remove_triples,
 )
+from .export import HeadTriples, stream_triples
 from .loading import load_lock
 from .online import BATCH_SIZE
 from .parsers import prepare_parser
@@ -59,19 +60,6 @@ from .reading.lines import LINES
 from .report import number_of
 from .source import ROWS, LineFile, Source, record_batches
 from .stage import query
-
-CHUNK_SIZE = 200
-"""Triples per row."""
-
-
-Head = tuple[str, list[list[Any]]]
-"""Some triples of one head, each [relation, tail, is_literal, datatype, language, loads]; more of it may follow."""
-
-
-def _stream_stated_triples(numbers: Mapping[str, int]) -> Request[Head]:
-    """Stream all triples with their loads, by head; `numbers` are the catalogue numbers of the relations."""
-    params = {"numbers": dict(numbers), "chunk_size": CHUNK_SIZE}
-    return Request(template("stream_stated_triples"), params, lambda rows: (rows[0][0], rows[0][1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +112,8 @@ def _compare(gateway: Gateway, progress: Progress) -> Verification:
     if wrong := gateway.execute(count_signature_mismatches()):
         faults.append(f"{wrong:,} entities have a relation signature that disagrees with their triples")
     progress("checking", 0, state.num_triples)
-    numbers = {relation.name: relation.number for relation in catalogue.relations}
-    stated = checksum_loads(
-        _report_progress(gateway.stream(_stream_stated_triples(numbers)), state.num_triples, progress)
-    )
+    heads = gateway.stream(stream_triples(catalogue.relations))
+    stated = checksum_loads(_report_progress(heads, state.num_triples, progress))
     for load in loads:
         if not load.finished and state.under_way:
             faults.append(f"load {load.number} ({load.source}), or its deletion, is under way: verify when it is done")
@@ -146,7 +132,7 @@ def _faults_of_load(load: LoadManifest, num_triples: int, checksum: int) -> Iter
         yield f"{name} has as many triples as its manifest says, but not the same ones"
 
 
-def checksum_loads(heads: Iterable[Head]) -> dict[int, tuple[int, int]]:
+def checksum_loads(heads: Iterable[HeadTriples]) -> dict[int, tuple[int, int]]:
     """Return the number and the checksum of each load's triples."""
     with duckdb.connect() as connection:
         connection.execute(query("reading/macros"))
@@ -156,12 +142,12 @@ def checksum_loads(heads: Iterable[Head]) -> dict[int, tuple[int, int]]:
         return {load: (count, sum_) for load, count, sum_ in connection.execute(query("numbering/checksum")).fetchall()}
 
 
-def _report_progress(heads: Iterable[Head], total: int, progress: Progress) -> Iterator[Head]:
+def _report_progress(heads: Iterable[HeadTriples], total: int, progress: Progress) -> Iterator[HeadTriples]:
     """Yield the input, and report progress."""
     done = 0
     for head in heads:
         yield head
-        done += len(head[1])
+        done += len(head.tails)
         progress("checking", min(done, total), total)
     progress("checking", total, total)
 
@@ -234,8 +220,9 @@ def refresh(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progres
         gateway.execute(make_write_request("clear_search_names", batch_size=batch_size))
         num_names = rewrite_names(gateway, batch_size)
         progress("refreshing", 3, _STEPS)
-        numbers = {relation.name: relation.number for relation in gateway.run(read_catalogue()).relations}
-        changed = _refresh_manifests(gateway, loads, numbers)
+        relations = gateway.run(read_catalogue()).relations
+        names = {relation.name for relation in relations}
+        changed = _refresh_manifests(gateway, loads, relations)
         describe_from_source(gateway)
         refresh_end_kinds(gateway)
         lock.check()
@@ -246,8 +233,8 @@ def refresh(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progres
         num_signatures=num_signatures,
         num_names=num_names,
         new_relations=new,
-        removed_relations=tuple(relation.name for relation in before if relation.name not in numbers),
-        counts=tuple(r.name for r in before if r.name in numbers and counts.get(r.name, 0) != r.count),
+        removed_relations=tuple(relation.name for relation in before if relation.name not in names),
+        counts=tuple(r.name for r in before if r.name in names and counts.get(r.name, 0) != r.count),
         loads=changed,
     )
 
@@ -263,9 +250,11 @@ def _add_relations(gateway: Gateway, counts: dict[str, int], known: Sequence[Rel
     return tuple(new)
 
 
-def _refresh_manifests(gateway: Gateway, loads: Sequence[LoadManifest], numbers: dict[str, int]) -> tuple[str, ...]:
+def _refresh_manifests(
+    gateway: Gateway, loads: Sequence[LoadManifest], relations: Sequence[RelationInfo]
+) -> tuple[str, ...]:
     """Write what the loads state now; every manifest counts the change, so that readers see it."""
-    stated = checksum_loads(gateway.stream(_stream_stated_triples(numbers)))
+    stated = checksum_loads(gateway.stream(stream_triples(relations)))
     rows, changed = [], []
     for load in loads:
         num_triples, checksum = stated.get(load.number, (0, 0))

@@ -72,7 +72,7 @@ class OnlineWriter:
         if replace:
             self._clear(manifest, known)
             known = ()
-        rows = relation_rows(stage.relations(), known, stage.relation_facts())
+        rows = relation_rows(stage.relations(), known, stage.relation_facts)
         write_relations(self._gateway, rows, counted=is_first)
         self._write_literals(stage, manifest)
         self._write_entities(stage, manifest, rows if is_first else ())

@@ -15,7 +15,7 @@ from ..engine.settings import Settings
 from ..engine.values import Entity
 from ..engine.writing.changing import LiteralValue, Stated, parse_stated_triples
 from ..models import quote_line
-from .export import CHUNK_SIZE, HeadTriples, relation_ranks, stream_names, stream_triples
+from .export import CHUNK_SIZE, HeadTriples, stream_names, stream_triples
 from .formats.delimited import columns_by_name
 from .formats.table_graph import TableGraph
 from .formats.tables import Database
@@ -188,8 +188,7 @@ def tables_source(frames: Mapping[str, Any], name: str) -> Source:
 
 
 def _heads(gateway: Gateway) -> Iterator[HeadTriples]:
-    ranks = relation_ranks(relation.name for relation in gateway.run(read_catalogue()).relations)
-    yield from gateway.stream(stream_triples(ranks), fetch_size=CHUNK_SIZE)
+    yield from gateway.stream(stream_triples(gateway.run(read_catalogue()).relations), fetch_size=CHUNK_SIZE)
 
 
 def _names(gateway: Gateway) -> dict[str, str]:

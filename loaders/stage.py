@@ -1,13 +1,11 @@
 """Deduplicate and number what a source states, in DuckDB.
 
-Memory stays bounded: DuckDB spills to the stage's folder. A stage that was completed can be opened again, by the same
-load after an interruption.
+Memory stays bounded: DuckDB spills to the stage's folder.
 """
 
 from __future__ import annotations
 
 import errno
-import json
 import logging
 import os
 import shutil
@@ -15,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import resources
 from itertools import chain, islice
@@ -245,13 +243,13 @@ def _name_entities(connection: duckdb.DuckDBPyConnection, source: Source) -> Non
 
 
 ABANDONED_S = 7 * 24 * 3_600
-"""A load that was interrupted is expected to be repeated within a week; later it converts its source again."""
+"""The age of a folder that a killed process left; a running load holds its lock."""
 
 
 def delete_abandoned_stages(staging: Path) -> None:
-    """Delete the stages that nobody has written to or gone on with for `ABANDONED_S`."""
+    """Delete the folders older than `ABANDONED_S` whose locks nobody holds."""
     for folder in staging.iterdir():
-        if not folder.is_dir() or _age_s(folder) < ABANDONED_S:
+        if not folder.is_dir() or time.time() - folder.stat().st_mtime < ABANDONED_S:
             continue
         with (
             suppress(LoadInProgressError),
@@ -260,18 +258,8 @@ def delete_abandoned_stages(staging: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _age_s(folder: Path) -> float:
-    """Return how long ago the folder or what is in it was changed."""
-    changed_s = folder.stat().st_mtime
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):
-            changed_s = max(changed_s, path.stat().st_mtime)
-    return time.time() - changed_s
-
-
 _log = logging.getLogger(__name__)
 
-FORMAT = 4
 MIN_MEMORY_MB = 1_000
 """The smallest default of DuckDB's buffers; blocks of lines and Arrow batches come on top."""
 SHARE_OF_FREE_MEMORY = 0.25
@@ -343,6 +331,8 @@ class Stage:
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._readers: WeakSet[pa.RecordBatchReader] = WeakSet()
         self.share_read = 1.0
+        self.relation_facts: Mapping[str, RelationFacts] = {}
+        """What the source knows of relations beyond their names."""
 
     @property
     def is_short_of_memory(self) -> bool:
@@ -356,7 +346,7 @@ class Stage:
         self.close()
 
     def close(self) -> None:
-        """Close the file; what was completed stays.
+        """Close the file, which stays.
 
         Rows that somebody still holds, such as the traceback of an error, end here: DuckDB would wait for them for ever
         when the file is opened again.
@@ -372,20 +362,9 @@ class Stage:
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def find_completed(self, sha256: str) -> StageCounts | None:
-        """Return the counts when this content was staged to its end before, else None."""
-        try:
-            content = json.loads((self.folder / "complete.json").read_text(encoding="utf-8"))
-            if content["format"] == FORMAT and content["sha256"] == sha256:
-                return StageCounts(**content["counts"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-        return None
-
     def fill(
         self,
         source: Source,
-        sha256: str,
         *,
         subset: Subset,
         max_rejects: int,
@@ -413,9 +392,7 @@ class Stage:
                     counts = self._number(source, rejects, progress)
                 finally:
                     rejects.write()
-                facts = {name: asdict(each) for name, each in source.relation_facts().items()}
-                content = {"format": FORMAT, "sha256": sha256, "counts": asdict(counts), "facts": facts}
-                (self.folder / "complete.json").write_text(json.dumps(content), encoding="utf-8")
+                self.relation_facts = source.relation_facts()
         except BaseException:
             self.delete()  # half a stage is of no use, and may be what fills the disk
             raise
@@ -443,11 +420,6 @@ class Stage:
         """Return number, name and number of triples of every relation, by number."""
         with self._translate_errors():
             return self._open_database().cursor().execute(query("results/relations")).fetchall()
-
-    def relation_facts(self) -> dict[str, RelationFacts]:
-        """Return what the source knows of relations beyond their names."""
-        content = json.loads((self.folder / "complete.json").read_text(encoding="utf-8"))
-        return {name: RelationFacts(**facts) for name, facts in content["facts"].items()}
 
     def relation_words(self) -> list[tuple[str, list[str], str | None]]:
         """Return what the source says of relations: name, its names and aliases, and a comment."""

@@ -105,7 +105,7 @@ def stage(path: Path, folder: Path) -> int:
     """Convert as Lodestar does up to the numbered triples."""
     source = FreebaseSource(str(path))
     with Stage(folder / "stage") as staged:
-        staged.fill(source, "x", subset=Subset(), max_rejects=0, rejects_file=folder / "rejects")
+        staged.fill(source, subset=Subset(), max_rejects=0, rejects_file=folder / "rejects")
         return len(staged.relations())
 
 
@@ -285,7 +285,7 @@ def stage_rdf(path: Path, folder: Path) -> float:
     """Convert a file as Lodestar does; return the seconds of processor time."""
     started_s = time.process_time()
     with Stage(folder / "stage") as staged:
-        staged.fill(RdfSource(str(path)), "x", subset=Subset(), max_rejects=0, rejects_file=None)
+        staged.fill(RdfSource(str(path)), subset=Subset(), max_rejects=0, rejects_file=None)
     return time.process_time() - started_s
 
 

@@ -52,7 +52,7 @@ few = st.lists(
 def staged(source: Source, folder: str, subset: Subset | None = None) -> tuple[Stage, StageCounts]:
     stage = Stage(Path(folder) / "stage", threads=1)
     rejects = Path(folder) / "rejects.tsv"
-    counts = stage.fill(source, "x", subset=subset or Subset(), max_rejects=0, rejects_file=rejects)
+    counts = stage.fill(source, subset=subset or Subset(), max_rejects=0, rejects_file=rejects)
     return stage, counts
 
 

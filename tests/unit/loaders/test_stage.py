@@ -22,7 +22,7 @@ def fill(folder: Path) -> None:
     path = folder / "kg.tsv"
     path.write_text("".join(f"h{i}\tr\tt{i}\n" for i in range(50_000)))
     with Stage(folder / "stage") as stage:
-        stage.fill(TsvSource(str(path)), "x", subset=Subset(), max_rejects=0, rejects_file=folder / "rejects")
+        stage.fill(TsvSource(str(path)), subset=Subset(), max_rejects=0, rejects_file=folder / "rejects")
 
 
 def test_a_full_disk_is_said_and_what_was_written_goes(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_a_full_disk_is_said_and_what_was_written_goes(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, limits[1]))  # a write beyond it fails as on a full disk
     try:
         with pytest.raises(StorageError) as raised, Stage(tmp_path / "stage") as stage:
-            stage.fill(TsvSource(str(path)), "x", subset=Subset(), max_rejects=0, rejects_file=None)
+            stage.fill(TsvSource(str(path)), subset=Subset(), max_rejects=0, rejects_file=None)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert str(raised.value) == (
@@ -52,7 +52,7 @@ def test_a_source_that_exceeds_the_memory_many_times_is_converted(tmp_path: Path
             head, tail = i * 7_919 % num_entities, (i * 104_729 + i // 5) % num_entities
             file.write(f"an entity with a long id {head}\trelation {i % 50}\tan entity with a long id {tail}\n")
     with Stage(tmp_path / "stage", memory_mb=30) as stage:
-        counts = stage.fill(TsvSource(str(path)), "x", subset=Subset(), max_rejects=0, rejects_file=None)
+        counts = stage.fill(TsvSource(str(path)), subset=Subset(), max_rejects=0, rejects_file=None)
     with Stage(tmp_path / "stage", memory_mb=100) as stage:
         assert sum(batch.num_rows for batch in stage.rows("results/entity_names", 50_000)) == counts.num_entities
     assert counts.num_triples + counts.num_duplicates == 600_000
@@ -69,7 +69,7 @@ def test_terms_that_do_not_fit_into_memory_are_collected_in_passes(
     def stage_rows() -> list[object]:
         source = TsvSource(str(tmp_path / "kg.tsv"))
         with Stage(tmp_path / "stage", memory_mb=60) as stage:
-            counts = stage.fill(source, "x", subset=Subset(), max_rejects=0, rejects_file=None)
+            counts = stage.fill(source, subset=Subset(), max_rejects=0, rejects_file=None)
             assert (counts.num_entities, counts.num_literals) == (2_000 + 350, 45)
             names = ("results/entity_names", "results/literal_nodes")
             return [counts, *(batch.to_pylist() for name in names for batch in stage.rows(name, 9_000))]
@@ -91,10 +91,8 @@ def test_terms_that_do_not_fit_into_memory_are_collected_in_passes(
 def test_a_stage_that_nobody_came_back_for_is_swept(tmp_path: Path) -> None:
     for name, age_s in (("old", ABANDONED_S + 60), ("new", 0), ("held", ABANDONED_S + 60)):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "complete.json").write_text("{}")
-        for path in (tmp_path / name / "complete.json", tmp_path / name):
-            then_s = time.time() - age_s
-            os.utime(path, (then_s, then_s))
+        then_s = time.time() - age_s
+        os.utime(tmp_path / name, (then_s, then_s))
     with lock_file(tmp_path / "held.lock", ""):
         delete_abandoned_stages(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["held", "new"]

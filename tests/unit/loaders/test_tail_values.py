@@ -47,7 +47,7 @@ def csv(folder: Path, **options: Any) -> Source:
 def staged(source: Source, folder: Path, **options: Any) -> tuple[StageCounts, dict[str, str | None], set[str]]:
     """Return the counts, the literals with their datatypes, and the entities."""
     with Stage(folder / "stage") as stage:
-        counts = stage.fill(source, "x", subset=Subset(**options), max_rejects=0, rejects_file=None)
+        counts = stage.fill(source, subset=Subset(**options), max_rejects=0, rejects_file=None)
         literals = {row["value"]: row["datatype"] for row in rows(stage, "results/literal_rows")}
         entities = {row["id"] for row in rows(stage, "results/entity_rows")}
         stage.delete()
