@@ -333,7 +333,7 @@ def look_up_relation_name(number: int, relations: Mapping[int, str]) -> str:
     name = relations.get(number)
     if name is None:
         raise StaleCatalogueError(
-            f"relation number {number} of the graph is not in its catalogue: load the graph again with --force"
+            f"relation number {number} of the graph is not in its catalogue: run `lodestar db refresh`"
         )
     return name
 
