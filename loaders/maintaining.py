@@ -189,7 +189,7 @@ class RefreshReport:
         return f"{number_of(self.num_triples, 'triple', 'triples')}: {found or 'all was right'}"
 
 
-def refresh(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progress = ignore_progress) -> RefreshReport:
+def refresh(gateway: Gateway, progress: Progress = ignore_progress) -> RefreshReport:
     """Bring all that Lodestar derives in line with the triples and names that the graph has now.
 
     Relationship types between entities that the catalogue lacks become relations; entities with an id that have never
@@ -207,18 +207,18 @@ def refresh(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progres
         before = gateway.run(read_catalogue()).relations
         counts = gateway.execute(read_relation_counts())
         new = _add_relations(gateway, counts, before)
-        gateway.execute(make_write_request("adopt_entities", batch_size=batch_size))
+        gateway.execute(make_write_request("adopt_entities", batch_size=BATCH_SIZE))
         progress("refreshing", 1, _STEPS)
         num_signatures = gateway.execute(count_signature_mismatches())
         known = {relation.name: relation.number for relation in gateway.run(read_catalogue()).relations}
         gateway.execute(
-            make_write_request("refresh_signatures", {"LABEL": "Entity"}, numbers=known, batch_size=batch_size)
+            make_write_request("refresh_signatures", {"LABEL": "Entity"}, numbers=known, batch_size=BATCH_SIZE)
         )
         gateway.run(make_write_request("refresh_relation_counts", counts=counts))
         gateway.run(make_write_request("delete_unused_relations"))
         progress("refreshing", 2, _STEPS)
-        gateway.execute(make_write_request("clear_search_names", batch_size=batch_size))
-        num_names = rewrite_names(gateway, batch_size)
+        gateway.execute(make_write_request("clear_search_names", batch_size=BATCH_SIZE))
+        num_names = rewrite_names(gateway)
         progress("refreshing", 3, _STEPS)
         relations = gateway.run(read_catalogue()).relations
         names = {relation.name for relation in relations}
@@ -267,22 +267,22 @@ def _refresh_manifests(
     return tuple(changed)
 
 
-def rewrite_names(gateway: Gateway, batch_size: int = BATCH_SIZE) -> int:
+def rewrite_names(gateway: Gateway) -> int:
     """Bring the properties of all names in line with name and aliases; return how many entities were rewritten.
 
     The caller holds the load lock.
     """
     num_written = 0
     after = ""
-    while page := gateway.run(_read_names(after, batch_size)):
+    while page := gateway.run(_read_names(after, BATCH_SIZE)):
         after = page[-1][0]
         sound = [(id_, names) for id_, names in page if names.are_written]
         rows: Iterable[dict[str, object]]
         rows = ({"id": id_, "search_names": build_search_terms(names.texts)} for id_, names in sound)
-        for some in split_into_requests(rows, batch_size, lambda row: len(str(row))):
+        for some in split_into_requests(rows, BATCH_SIZE, lambda row: len(str(row))):
             num_written += gateway.run(_write(some))
         rows = (_mend(id_, names) for id_, names in page if not names.are_written)
-        for some in split_into_requests(rows, batch_size, lambda row: len(str(row))):
+        for some in split_into_requests(rows, BATCH_SIZE, lambda row: len(str(row))):
             gateway.run(make_write_request("write_entities", entities=add_typed_values(some), labels=[]))
             num_written += len(some)
     return num_written
@@ -330,9 +330,7 @@ class UnloadReport:
     num_entities: int
 
 
-def unload(
-    gateway: Gateway, which: str, *, batch_size: int = BATCH_SIZE, progress: Progress = ignore_progress
-) -> UnloadReport:
+def unload(gateway: Gateway, which: str, progress: Progress = ignore_progress) -> UnloadReport:
     """Delete the load with this number, source name or beginning of the SHA-256.
 
     If interrupted, the load stays listed as unfinished until it is deleted again. Raises `GraphError` if none
@@ -348,17 +346,17 @@ def unload(
         of_entities, of_nodes = mark or "Entity", [mark] if mark else ["Entity", "Literal"]
         catalogue = gateway.run(read_catalogue()).relations
         known: dict[str, Any] = {"numbers": {relation.name: relation.number for relation in catalogue}}
-        params = known | {"load": manifest.number, "batch_size": batch_size}
+        params = known | {"load": manifest.number, "batch_size": BATCH_SIZE}
         gateway.execute(make_write_request("unload_triples", {"LABEL": of_entities}, **params))
         progress("deleting", 1, 4)
-        _unload_names(gateway, manifest.number, of_entities, batch_size)
+        _unload_names(gateway, manifest.number, of_entities)
         progress("deleting", 2, 4)
         for label in of_nodes:
-            gateway.execute(make_write_request("delete_orphans", {"LABEL": label}, batch_size=batch_size))
+            gateway.execute(make_write_request("delete_orphans", {"LABEL": label}, batch_size=BATCH_SIZE))
         refresh_counts(gateway, catalogue)
         progress("deleting", 3, 4)
         gateway.execute(
-            make_write_request("refresh_signatures", {"LABEL": of_entities}, **known, batch_size=batch_size)
+            make_write_request("refresh_signatures", {"LABEL": of_entities}, **known, batch_size=BATCH_SIZE)
         )
         gateway.run(make_write_request("delete_unused_relations"))
         remove_descriptions(gateway, gateway.run(read_catalogue()), (), "source")  # what the deleted load said
@@ -366,7 +364,7 @@ def unload(
         describe_from_source(gateway, stated)
         refresh_end_kinds(gateway)
         if mark:
-            gateway.execute(make_write_request("unmark_load", {"LABEL": mark}, batch_size=batch_size))
+            gateway.execute(make_write_request("unmark_load", {"LABEL": mark}, batch_size=BATCH_SIZE))
         lock.check()
         gateway.run(make_write_request("finish_unload", sha256=manifest.sha256))
         progress("deleting", 4, 4)
@@ -399,10 +397,10 @@ def _mark(gateway: Gateway, load: int) -> str | None:
     return next((label for label in labels_of(load) if gateway.run(_count_marked(label))), None)
 
 
-def _unload_names(gateway: Gateway, load: int, label: str, batch_size: int) -> None:
+def _unload_names(gateway: Gateway, load: int, label: str) -> None:
     names = gateway.stream(_stream_names_of(label))
     changed = (make_name_row(id_, rest) for id_, known in names if (rest := remove_load_names(known, load)) != known)
-    for batch in split_into_requests(changed, batch_size, lambda row: len(str(row))):
+    for batch in split_into_requests(changed, BATCH_SIZE, lambda row: len(str(row))):
         gateway.run(make_write_request("write_entities", entities=add_typed_values(batch), labels=[]))
 
 
