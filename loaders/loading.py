@@ -371,8 +371,10 @@ def check_room_for_graph(folder: Path, counts: StageCounts) -> None:
         )
 
 
+WHOLE_BYTES = 10_000_000
+"""A smaller source is read to its end."""
 SAMPLE_BATCHES = 4
-"""Batches to sample from each file, about 15 MB of text together."""
+"""Batches to sample from each file of a larger one, about 15 MB of text together."""
 SHOWN = 3
 
 
@@ -423,7 +425,7 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
             subset=options.subset,
             max_rejects=_max_rejects(source, options),
             rejects_file=None,
-            sample_batches=SAMPLE_BATCHES,
+            sample_batches=SAMPLE_BATCHES if (source.size_bytes or 0) > WHOLE_BYTES else None,
         )
         share = stage.share_read
         triples = next(stage.rows("results/sample_triples", SHOWN)).to_pylist()

@@ -331,6 +331,7 @@ class Stage:
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._readers: WeakSet[pa.RecordBatchReader] = WeakSet()
         self.share_read = 1.0
+        self._is_cut = False
         self.relation_facts: Mapping[str, RelationFacts] = {}
         """What the source knows of relations beyond their names."""
 
@@ -465,7 +466,7 @@ class Stage:
             set_variables(self._open_database(), {"part": number})
             rejects.begin_part(part.shown, "" if isinstance(part, LineFile) else part.unit)
             self._take(part, rejects, report, sample_batches)
-        if sample_batches is not None and total:
+        if self._is_cut and total:
             self.share_read = min(max(source.position_bytes / total, 1e-9), 1.0)
         progress("reading", total, total)
 
@@ -483,6 +484,7 @@ class Stage:
             run_on_batches(self._open_database(), text, "lines", first.schema, chain((first,), segment))
             self._put_aside(rejects)
         self._put_aside(rejects)
+        self._is_cut |= sample_batches is not None and next(batches, None) is not None
 
     def _put_aside(self, rejects: Rejects) -> None:
         """Count the rejects since the last look; those that the line reader found become statements too."""

@@ -22,6 +22,7 @@ from lodestar.loaders.formats.rdf import RdfSource
 from lodestar.loaders.formats.table_graph import tables_source
 from lodestar.loaders.formats.text import TextSource
 from lodestar.loaders.formats.triple_records import ParquetSource, RogSource
+from lodestar.loaders.loading import LoadOptions, preview
 from lodestar.loaders.naming import FREEBASE_ID
 from lodestar.loaders.source import Source
 from pyarrow import parquet
@@ -253,6 +254,17 @@ def test_of_a_folder_the_files_of_one_kind_are_read(tmp_path: Path, caplog: pyte
     (tmp_path / "kg.tsv").write_text("Ann\tknows\tBo\n")
     with pytest.raises(InputError, match=r"files of one kind, found .*a.ttl \(rdf\), .*kg.tsv \(tsv\): name one"):
         detect_format(str(tmp_path))
+
+
+def test_a_dry_run_counts_all_of_a_packed_file_that_is_small(tmp_path: Path) -> None:
+    path = tmp_path / "kg.tsv.gz"
+    path.write_bytes(
+        gzip.compress(
+            "".join(f"the entity {i:09}\tis before\tthe entity {i + 1:09}\n" for i in range(250_000)).encode(), 1
+        )
+    )
+    shown = preview(TsvSource(str(path)), LoadOptions(staging=tmp_path / "staging"))
+    assert (shown.share, shown.estimated_triples) == (1, 250_000)
 
 
 def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
