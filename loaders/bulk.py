@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,8 +92,6 @@ class BulkWriter:
         delimiter = _list_delimiter(stage)
         with ThreadPoolExecutor(1) as beside:  # either leaves a core idle for a part of its time
             triples = beside.submit(_write_triples, stage, folder, relations)
-            if stage.is_short_of_memory:
-                wait((triples,))
             entities = with_signatures(stage.rows("results/entity_names", NODES_A_BATCH), stage, relations)
             nodes = [("Entity", _write_tables(folder / "entities.csv", map(_name_types, entities), delimiter))]
             if has_literals:

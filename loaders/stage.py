@@ -159,8 +159,8 @@ class TermNumbering:
         self._threads = threads
         self._num_passes = 1
 
-    def number(self, rejects: Rejects, progress: Progress, *, side_by_side: bool) -> None:
-        """Number everything. side_by_side: whether the names may be made while the triples are numbered.
+    def number(self, rejects: Rejects, progress: Progress) -> None:
+        """Number everything.
 
         Triples with ids or relations that no graph can have become rejects. Raises `duckdb.OutOfMemoryException`.
         """
@@ -172,7 +172,7 @@ class TermNumbering:
             rejects.check()
             self._number_terms()
         progress("sorting", 1, 3)
-        if not side_by_side or self._source.names_from_ids or not self._number_beside_naming(progress):
+        if self._source.names_from_ids or not self._number_beside_naming(progress):
             self.run_with_fewer_threads(partial(self._connection.execute, query("numbering/number_triples")))
             progress("sorting", 2, 3)
             self.run_with_fewer_threads(partial(_name_entities, self._connection, self._source))
@@ -265,8 +265,6 @@ MIN_MEMORY_MB = 1_000
 SHARE_OF_FREE_MEMORY = 0.25
 """The default of DuckDB's buffers as a share of the memory that is free: Neo4j runs beside the conversion."""
 MOST_THREADS = 8
-MB_A_THREAD = 50
-"""Each thread holds buffers that cannot be spilled."""
 MAX_COMPARED = 5_000_000
 """The most entities whose ids are compared with one another."""
 SEGMENT_BATCHES = 16
@@ -327,18 +325,13 @@ class Stage:
     ) -> None:
         self.folder = folder
         self._memory_mb = memory_mb or default_memory_mb()
-        self._threads = threads or min(machine.num_cpus(), MOST_THREADS, max(1, self._memory_mb // MB_A_THREAD))
+        self._threads = threads or min(machine.num_cpus(), MOST_THREADS)
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._readers: WeakSet[pa.RecordBatchReader] = WeakSet()
         self.share_read = 1.0
         self._is_cut = False
         self.relation_facts: Mapping[str, RelationFacts] = {}
         """What the source knows of relations beyond their names."""
-
-    @property
-    def is_short_of_memory(self) -> bool:
-        """Whether what could run at the same time has to run one after the other."""
-        return self._memory_mb < MIN_MEMORY_MB
 
     def __enter__(self) -> Self:
         return self
@@ -479,7 +472,7 @@ class Stage:
         if isinstance(part, LineFile):
             text = prepare_parser(self._open_database(), part.parser, part.parameters)
         text = query("reading/take").replace("{{parser}}", text)
-        for segment in _segments(_reporting(islice(batches, sample_batches), report)):
+        for segment in _segments(islice(batches, sample_batches), report):
             first = next(segment)
             run_on_batches(self._open_database(), text, "lines", first.schema, chain((first,), segment))
             self._put_aside(rejects)
@@ -532,7 +525,7 @@ class Stage:
     def _number(self, source: Source, rejects: Rejects, progress: Progress) -> StageCounts:
         connection = self._open_database()
         numbering = TermNumbering(connection, source, self._threads)
-        numbering.number(rejects, progress, side_by_side=not self.is_short_of_memory)
+        numbering.number(rejects, progress)
         categories = dict(connection.execute(query("numbering/categories")).fetchall())
         counted = next(self.rows("numbering/counts", 1)).to_pylist()[0]
         counted |= next(self.rows("results/kinds", 1)).to_pylist()[0]
@@ -592,17 +585,11 @@ def _reporter(source: Source, total: int, progress: Progress) -> Callable[[], No
     return report
 
 
-def _reporting(batches: Iterable[pa.RecordBatch], report: Callable[[], None]) -> Iterator[pa.RecordBatch]:
-    """Yield the batches and say how far their reading is."""
-    for batch in batches:
-        report()
-        yield batch
-
-
-def _segments(batches: Iterable[pa.RecordBatch]) -> Iterator[Iterator[pa.RecordBatch]]:
-    """Yield the batches in groups that are read one after the other."""
+def _segments(batches: Iterable[pa.RecordBatch], report: Callable[[], None]) -> Iterator[Iterator[pa.RecordBatch]]:
+    """Yield the batches in groups that are read one after the other, and say how far their reading is."""
     remaining = iter(batches)
     for first in remaining:
+        report()
         yield chain((first,), islice(remaining, SEGMENT_BATCHES - 1))
 
 
