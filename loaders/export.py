@@ -1,4 +1,4 @@
-"""Export a graph, or one load of it, to files: all triples in a total order, streamed.
+"""Export a graph to files: all triples in a total order, streamed.
 
 N-Triples: absolute IRIs and labels of blank nodes are written as they are; other ids get a base, which a reader
 removes. TSV: ids as they are; a literal as `value^^datatype` if that is unambiguous, else as in N-Triples.
@@ -25,7 +25,7 @@ from isal import igzip
 
 from ..engine.errors import GraphError, InputError, StorageError, UsageError
 from ..engine.neo4j import Request, Row, template
-from ..engine.neo4j.catalogue import RelationInfo, read_catalogue, read_full_state, read_loads
+from ..engine.neo4j.catalogue import RelationInfo, read_catalogue, read_full_state
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.describing import format_descriptions
@@ -68,15 +68,15 @@ class EntityNames(NamedTuple):
     name_tags: str | None
 
 
-def stream_triples(relations: Iterable[RelationInfo], load: int | None = None) -> Request[HeadTriples]:
-    """Stream all triples of the catalogue's relations, or those of the load with this number."""
+def stream_triples(relations: Iterable[RelationInfo]) -> Request[HeadTriples]:
+    """Stream all triples of the catalogue's relations."""
 
     def decode(rows: Sequence[Row]) -> HeadTriples:
         head, triples = rows[0]
         return HeadTriples(head, tuple(StatedTail(*triple) for triple in triples))
 
     ranks = {name: rank for rank, name in enumerate(sorted(relation.name for relation in relations))}
-    return Request(template("stream_triples"), {"load": load, "ranks": ranks, "chunk_size": CHUNK_SIZE}, decode)
+    return Request(template("stream_triples"), {"ranks": ranks, "chunk_size": CHUNK_SIZE}, decode)
 
 
 def stream_names() -> Request[EntityNames]:
@@ -180,7 +180,6 @@ class ExportRequest:
     names_path: str | None = None
     phrases_path: str | None = None
     base: str = FREEBASE
-    load: int | None = None
 
     def resolve_format(self) -> str:
         """Return the format; raise `UsageError` if it is unclear or contradicts other options."""
@@ -213,16 +212,16 @@ def format_of(path: str) -> str:
 
 
 def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore_progress) -> ExportReport:
-    """Write the graph, or one load of it, to files atomically.
+    """Write the graph to files atomically.
 
     Raises `GraphError` if there is no complete graph, `InputError` for content that the format cannot
     express, `UsageError` for contradicting options, `StorageError` for a file that cannot be written.
     """
     started_s = time.monotonic()
     format_ = request.resolve_format()
-    total = _num_triples(gateway, request.load)
+    total = _num_triples(gateway)
     relations = gateway.run(read_catalogue()).relations
-    triples = gateway.stream(stream_triples(relations, request.load), fetch_size=CHUNK_SIZE)
+    triples = gateway.stream(stream_triples(relations), fetch_size=CHUNK_SIZE)
     paths = [path for path in (request.path, request.names_path, request.phrases_path) if path is not None]
     num_triples = num_names = 0
     base = None
@@ -243,8 +242,7 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore
                 progress("triples", num_triples, total)
             elif name_writer:
                 names = parse_name_properties(statement.name, statement.aliases, statement.name_tags)
-                stated = [name for name in names if request.load is None or request.load in name.loads]
-                num_names += name_writer.add_names(statement.id, stated) if stated else 0
+                num_names += name_writer.add_names(statement.id, names)
         base = triple_writer.base if isinstance(triple_writer, NTriplesWriter) else None
     return ExportReport(
         path=request.path,
@@ -259,31 +257,14 @@ def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore
     )
 
 
-def _num_triples(gateway: Gateway, load: int | None) -> int:
-    """Return how many triples to export; raise if there is no complete graph or no such load."""
+def _num_triples(gateway: Gateway) -> int:
+    """Return how many triples to export; raise if there is no complete graph."""
     state = read_full_state(gateway)
     state.check()
-    unfinished = (*state.unfinished_loads, *state.deleting_loads)
-    if load is None and unfinished and state.under_way:
-        raise GraphError(
-            f"the load of {unfinished[0]}, or its deletion, is under way: wait until it is done, or export one that is "
-            "finished with --load"
-        )
-    if load is None and unfinished:
-        raise GraphError(
-            f"the load of {unfinished[0]}, or its deletion, did not finish: run it again, or export one that did "
-            "finish with --load"
-        )
-    if load is None:
-        return state.num_triples
-    loads = gateway.run(read_loads())
-    finished = {found.number: found.num_triples for found in loads if found.finished and not found.deleting}
-    if load not in finished:
-        known = ", ".join(map(str, finished)) or "none"
-        raise UsageError(
-            f"--load: expected the number of a finished load ({known}), found {load}: see `lodestar load --list`"
-        )
-    return finished[load]
+    if unfinished := (*state.unfinished_loads, *state.deleting_loads):
+        what = "is under way: wait until it is done" if state.under_way else "did not finish: run it again"
+        raise GraphError(f"the load of {unfinished[0]}, or its deletion, {what}")
+    return state.num_triples
 
 
 def _in_order(

@@ -1,14 +1,14 @@
-// Every triple with the loads that state it, or those that a load states, in a total order: by head, relation, entities
-// before literals, tail. The index provides the heads in order; only the triples of one head are sorted, and in memory, at
-// a time. $ranks has the places of the catalogue's relations; others are not Lodestar's. A triple is [relation, tail,
-// is_literal, datatype, language, loads]; the tail is an entity's id or a literal's value.
+// Every triple with the loads that state it, in a total order: by head, relation, entities before literals, tail. The index
+// provides the heads in order; only the triples of one head are sorted, and in memory, at a time. $ranks has the places of
+// the catalogue's relations; others are not Lodestar's. A triple is [relation, tail, is_literal, datatype, language, loads];
+// the tail is an entity's id or a literal's value.
 // mode:    read
-// params:  $load :: INTEGER, $ranks :: MAP, $chunk_size :: INTEGER
+// params:  $ranks :: MAP, $chunk_size :: INTEGER
 // returns: head :: STRING, triples :: LIST<LIST<ANY>>
 // needs:   constraint entity_id
 MATCH (h:Entity)-[r]->(t:Entity|Literal)
 USING INDEX h:Entity(id)
-WHERE h.id IS NOT NULL AND ($load IS NULL OR $load IN coalesce(r.loads, [1]))
+WHERE h.id IS NOT NULL
 WITH h.id AS head,
      CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END AS relation,
      t:Literal AS is_literal,

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 @click.option("--names", "names_path", metavar="FILE", help="Also write names, to this file (TSV).")
 @click.option("--phrases", "phrases_path", metavar="FILE", help="Also write relations' phrases, for `describe --file`.")
 @click.option("--base", metavar="IRI", help="N-Triples: prefix for ids that are no IRIs (default: Freebase's).")
-@click.option("--load", type=click.IntRange(1), help="Only the triples of this load (see `lodestar load --list`).")
 @FORCE
 @json_option
 @gateway_options
@@ -32,7 +31,6 @@ def command(
     names_path: str | None,
     phrases_path: str | None,
     base: str | None,
-    load: int | None,
     force: bool,
     as_json: bool,
     gateway: Gateway,
@@ -51,7 +49,7 @@ def command(
     from ..progress import progress_bar
     from ..whole_file import check_output_file
 
-    request = ExportRequest(path, format, names_path, phrases_path, base or FREEBASE, load)
+    request = ExportRequest(path, format, names_path, phrases_path, base or FREEBASE)
     request.resolve_format()
     if as_json and "-" in (path, names_path, phrases_path):
         raise UsageError("the data and the report of --json cannot both go to standard output: give a FILE")

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import neo4j
 import pytest
-from lodestar.engine import writing as relation_types
-from lodestar.engine.errors import GraphError, UsageError
+from lodestar.engine.errors import GraphError
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
 from lodestar.loaders.export import ExportReport, ExportRequest, export
@@ -137,19 +136,10 @@ def test_hostile_characters_survive_where_the_format_can_say_them(gateway: Gatew
     assert_read(source_class("rdf")(str(path), **options), [*PLAIN, *HOSTILE])
 
 
-def test_one_load_is_exported_by_its_number(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
-    load(TripleSource([("m.1", "r", "m.2"), ("m.1", "r", "m.3")], {"m.1": "One"}), gateway)
-    load(TripleSource([("m.1", "r", "m.3"), ("m.1", "r", "m.4")], {"m.1": "Uno"}), gateway, mode="append")
+def test_half_a_graph_is_not_exported(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
+    load(TripleSource([("m.1", "r", "m.2")], {"m.1": "One"}), gateway)
     write_load(driver, "3" * 64, number=3, source="half.tsv", started="2026-01-01T00:00:00Z")
-    for number, tails, name in ((1, "23", "One"), (2, "34", "Uno")):
-        path, names_path = tmp_path / f"{number}.tsv", tmp_path / f"{number}-names.tsv"
-        exported(gateway, path, names_path=str(names_path), load=number)
-        assert path.read_text() == "".join(f"m.1\tr\tm.{tail}\n" for tail in tails)
-        assert names_path.read_text() == f"m.1\t{name}\n"
-    for number in (3, 4):
-        with pytest.raises(UsageError, match=rf"expected the number of a finished load \(1, 2\), found {number}"):
-            exported(gateway, tmp_path / "kg.tsv", load=number)
-    with pytest.raises(GraphError, match="did not finish: run it again, or export one that did finish with --load"):
+    with pytest.raises(GraphError, match=r"half.tsv, or its deletion, did not finish: run it again"):
         exported(gateway, tmp_path / "kg.tsv")
     assert not (tmp_path / "kg.tsv").exists()
 
