@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import neo4j
 import pytest
+from lodestar.engine import writing as relation_types
 from lodestar.engine.errors import GraphError
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
