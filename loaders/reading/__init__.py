@@ -75,13 +75,18 @@ def translate_full_disk(shown: str) -> Iterator[None]:
         ) from error
 
 
-def spool_stream(stream: IO[bytes], shown: str) -> IO[bytes]:
-    """Return a temporary file with the whole stream; raise `StorageError` if there is no room for it."""
+def spool_stream(stream: IO[bytes], shown: str, max_bytes: int | None = None) -> IO[bytes]:
+    """Return a temporary file with the whole stream.
+
+    Raises `StorageError` if there is no room for it, `InputError` if it exceeds `max_bytes`.
+    """
     file = make_temporary_file()
     num_bytes = 0
     with translate_full_disk(shown):
         while piece := stream.read(MIB):
             num_bytes += len(piece)
+            if max_bytes is not None and num_bytes > max_bytes:
+                raise InputError(f"{shown}: expected at most {max_bytes:,} bytes, found more: check what writes to it")
             if num_bytes % (64 * MIB) < MIB and shutil.disk_usage(file.fileno()).free < FREE_BYTES:
                 raise OSError(errno.ENOSPC, "")
             file.write(piece)
@@ -145,7 +150,7 @@ class RereadableFile:
     Raises `InputError` at once if there is nothing to read.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, max_piped_bytes: int | None = None) -> None:
         self.name = "stdin" if path == "-" else Path(path).name
         self.shown = "stdin" if path == "-" else path
         self._path = Path(path)
@@ -158,7 +163,7 @@ class RereadableFile:
             if not path:
                 raise InputError("expected the path of a file, found an empty one")
             if path == "-":
-                self._spooled = spool_stream(_stdin(), "standard input")
+                self._spooled = spool_stream(_stdin(), "standard input", max_piped_bytes)
             elif self._path.is_dir():
                 raise InputError(f"{path}: expected a file, found a folder")
             else:
@@ -166,7 +171,7 @@ class RereadableFile:
                     _log.warning("%s is a pipe: waiting for what is written to it", quote_line(path))
                 with self._path.open("rb") as file:
                     if not self._path.is_file():
-                        self._spooled = spool_stream(file, path)
+                        self._spooled = spool_stream(file, path, max_piped_bytes)
 
     @property
     def size_bytes(self) -> int:
