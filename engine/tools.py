@@ -192,15 +192,17 @@ class EngineTools(ABC):
 
             engine.load_tables({"orders": orders, "customers": customers})
         """
-        from ..loaders.python import tables_source
+        from ..loaders.property_graph import map_graph
+        from ..loaders.python import tables_in_memory
 
-        return self._load(tables_source(tables, name), **how)
+        return self._load(map_graph(tables_in_memory(tables, name)), **how)
 
     def load_networkx(self, graph: networkx.Graph, *, name: str = "networkx", **how: Unpack[LoadHow]) -> LoadReport:
         """Load a graph of NetworkX: an edge's relation is its attribute relation, label or type, else its key."""
-        from ..loaders.python import networkx_source
+        from ..loaders.property_graph import map_graph
+        from ..loaders.python import NetworkxGraph
 
-        return self._load(networkx_source(graph, name), **how)
+        return self._load(map_graph(NetworkxGraph(graph, name)), **how)
 
     def _load(self, source: Source, **how: Unpack[LoadHow]) -> LoadReport:
         from ..loaders.loading import load_source

@@ -195,7 +195,12 @@ def _type_of(value: object) -> str:
     return next((name for type_, name in names if isinstance(value, type_)), "OTHER")
 
 
-def map_graph(graph: PropertyGraph, choices: Choices, mapping_file: Path | None = None) -> PropertyGraphSource:
+NO_CHOICES = Choices()
+
+
+def map_graph(
+    graph: PropertyGraph, choices: Choices = NO_CHOICES, mapping_file: Path | None = None
+) -> PropertyGraphSource:
     """Return the source of a graph, mapped as guessed or as a file says, and as options change that."""
     survey = graph.survey()
     mapping = resolve_mapping(survey, choices, read_mapping(mapping_file) if mapping_file else None, mapping_file)

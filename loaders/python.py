@@ -20,7 +20,7 @@ from .formats.delimited import columns_by_name
 from .formats.table_graph import TableGraph
 from .formats.tables import Database
 from .loading import LoadOptions, Mode
-from .mapping import Choices, Survey
+from .mapping import Survey
 from .property_graph import (
     EDGE_RECORDS,
     ID,
@@ -30,7 +30,6 @@ from .property_graph import (
     Node,
     PropertyGraph,
     Relationship,
-    map_graph,
     pop_kind,
     pop_relation,
     survey_edges,
@@ -174,14 +173,6 @@ class NetworkxGraph(PropertyGraph):
 
     def notes(self) -> Mapping[str, int]:
         return {UNNAMED_EDGES: self._num_unnamed}
-
-
-def networkx_source(graph: networkx.Graph, name: str) -> Source:
-    return map_graph(NetworkxGraph(graph, name), Choices())
-
-
-def tables_source(frames: Mapping[str, Any], name: str) -> Source:
-    return map_graph(tables_in_memory(frames, name), Choices())
 
 
 # Out of the graph

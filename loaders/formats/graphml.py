@@ -19,7 +19,7 @@ from xml.parsers import expat
 
 from ...engine.errors import InputError
 from ...models import quote_line
-from ..mapping import ALIASES, Choices, Survey, fold
+from ..mapping import ALIASES, Survey, fold
 from ..property_graph import (
     EDGE_RECORDS,
     ID,
@@ -117,12 +117,12 @@ _CONVERT = "convert it to UTF-8, as by `iconv -t UTF-8`, and take `encoding` fro
 
 def graphml_source(path: str) -> PropertyGraphSource:
     """Return the source of a GraphML file with the mapping that is guessed."""
-    return map_graph(XmlGraph(path), Choices())
+    return map_graph(XmlGraph(path))
 
 
 def gexf_source(path: str) -> PropertyGraphSource:
     """Return the source of a GEXF file with the mapping that is guessed."""
-    return map_graph(XmlGraph(path, "gexf"), Choices())
+    return map_graph(XmlGraph(path, "gexf"))
 
 
 class _RootBeginsError(Exception):

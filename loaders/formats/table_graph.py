@@ -18,7 +18,7 @@ from typing import Any
 
 from ...engine.errors import InputError
 from ...models.wording import singular
-from ..mapping import NO_LABEL, Choices, LabelFacts, Survey, TypeFacts, fold
+from ..mapping import NO_LABEL, LabelFacts, Survey, TypeFacts, fold
 from ..property_graph import (
     LINKED_TO,
     XSD,
@@ -516,4 +516,4 @@ def open_tables(path: str) -> TableGraph | AdminGraph:
 
 def tables_source(path: str) -> PropertyGraphSource:
     """Return the source of tables with the mapping that is guessed."""
-    return map_graph(open_tables(path), Choices())
+    return map_graph(open_tables(path))

@@ -27,7 +27,6 @@ from ...engine.settings import LOAD_TIMEOUT_S, Settings, resolve
 from ...engine.whole_file import read_text
 from ...models import quote_line
 from ...models.whole_file import make_private_folder
-from ..mapping import Choices
 from ..property_graph import PropertyGraphSource, map_graph
 from .existing_neo4j import Neo4jGraph
 
@@ -174,6 +173,6 @@ def script_source(path: str, run_script: bool = False) -> PropertyGraphSource:
 
 
 def _read(gateway: Gateway, path: str) -> PropertyGraphSource:
-    source = map_graph(Neo4jGraph(gateway, Path(path).name), Choices())
+    source = map_graph(Neo4jGraph(gateway, Path(path).name))
     source.fetch()
     return source
