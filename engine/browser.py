@@ -131,7 +131,7 @@ def clear_pictures(gateway: Gateway) -> dict[str, int]:
     request = Request(
         template("clear_browser_pictures"), {"limit": _CLEAR_BATCH}, lambda rows: dict(zip(names, rows[0], strict=True))
     )
-    removed = dict.fromkeys(names, 0)
+    removed: dict[str, int] = dict.fromkeys(names, 0)
     while (batch := gateway.run(request))["nodes"]:
         removed = {name: removed[name] + batch[name] for name in names}
     return removed
