@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 
 from ..models import one_line
 from ..models.placement import limit_blas_threads
@@ -50,9 +50,9 @@ _log = logging.getLogger(__name__)
 class Options(TypedDict, total=False):
     """What a call may change. An option of another part is named with it in a mapping: ``**{"star.mix": 0.5}``.
 
-    top_k: items of evidence that are kept. forms: whether counting, yes/no and comparison questions are taken apart;
-    "auto" where that is surer. max_hop: longest path in hops between named entities. beam_width: paths kept at each
-    hop. return_to_topic: allow a topic entity as an answer. keep: triples kept, of a part that retrieves or pools
+    top_k: items of evidence that are kept. plans: whether sets, numbers and times are asked for by plans. max_hop:
+    longest path in hops between named entities. beam_width: paths kept at each hop. return_to_topic: allow a topic
+    entity as an answer. keep: triples kept, of a part that retrieves or pools
     triples. reads: items that the answerer reads. min_probability, sure_from: below these probabilities there is no
     answer, or an unsure one. filter: what answers must be, as ``{"kind": "film", "relation": "sequel", "year": 1995}``:
     of a kind, with a relation, or with a value of a relation. on_event: called with each `Event`, in the thread that
@@ -60,7 +60,7 @@ class Options(TypedDict, total=False):
     """
 
     top_k: int | None
-    forms: bool | Literal["auto"]
+    plans: bool
     max_hop: int
     beam_width: int
     return_to_topic: bool
@@ -98,7 +98,7 @@ class Engine(EngineTools):
 
         with Engine() as engine:
             print(engine.ask("What is the capital of Peru?").text)
-            print(engine.ask("How many countries border Peru?", forms=True, top_k=5).number)
+            print(engine.ask("How many countries border Peru?", top_k=5).number)
 
     `Options` of a call change the recipe for it alone; `UsageError` for one that the recipe does not have.
     """

@@ -356,7 +356,7 @@ def reorganise(ctx: Context, name: str, stage: Any, evidence: Sequence[Evidence[
 
 Slot = Literal["stage", "linker", "answerer"]
 _FOLDERS: Mapping[Slot, tuple[str, ...]] = {
-    "stage": ("retrieval", "reorganising", "forms"),
+    "stage": ("retrieval", "reorganising", "plans"),
     "linker": ("linking",),
     "answerer": ("answering",),
 }

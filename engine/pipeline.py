@@ -35,7 +35,9 @@ def retrieve(recipe: Recipe, ctx: Context, questions: Sequence[Question], top_k:
         with ctx.trace.stage("nearest names"):
             offered = dict(zip(unlinked, find_nearest_names(ctx.db, texts), strict=True))
     found = [each.cut_to(top_k) for each in run_stages(recipe.stages, ctx, linked, top_k, link)]
-    found = [each if each.topics else _say_unlinked(each, offered.get(each.question, ())) for each in found]
+    found = [
+        each if each.topics or each.extras else _say_unlinked(each, offered.get(each.question, ())) for each in found
+    ]
     found = [each.add_costs(ctx.trace.costs) for each in found]
     for each in found:
         ctx.trace.notify("evidence", each.question, each)
@@ -44,7 +46,7 @@ def retrieve(recipe: Recipe, ctx: Context, questions: Sequence[Question], top_k:
 
 def answer(recipe: Recipe, ctx: Context, evidence: Sequence[Evidence[Any]]) -> list[Answer]:
     """Return an answer to each question; what it took is in its evidence."""
-    from .forms.accounting import withhold_unaccounted
+    from .plans.accounting import withhold_unaccounted
 
     with ctx.trace.stage("answer"):
         answerer: Callable[[Context, Sequence[Evidence[Any]]], list[Answer]] = recipe.answerer

@@ -87,14 +87,27 @@ class EngineTools(ABC):
 
         Raises `InputError` for what is no plan, and for one with a relation or a kind that the graph does not have.
         """
+        from .context import Context
+        from .plans.asking import schema_of
         from .plans.compile import compile_plan
         from .plans.plan import read_plan
-        from .plans.schema import read_schema
 
         asked = read_plan(plan) if isinstance(plan, str) else plan
-        graph, db = self.read_graph(), self.gateway()
-        schema = graph.get_or_make("plans", lambda: read_schema(db, graph.catalogue, graph.words))
-        return db.run(compile_plan(asked, schema))
+        return self.gateway().run(compile_plan(asked, schema_of(Context(self.gateway(), self.read_graph()))))
+
+    def plan(self, question: str | Question) -> Plan | None:
+        """Return the likeliest plan of a question, None where none is found; see `engine.plans`."""
+        from .context import Context
+        from .pipeline import link_questions
+        from .plans.asking import find_plans
+        from .values import Question
+
+        ctx = Context(self.gateway(), self.read_graph())
+        linked = link_questions(
+            ctx, self.recipe.linker, [Question(question) if isinstance(question, str) else question]
+        )
+        (found,), _ = find_plans(ctx, linked)
+        return found[0].plan if found else None
 
     # What relations mean
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from ..engine.errors import GraphError, InputError
 from ..engine.neo4j import Request, Row, split_into_requests, template
 from ..engine.neo4j.catalogue import (
+    GRAPH_VERSION,
     LoadManifest,
     RelationInfo,
     count_signature_mismatches,
@@ -28,12 +29,14 @@ from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.describing import describe_from_source, read_source_descriptions, remove_descriptions
 from ..engine.relations.kinds import refresh_end_kinds
 from ..engine.writing import (
+    MAX_CHARS,
     Name,
     add_typed_values,
     await_indexes,
     build_search_terms,
     check_graph_was_loaded,
     ensure_schema,
+    find_typed_values,
     labels_of,
     make_name_row,
     make_write_request,
@@ -286,6 +289,39 @@ def rewrite_names(gateway: Gateway) -> int:
             gateway.run(make_write_request("write_entities", entities=add_typed_values(some), labels=[]))
             num_written += len(some)
     return num_written
+
+
+def upgrade(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progress = ignore_progress) -> int:
+    """Give a graph of the version before what this one has: typed values, and their indexes.
+
+    Returns the number of typed values. Safe to run again after an interruption. Raises `GraphError` for a graph of
+    another version.
+    """
+    with load_lock(gateway) as lock:
+        state = gateway.run(read_graph_state())
+        if state.graph_version != GRAPH_VERSION - 1:
+            state.check_version()
+        ensure_schema(gateway)
+        num_done, num_typed = 0, 0
+        for label in ("Literal", "Entity"):
+            after = ""
+            while page := gateway.run(_read_texts(label, after, batch_size)):
+                after = page[-1][0]
+                typed = find_typed_values([(text, datatype) for _, text, datatype in page])
+                rows = [{"id": row[0], **of} for row, of in zip(page, typed, strict=True) if any(of.values())]
+                if rows:
+                    gateway.run(make_write_request("write_typed_values", {"LABEL": label}, rows=rows))
+                num_done, num_typed = num_done + len(page), num_typed + len(rows)
+                progress("upgrading", num_done, state.num_literals + state.num_entities)
+        lock.check()
+        await_indexes(gateway)
+        gateway.run(make_write_request("finish_upgrade", version=GRAPH_VERSION))
+    return num_typed
+
+
+def _read_texts(label: str, after: str, limit: int) -> Request[list[tuple[str, str, str | None]]]:
+    params = {"after": after, "limit": limit, "max_chars": MAX_CHARS}
+    return Request(template("read_texts"), params, lambda rows: [(*row,) for row in rows], {"LABEL": label})
 
 
 class _Stored(NamedTuple):

@@ -25,7 +25,7 @@ from lodestar.engine.api import Engine
 from lodestar.engine.evaluation import bootstrap_interval
 from lodestar.engine.evidence import Answer
 from lodestar.engine.evidence.bridges import to_chains
-from lodestar.engine.evidence.extras import FormResult
+from lodestar.engine.evidence.extras import PlanAnswer
 from lodestar.engine.settings import resolve
 
 from tests.people.asked import Asked, read_questions
@@ -86,7 +86,7 @@ def _why(asked: Asked, answer: Answer) -> str:
     if asked.topic.casefold() not in {name.casefold() for name in topics}:
         return "another topic"
     if asked.kind == "form":
-        return "form not told" if answer.evidence.extra_of(FormResult) is None else "form, wrong parts"
+        return "no plan" if answer.evidence.extra_of(PlanAnswer) is None else "another plan"
     chains = to_chains(answer.evidence).items
     places = [i for i, item in enumerate(chains) if f1([e.label for e in item.value.answers], asked.answers) >= RIGHT]
     if not places:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...models import Share
 from ..evidence import LEAST_PROBABILITY, NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.bridges import to_chains
-from ..evidence.extras import FormResult
+from ..evidence.extras import PlanAnswer
 from ..parts import Answerer, option, part
 from ..values import AnswerEntity
 
@@ -45,8 +45,8 @@ class Extractive(Abstaining):
         return [self.answer_of(each) for each in evidence]
 
     def answer_of(self, evidence: Evidence[Item]) -> Answer:
-        if (form := evidence.extra_of(FormResult)) is not None:
-            return self._answer_of_form(evidence, form)
+        if (plan := evidence.extra_of(PlanAnswer)) is not None:
+            return self._answer_of_plan(evidence, plan)
         chains = to_chains(evidence)
         items = chains.items
         right = chains.confidence if items else 0.0
@@ -81,24 +81,27 @@ class Extractive(Abstaining):
         text = f"{'unsure: perhaps ' if unsure else ''}{name_entities(entities, unsure=unsure)}"
         return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure)
 
-    def _answer_of_form(self, evidence: Evidence[Item], form: FormResult) -> Answer:
-        """Return the answer to a question with a form, and how it was found; its items are the supporting paths."""
-        right = form.probability
-        if form.reason or (right is not None and right < self.min_probability):
-            reason = form.reason or "no path fits the question"
-            sure = None if form.reason else right  # that the paths are right is not that there is an answer
-            return Answer(evidence, (), f"{NO_ANSWER}: {reason}", "extractive", confidence=sure, why=(form.text,))
+    def _answer_of_plan(self, evidence: Evidence[Item], plan: PlanAnswer) -> Answer:
+        """Return what a plan gives, and how it was found; its items are the triples that it rests on."""
+        right, why = plan.probability, (plan.text,)
+        if plan.reason or (right is not None and right < self.min_probability):
+            reason = plan.reason or "no plan fits the question"
+            sure = None if plan.reason else right  # that the plan is right is not that there is an answer
+            return Answer(evidence, (), f"{NO_ANSWER}: {reason}", "extractive", confidence=sure, why=why)
         rests_on = tuple(range(len(evidence.items)))
-        yes = bool(form.total) if form.says else None
-        number = form.total if form.counted and yes is None else None
-        found = form.found if yes is None and number is None else ()
-        entities = tuple(AnswerEntity(e.entity.label, e.entity.id, right, "graph", rests_on) for e in found)
-        unsure = right is not None and right < self.sure_from
-        said = form.says or (
-            f"{number:,}" if number is not None else name_entities(entities, form.total, unsure=unsure)
-        )
+        found = plan.found if plan.yes is None and plan.number is None else ()
+        entities = tuple(AnswerEntity(entity.label, entity.id, right, "graph", rests_on) for entity, _ in found)
+        unsure = plan.unsure or (right is not None and right < self.sure_from)
+        said = plan.says or name_entities(entities, plan.total, unsure=unsure)
         text = f"{'unsure: perhaps ' if unsure else ''}{said}"
-        why = (form.text,)
         return Answer(
-            evidence, entities, text, "extractive", confidence=right, unsure=unsure, why=why, number=number, yes=yes
+            evidence,
+            entities,
+            text,
+            "extractive",
+            confidence=right,
+            unsure=unsure,
+            why=why,
+            number=plan.number,
+            yes=plan.yes,
         )

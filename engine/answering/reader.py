@@ -29,7 +29,7 @@ from ...models.text.vectors import TextVectors
 from ..errors import UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.bridges import to_chains
-from ..evidence.extras import FormResult
+from ..evidence.extras import PlanAnswer
 from ..parts import Trained, option, part
 from ..retrieval import mask_mention, merge_mediator_hops
 from ..values import AnswerEntity, RelationPath, RelationStep
@@ -140,7 +140,7 @@ class ReaderAnswerer:
             ) from error
         return [
             self.plain.answer_of(each)
-            if each.extra_of(FormResult) is not None
+            if each.extra_of(PlanAnswer) is not None
             else self._answer(each, place, candidates, read)
             for place, each in enumerate(evidence)
         ]

@@ -46,7 +46,7 @@ FORMS = (
 @json_option
 @click.option("--name", default=DEMO_NAME, show_default=True, help="The embedded server to use.")
 def command(as_json: bool, name: str) -> None:
-    """Load a small world into a separate Neo4j, ask five questions and ten of other forms, and show the answers.
+    """Load a small world into a separate Neo4j, ask five questions and ten of sets and numbers, and show the answers.
 
     You can run it again: it reuses what it finds.
 
@@ -69,7 +69,7 @@ def command(as_json: bool, name: str) -> None:
     say("2. The world: countries, capitals, borders, currencies, languages, cities")
     say(f"   {load_world(settings)}")
     say("3. The sentence encoder")
-    with Engine(settings, options={"forms": True}, connection=instance.connection()) as engine:
+    with Engine(settings, connection=instance.connection()) as engine:
         engine.prepare()
         say(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
         answers = []

@@ -275,7 +275,7 @@ class Answer:
     unsure: bool = False
     why: tuple[str, ...] = field(default=(), compare=False)
     """What decided, in words, the most important first; empty where an answerer does not say."""
-    number: int | None = None
+    number: float | None = None
     """How many, where that was asked."""
     yes: bool | None = None
     """Whether it is so, where that was asked."""

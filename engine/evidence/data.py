@@ -60,7 +60,7 @@ class ItemData(TypedDict):
     `group` is there where a filter made groups, and `cut` is true where a bound stopped the reading.
     """
 
-    kind: Literal["chain", "triple", "form"]
+    kind: Literal["chain", "triple", "plan"]
     rank: NotRequired[int]
     score: float | None
     probability: float | None
@@ -87,7 +87,7 @@ class EvidenceData(TypedDict):
     did_you_mean: list[EntityData]
     seconds: float
     round_trips: int
-    form: NotRequired[dict[str, Any]]
+    plan: NotRequired[dict[str, Any]]
     trace: NotRequired[dict[str, Any]]
 
 
@@ -106,7 +106,7 @@ class NearestData(TypedDict):
 
     answer: str
     kind: AnswerKind
-    number: int | None
+    number: float | None
     yes: bool | None
 
 
@@ -115,7 +115,7 @@ class AnswerData(EvidenceData):
 
     answer: str
     kind: AnswerKind
-    number: int | None
+    number: float | None
     yes: bool | None
     answers: list[AnswerEntityData]
     confidence: float | None

@@ -1,8 +1,8 @@
-"""Define what single features add to evidence: a form's result, the nearest names, GRIL's token, snippets of a text."""
+"""Define what single features add to evidence: a plan's result, the nearest names, GRIL's token, snippets of a text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,66 +10,43 @@ from ..neo4j.graph import MENTIONED_WITH, Pair, read_snippets
 from ..values import Chain, Entity
 from . import Evidence, Item
 from .data import entity_data, round_score
-from .text import relation_words
 
 if TYPE_CHECKING:
     from ..neo4j.gateway import Gateway
 
 
 @dataclass(frozen=True, slots=True)
-class FormAnswer:
-    """An entity or a value that answers; key: the number, or the date as year · 10000 + month · 100 + day, that it was
-    ordered or filtered by."""
+class PlanAnswer:
+    """What a plan gives, an `EvidenceExtra` of the triples that it rests on.
 
-    entity: Entity
-    key: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FormResult:
-    """The result of a form, an `EvidenceExtra` of the evidence that it rests on.
-
-    forms: what was recognised, outermost first. rule: in words. parts: the plain questions that were asked, each with
-    the relation path it rests on, "" where nothing was found. probability: that all of these paths are right, None
-    where nobody knows. counted: the answer is `total`. reason: why there is no answer, where there is none.
+    plan: as JSON has it; how: in words. found: the first entities or values, each with the value that orders it;
+    total: how many there are; missing: how many lack a value. number, yes, says: the answer where it is one, and in
+    words. probability: that the plan is what was asked, None where nobody knows; unsure: whether it is too low to state
+    the answer. reason: why there is none.
     """
 
-    forms: tuple[str, ...]
-    rule: str
-    parts: tuple[tuple[str, str], ...]
-    found: tuple[FormAnswer, ...] = ()
+    plan: Mapping[str, Any]
+    how: str
+    found: tuple[tuple[Entity, float | None], ...] = ()
     total: int = 0
-    counted: bool = False
-    says: str = ""
-    """The answer in words where it is neither a number nor names: "yes", "not in the graph"."""
     probability: float | None = None
+    unsure: bool = False
+    missing: int = 0
+    number: float | None = None
+    yes: bool | None = None
+    says: str = ""
     reason: str = ""
 
     @property
     def text(self) -> str:
         """How it was found, on one line, in the graph's words."""
-        asked = "; ".join(f"{text} {_say_path(path) or '(nothing)'}" for text, path in self.parts)
-        return f"{self.rule}; {asked}"
+        return f"{self.how}; {self.missing:,} without a value" if self.missing else self.how
 
     def to_dict(self) -> dict[str, Any]:
-        data = {
-            "forms": list(self.forms),
-            "rule": self.rule,
-            "parts": [{"asked": asked, "relation_path": path} for asked, path in self.parts],
-            "total": self.total,
-            "counted": self.counted,
-            "says": self.says,
-            "found": [{**entity_data(each.entity), "key": round_score(each.key)} for each in self.found],
-            "reason": self.reason,
-        }
-        return {"form": data}
-
-
-def _say_path(path: str) -> str:
-    """Return a relation path, with its topic before it or without, in words."""
-    topic, colon, steps = path.rpartition(": ")
-    words = (f"{'← ' * step.startswith('^')}{relation_words(step.removeprefix('^'))}" for step in steps.split(" → "))
-    return f"{topic}{colon}{' → '.join(words)}" if path else ""
+        """Return the plan, what it says and what it gives, as plain data."""
+        found = [{**entity_data(entity), "key": round_score(key)} for entity, key in self.found]
+        names = ("plan", "how", "total", "missing", "number", "yes", "says", "reason")
+        return {"plan": {**{name: getattr(self, name) for name in names}, "found": found}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import UsageError
 from ..evidence import Evidence, Item
 from ..evidence.data import FORMAT, item_data
-from ..evidence.extras import FormResult
+from ..evidence.extras import PlanAnswer
 from ..values import Chain
 
 MAX_NAMED = 20
@@ -55,24 +55,23 @@ class EvidenceFinder:
         (answer,) = self.engine.answer_evidence([evidence], **options)
         if self.leave_out_abstained and not answer.found:
             return []
-        found = [item for item in items_of(evidence) if answer.found or item.metadata["kind"] != "form"][:top_k]
+        found = [item for item in items_of(evidence) if answer.found or item.metadata["kind"] != "plan"][:top_k]
         for item in found:
             item.metadata.update(abstained=not answer.found, not_understood=list(answer.not_understood))
         return found
 
 
 def items_of(evidence: Evidence[Item]) -> list[EvidenceItem]:
-    """Return the items of evidence, best first; what came of a question of a form before the paths it rests on."""
+    """Return the items of evidence, best first; what a plan gives before the triples it rests on."""
     found = [_item(evidence, index) for index in range(len(evidence.items))]
-    form = evidence.extra_of(FormResult)
-    return found if form is None else [_form_item(evidence, form), *found]
+    plan = evidence.extra_of(PlanAnswer)
+    return found if plan is None else [_plan_item(evidence, plan), *found]
 
 
-def _form_item(evidence: Evidence[Item], form: FormResult) -> EvidenceItem:
-    names = ", ".join(each.entity.label for each in form.found[:MAX_NAMED])
-    said = form.reason or form.says or (str(form.total) if form.counted else names)
-    metadata = {"source": "lodestar", "format": FORMAT, "kind": "form", **form.to_dict()}
-    return EvidenceItem(f"form {evidence.question.text}", f"{said} ({form.text})", None, metadata)
+def _plan_item(evidence: Evidence[Item], plan: PlanAnswer) -> EvidenceItem:
+    said = plan.reason or plan.says or ", ".join(entity.label for entity, _ in plan.found[:MAX_NAMED])
+    metadata = {"source": "lodestar", "format": FORMAT, "kind": "plan", **plan.to_dict()}
+    return EvidenceItem(f"plan {evidence.question.text}", f"{said} ({plan.text})", None, metadata)
 
 
 def _item(evidence: Evidence[Item], index: int) -> EvidenceItem:

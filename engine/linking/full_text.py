@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated
 
 from ...models import Range
-from ...models.forms.operators import is_compared
 from ...models.wording import FUNCTION_WORDS
+from ...models.wording.operators import is_compared
 from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, find_literals_by_prefix, read_search_names
 from ..parts import Linker, option, part
 from ..relations import words_of_relation

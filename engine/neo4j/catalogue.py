@@ -194,8 +194,8 @@ class GraphState:
         """Raise `GraphError` if the graph is of another version than this Lodestar's."""
         if self.graph_version != GRAPH_VERSION:
             raise GraphError(
-                f"the graph is of model version {self.graph_version}, this Lodestar reads {GRAPH_VERSION}: load it "
-                "again with --replace"
+                f"the graph is of model version {self.graph_version}, this Lodestar reads {GRAPH_VERSION}: "
+                f"{'run `lodestar db upgrade`' if self.graph_version == 2 else 'load it again with --replace'}"
             )
 
     def check(self) -> None:

@@ -1,58 +1,195 @@
-"""Read what a plan may name: the relations of a graph, and its kinds with where their things are."""
+"""Read what a plan may name, and what leads on from where: kinds of things, and the relations at them, from samples."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...models.text import SUBCLASS_RELATIONS, RelationWords
 from ...models.wording import fold, singular
-from ...models.wording.kinds import UNKNOWN, VALUE_KINDS
+from ...models.wording.kinds import UNKNOWN, VALUE_KINDS, noun_kind
 from ..evidence.text import relation_words
 from ..neo4j import Request, Row, template
 from ..neo4j.catalogue import Catalogue, RelationInfo
-from .compile import KindSource, Schema
+from .compile import KindSource, Schema, reverse
 
 if TYPE_CHECKING:
+    from ..context import Database
     from ..neo4j.gateway import Gateway
 
 MAX_KINDS = 1_000
+SAMPLED = 2_000
+"""Entities whose relations are looked at, and their ends."""
+MAX_STEPS = 200
+"""Relationships of such an entity that are looked at."""
+FROM_MEDIATOR = "~"
+THROUGH = "\t"
+"""Joins the step into a mediator and the step out of it."""
+NUMBERS = ("number", "year", "amount")
+DATES = ("date", "year")
+
+
+@dataclass(frozen=True, slots=True)
+class SetClass:
+    """What is known of the things in a set. steps: the shares of them from which each step leads on; kinds: that are of
+    each kind; value: the kind of values they are, or empty."""
+
+    steps: Mapping[str, float] = field(default_factory=dict)
+    kinds: Mapping[str, float] = field(default_factory=dict)
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphSchema(Schema):
+    """A schema with the class of each end (by the step that leads there) and of each kind.
+
+    kind_names: the kinds of each type, by id.
+    """
+
+    ends: Mapping[str, SetClass] = field(default_factory=dict)
+    of_kind: Mapping[str, SetClass] = field(default_factory=dict)
+    kind_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    numbers: Mapping[int, str] = field(default_factory=dict)
+    """The relations by their catalogue numbers."""
+    is_class: frozenset[int] = frozenset()
+    """The signed numbers of relations that lead only to classes, which are no topics."""
+    places: frozenset[str] = frozenset()
+    """Relations that lead to places."""
+    largest: Mapping[str, str] = field(default_factory=dict)
+    """The largest kind of persons, of places, …: what a noun for such things means that names no kind."""
+    to_one: frozenset[str] = frozenset()
+    """The steps, with their arrow, that lead to one thing from most."""
+    dimensions: Mapping[str, str] = field(default_factory=dict)
+    """Of the values that a relation leads to."""
+
 
 Type = tuple[str, str, Sequence[str]]
 """A type's id, its name, and the ids of all that it is a subclass of."""
+End = tuple[str, Sequence[int], Sequence[str], bool, str]
+"""Of a head or a tail the id, the signed numbers of the relations there, the ids of its types, whether it is a
+mediator, and the dimension of a value."""
+Sample = tuple[str, End, End]
+"""A triple: its relation, head and tail."""
+TO_ONE = 1.05
+"""How many things a relation that leads to one leads to on average, at most."""
+TYPE_NOUNS = frozenset("type category kind class genre species sort".split())
+"""What the last word of a relation is that leads to what things are, besides `RelationWords.is_type`."""
 
 
-def read_schema(db: Gateway, catalogue: Catalogue, words: Mapping[str, RelationWords]) -> Schema:
-    """Read the schema of the graph with this catalogue; words: of its relations. One round trip."""
-    types = [each for some in db.run_all(read_types(catalogue, words)) for each in some]
-    relations = {r.name: r.stored_as or r.name for r in catalogue.relations}
-    type_relations = tuple(r.name for r in catalogue.relations if words[r.name].is_type)
-    return Schema(relations, type_relations, kinds_of_types(types) or kinds_of_ends(catalogue.relations))
+def leads_to_types(words: RelationWords) -> bool:
+    """Return whether a relation leads from things to what they are: "type", "ship type", "category"."""
+    return words.is_type or (words.properties[-1].split()[-1:] != [] and words.properties[-1].split()[-1] in TYPE_NOUNS)
 
 
-def read_types(catalogue: Catalogue, words: Mapping[str, RelationWords]) -> list[Request[list[Type]]]:
-    """Read the types of the graph, the largest first; a request for each relation that leads to them."""
-    subclass = [r.name for r in catalogue.relations if relation_words(r.name).lower() in SUBCLASS_RELATIONS]
+def path_of(step: str) -> tuple[str, ...]:
+    """Return the path of a step; one through a mediator has two."""
+    return tuple(step.split(THROUGH))
 
-    def decode(rows: Sequence[Row]) -> list[Type]:
-        return [(id_, name or id_, ups) for id_, name, ups in rows]
 
-    return [
-        Request(
-            template("read_types"),
-            {"relation": r.name, "subclass": subclass, "limit": MAX_KINDS},
-            decode,
-            {"RELATION": r.stored_as or r.name},
-        )
-        for r in catalogue.relations
-        if words[r.name].is_type
-    ]
+def back(step: str) -> str:
+    """Return the step that leads back."""
+    return THROUGH.join(reverse(path_of(step)))
 
 
 def kind_name(text: str) -> str:
     """Return the name of a kind as a question has it: in small letters, in the singular; of an IRI the last part."""
     return singular(fold(relation_words(text) if "://" in text else text).strip())
+
+
+def make_schema(
+    catalogue: Catalogue,
+    words: Mapping[str, RelationWords],
+    types: Iterable[Type],
+    samples: Iterable[Sample],
+    to_one: frozenset[str] = frozenset(),
+) -> GraphSchema:
+    """Return the schema of a graph from its types, samples of its triples, and the steps that lead to one thing."""
+    names = {r.number: r.name for r in catalogue.relations}
+    type_relations = tuple(r.name for r in catalogue.relations if leads_to_types(words[r.name]))
+    types = list(types)
+    kinds = kinds_of_types(types)
+    is_typed = bool(kinds)
+    of_type: dict[str, list[str]] = defaultdict(list)
+    for name, source in kinds.items():
+        for id_ in source.types:
+            of_type[id_].append(name)
+    if not kinds:
+        kinds |= kinds_of_ends(catalogue.relations)
+
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    sizes: Counter[str] = Counter()
+
+    looked: dict[str, tuple[list[str], list[str]]] = {}
+
+    def look(id_: str, signature: Sequence[int], its_types: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Return the kinds of a thing, and with them the steps that lead on from it."""
+        if id_ in looked:
+            return looked[id_]
+        steps = dict.fromkeys(f"^{names[-n]}" if n < 0 else names[n] for n in signature if abs(n) in names)
+        said = dict.fromkeys(kind for type_ in its_types for kind in of_type.get(type_, ()))
+        found = said if is_typed else [name for name, each in kinds.items() if not steps.keys().isdisjoint(each.ends)]
+        of_kinds = [f"kind {kind}" for kind in found]
+        looked[id_] = of_kinds, [*steps, *of_kinds]
+        return looked[id_]
+
+    unnamed: Counter[str] = Counter()
+    dimensions: dict[str, Counter[str]] = defaultdict(Counter)
+    for relation, head, tail in samples:
+        dimensions[relation][tail[4]] += 1
+        for step, end, other in ((f"^{relation}", head, tail), (relation, tail, head)):
+            key = f"{FROM_MEDIATOR}{step}" if other[3] else step
+            unnamed[key] += end[3]
+            of_kinds, leads_on = look(*end[:3])
+            for each in (key, *of_kinds):
+                sizes[each] += 1
+                counts[each].update(leads_on)
+    values = {r.name: r.tail.kind for r in catalogue.relations if r.tail.kind in (*VALUE_KINDS, "text")}
+    classes = {}
+    for key, size in sizes.items():
+        shares = {name: count / size for name, count in counts[key].items()}
+        classes[key] = SetClass(
+            {name: share for name, share in shares.items() if not name.startswith("kind ")},
+            {name.removeprefix("kind "): share for name, share in shares.items() if name.startswith("kind ")},
+            values.get(key.removeprefix(FROM_MEDIATOR), ""),
+        )
+    _pass_mediators(classes, {key for key, size in sizes.items() if unnamed[key] >= 0.5 * size})
+    ends = {key: each for key, each in classes.items() if not key.startswith("kind ")}
+    of_kind = {name: classes.get(f"kind {name}", SetClass()) for name in kinds}
+    largest = {noun_kind(name): name for name in sorted(of_kind, key=lambda name: sizes[f"kind {name}"])}
+    largest.pop("", None)
+    kinds |= {step: KindSource((), (step,)) for r in catalogue.relations for step in (r.name, f"^{r.name}")}
+    relations = {r.name: r.stored_as or r.name for r in catalogue.relations}
+    most = {relation: each.most_common(1)[0][0] for relation, each in dimensions.items()}
+    of_types = {id_: tuple(some) for id_, some in of_type.items()}
+    is_class = frozenset(-r.number for r in catalogue.relations if words[r.name].is_type)
+    places = frozenset(
+        r.name for r in catalogue.relations if "place" in (r.tail.kind, noun_kind(words[r.name].properties[-1]))
+    )
+    return GraphSchema(
+        relations, type_relations, kinds, ends, of_kind, of_types, names, is_class, places, largest, to_one, most
+    )
+
+
+def _pass_mediators(classes: dict[str, SetClass], mediators: set[str]) -> None:
+    """Replace steps to mediators by those through them."""
+    longer: dict[str, dict[str, float]] = {}
+    for step in sorted(mediators):
+        if step.startswith(FROM_MEDIATOR):
+            continue
+        for after, share in classes.pop(step).steps.items():
+            end = classes.get(f"{FROM_MEDIATOR}{after}") or classes.get(after)
+            if end is not None and after != reverse((step,))[0]:
+                classes[f"{step}{THROUGH}{after}"] = end
+                longer.setdefault(step, {})[f"{step}{THROUGH}{after}"] = share
+    for key, each in classes.items():
+        steps: dict[str, float] = {}
+        for step, share in each.steps.items():
+            steps |= {more: share * part for more, part in longer[step].items()} if step in longer else {step: share}
+        classes[key] = SetClass(steps, each.kinds, each.value)
+    for key in [key for key in classes if key.startswith(FROM_MEDIATOR)]:
+        del classes[key]
 
 
 def kinds_of_types(types: Iterable[Type]) -> dict[str, KindSource]:
@@ -82,3 +219,61 @@ def kinds_of_ends(relations: Sequence[RelationInfo]) -> dict[str, KindSource]:
             for name in dict.fromkeys([*said, *map(kind_name, end.words)]):
                 ends[name].append(step)
     return {name: KindSource((), tuple(steps)) for name, steps in ends.items() if name}
+
+
+def read_types(catalogue: Catalogue, words: Mapping[str, RelationWords]) -> list[Request[list[Type]]]:
+    """Read the types of the graph, the largest first; a request for each relation that leads to them."""
+    subclass = [r.name for r in catalogue.relations if relation_words(r.name).lower() in SUBCLASS_RELATIONS]
+
+    def decode(rows: Sequence[Row]) -> list[Type]:
+        return [(id_, name or id_, ups) for id_, name, ups in rows]
+
+    return [
+        Request(
+            template("read_types"),
+            {"relation": r.name, "subclass": subclass, "limit": MAX_KINDS},
+            decode,
+            {"RELATION": r.stored_as or r.name},
+        )
+        for r in catalogue.relations
+        if leads_to_types(words[r.name])
+    ]
+
+
+def read_samples(
+    db: Gateway | Database, catalogue: Catalogue, words: Mapping[str, RelationWords]
+) -> tuple[list[Sample], frozenset[str]]:
+    """Read samples of the triples, and the steps that lead to one thing from most; two round trips."""
+
+    def decode(rows: Sequence[Row]) -> list[Row]:
+        return list(rows)
+
+    known = {relation.name for relation in catalogue.relations}
+    rows = db.run(Request(template("sample_steps"), {"limit": SAMPLED, "most": MAX_STEPS}, decode))
+    ids = dict.fromkeys(id_ for head, _, _, steps in rows for id_ in (head, *(step[3] for step in steps)))
+    types = db.run(read_types_of(list(ids), catalogue, words))
+    samples, times, starts = [], Counter[str](), Counter[str]()
+    for id_, relations, is_unnamed, steps in rows:
+        own: End = (id_, relations, types.get(id_, ()), is_unnamed, "")
+        for relation, leaves, num, other, signature, other_unnamed, dimension in steps:
+            if relation in known:
+                end: End = (other, signature, types.get(other, ()), other_unnamed, dimension)
+                samples.append((relation, own, end) if leaves else (relation, end, own))
+                step = relation if leaves else f"^{relation}"
+                times[step] += num
+                starts[step] += 1
+    return samples, frozenset(step for step, num in times.items() if num <= TO_ONE * starts[step])
+
+
+def read_types_of(
+    ids: Sequence[str], catalogue: Catalogue, words: Mapping[str, RelationWords]
+) -> Request[dict[str, list[str]]]:
+    """Read the ids of the types of things, by id."""
+    types = [relation.name for relation in catalogue.relations if leads_to_types(words[relation.name])]
+    return Request(template("read_types_of"), {"ids": list(ids), "types": types, "limit": 10}, dict)
+
+
+def read_schema(db: Gateway | Database, catalogue: Catalogue, words: Mapping[str, RelationWords]) -> GraphSchema:
+    """Read the schema of the graph with this catalogue; words: of its relations."""
+    types = [each for some in db.run_all(read_types(catalogue, words)) for each in some]
+    return make_schema(catalogue, words, types, *read_samples(db, catalogue, words))

@@ -38,7 +38,7 @@ MAX_SEED = 2**32 - 1
 EXAMPLE = "star.checkpoint=FOLDER"
 
 _KINDS: Mapping[Slot, str] = {"linker": "full-text", "answerer": "extractive"}
-OWN_OPTIONS = ("name", "description", "stages", "resolved", "top_k", "seed", "forms", "parts", "linker", "answerer")
+OWN_OPTIONS = ("name", "description", "stages", "resolved", "top_k", "seed", "plans", "parts", "linker", "answerer")
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Recipe:
 
         Raises `UsageError` where there is none.
         """
-        if "." in option or option in ("forms", "seed", "top_k"):
+        if "." in option or option in ("plans", "seed", "top_k"):
             return option
         for name, part in self.named_parts().items():
             if option in {each.name for each in fields(part)}:
@@ -116,8 +116,7 @@ class Recipe:
         """Return the recipe of plain data; raise `UsageError` for a part or an option that there is not.
 
         allow_parts: whether code that its table `parts` names is imported; without it only that of installed parts.
-        ``forms = true`` is short for ``+ forms`` at the end of the line, ``forms = "auto"`` for that with the option
-        `where_sure`.
+        ``plans = false`` takes ``+ plans`` from the end of the line, ``plans = true`` adds it.
         """
         where = f"recipe {data.get('name', '')}"
         line = data.get("stages")
@@ -131,20 +130,18 @@ class Recipe:
                 "--allow-parts (in Python allow_parts=True) if you trust it; `lodestar recipes FILE.toml` shows what a "
                 "recipe would load"
             )
-        forms = data.get("forms")
-        if not isinstance(forms, Mapping | bool | None) and forms != "auto":
-            raise UsageError(f"{where}: expected true, false or auto for forms, found {forms!r}")
-        tables = {**data, "forms": {"where_sure": True} if forms == "auto" else forms}
+        plans = data.get("plans")
+        if not isinstance(plans, Mapping | bool | None):
+            raise UsageError(f"{where}: expected true or false for plans, found {plans!r}")
 
         def make(name: str) -> Part:
-            table = tables.get(name)
+            table = data.get(name)
             return _fill(part_class(name, own=own), {} if isinstance(table, bool | None) else table, name, where)
 
         stages = parse_line(line, make)
-        has_forms = "forms" in parts_of(stages)
-        if forms and not isinstance(forms, Mapping) and not has_forms:
-            stages = join("+", stages, Named("forms", make("forms")))
-        elif forms is False and isinstance(stages, Joined) and str(stages).endswith(" + forms"):
+        if plans is True and "plans" not in parts_of(stages):
+            stages = join("+", stages, Named("plans", make("plans")))
+        elif plans is False and isinstance(stages, Joined) and str(stages).endswith(" + plans"):
             stages = stages.left
         names = parts_of(stages)
         for table in data:

@@ -10,7 +10,7 @@ from ..answering.candidates import CLOSED_BOOK, LLM, list_ends
 from ..answering.integrating import ClosedBook
 from ..answering.llm import LanguageModel, normalise_name
 from ..evidence import Answer, Calibration, Evidence, Item
-from ..evidence.extras import FormResult
+from ..evidence.extras import PlanAnswer
 from ..parts import Reorganiser, option, part
 from ..values import Chain, Entity, Scored
 
@@ -31,7 +31,7 @@ class ModelAnswers(Reorganiser):
 
     The items stay as they are, and its answers are sources under their names (our own). A source has a chain without
     steps for each name, whose ends are the entities of that name among the ends of the evidence, so that no answer is
-    invented. Questions that a form has answered are not asked. Where the model fails for a question, the evidence says
+    invented. Questions that a plan has answered are not asked. Where the model fails for a question, the evidence says
     so and lacks that source.
     """
 
@@ -43,7 +43,7 @@ class ModelAnswers(Reorganiser):
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Item]]:
         found = list(evidence)
-        asked = [place for place, each in enumerate(found) if each.extra_of(FormResult) is None]
+        asked = [place for place, each in enumerate(found) if each.extra_of(PlanAnswer) is None]
         shown = [found[place].cut_to(READS) for place in asked]
         with ClosedBook().asking(ctx, shown) as wait:
             replies = {LLM: LanguageModel(complete=False)(ctx, shown)} if self.evidence else {}

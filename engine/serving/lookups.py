@@ -55,7 +55,7 @@ class AskOptions(Form):
     top_k: StrictInt | None = Field(default=None, ge=1, le=100)
     max_hop: StrictInt | None = Field(default=None, ge=1, le=4)
     beam_width: StrictInt | None = Field(default=None, ge=1, le=50)
-    forms: StrictBool | None = None
+    plans: StrictBool | None = None
     return_to_topic: StrictBool | None = None
 
 

@@ -43,7 +43,7 @@ ARTICLES = frozenset({"a", "an", "the"})
 """What answers are compared without (SQuAD's normalisation)."""
 
 DETERMINERS = ARTICLES | frozenset("its his her their".split())
-"""What a noun follows (forms of questions)."""
+"""What a noun follows (operator words)."""
 
 PREPOSITIONS = frozenset("in on at from to for with by of into about under over against as".split())
 """What a relation's label ends or begins with where it is half a sentence."""
@@ -54,7 +54,7 @@ CLAUSE_WORDS = AUXILIARIES | frozenset(
     "in of from at on by within through near under after before that which who with can border speak use we you they he"
     " she i it".split()
 )
-"""Where the noun phrase that a question asks for ends (forms of questions)."""
+"""Where the noun phrase that a question asks for ends (operator words)."""
 
 NOUN_ENDS = AUXILIARIES | frozenset("can could will would should must to in on for".split())
 """Where the noun after `what` or `which` ends (`similarity`)."""

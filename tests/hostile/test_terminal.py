@@ -58,7 +58,7 @@ def test_what_verbs_print(lodestar: Lodestar, gateway: Gateway, folder: Path) ->
         ("search", "--relations", EVIL),
         ("ask", QUESTION, *topic),
         ("ask", QUESTION, "--topic", EVIL),
-        ("ask", QUESTION, "--set", "forms=true", *topic),
+        ("ask", "--set", "plans=false", QUESTION, *topic),
         ("ask", "--paths-only", QUESTION, *topic),
         ("explain", QUESTION, "--checkpoint", checkpoint, *topic),
         ("eval", str(questions), "--out", run),

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import neo4j
 from lodestar.engine.evidence import Answer
-from lodestar.engine.evidence.extras import FormResult
 
 from tests.places import KEPT
 
@@ -60,13 +59,10 @@ def _written_out(query: str, macros: dict[str, str]) -> str:
     return re.sub(r"\[(\w*):(\w+)\]", lambda m: f"[{m[1]}:`{_RELATIONS[m[2]]}`]", query)
 
 
-def said(form: str, answer: Answer) -> set[str]:
+def said(answer: Answer) -> set[str]:
     """What an answer says, as `FormQuestion.expected` has it."""
-    formed = answer.evidence.extra_of(FormResult)
-    if not answer.found and not (formed and (formed.counted or formed.says) and not formed.reason):
-        return set()
-    if form == "how-many":
-        return {str(formed.total if formed and formed.counted else 0)}
-    if form == "yes-no":
-        return {formed.says if formed else ""}
+    if answer.number is not None:
+        return {str(answer.number)}
+    if answer.yes is not None:
+        return {"yes" if answer.yes else NOT_THERE}
     return {entity.name for entity in answer.answers}

@@ -100,14 +100,14 @@ def equal(left: Sequence[Ranked], right: Sequence[Ranked]) -> bool:
 def test_every_face_gives_the_same_by_a_trained_scorer(
     lodestar: Lodestar, settings: Settings, questions: Path, checkpoint: str, tmp_path: Path
 ) -> None:
-    options = ("--checkpoint", checkpoint, "--set", f"top_k={TOP_K}", "--set", "forms=false")
+    options = ("--checkpoint", checkpoint, "--set", f"top_k={TOP_K}", "--set", "plans=false")
     found = of_verb(lodestar, "ask --paths-only", questions, options)
     assert [len(each) for each in found] == [TOP_K] * len(QUESTIONS)
     assert equal(of_verb(lodestar, "ask", questions, options), found)
     named = ("--recipe", "star", "--set", f"star.checkpoint={json.dumps(checkpoint)}", *options[2:])
     assert equal(of_verb(lodestar, "ask", questions, named), found)
     assert equal(of_eval(lodestar, questions, tmp_path / "run", named), found)
-    assert equal(of_langchain(settings, "star", {"star.checkpoint": checkpoint, "forms": False}), found)
+    assert equal(of_langchain(settings, "star", {"star.checkpoint": checkpoint, "plans": False}), found)
     stated = json.loads((tmp_path / "run" / "run.json").read_text())["what"]
     assert list(stated["checkpoints"]) == ["star"]
     assert stated["recipe"]["star"]["checkpoint"] == checkpoint
@@ -123,7 +123,7 @@ def test_a_part_of_one_s_own_is_joined_without_a_change_to_the_engine(
         lodestar,
         "ask --paths-only",
         questions,
-        ("--recipe", "similarity", "--set", "forms=false", "--set", "max_hop=1", "--set", "top_k=3"),
+        ("--recipe", "similarity", "--set", "plans=false", "--set", "max_hop=1", "--set", "top_k=3"),
     )
     found = of_verb(lodestar, "ask --paths-only", questions, options)
     assert equal(found, [each[::-1] for each in usual])

@@ -41,11 +41,11 @@ def named(gateway: Gateway, driver: neo4j.Driver, connection: Connection) -> Non
 def test_the_command_line_and_a_tool(
     named: None, environment: dict[str, str], settings: Settings, question: str
 ) -> None:
-    for arguments in (["ask", "--set", "forms=true"], ["explain", "--recipe", "similarity | (similarity + merge)"]):
+    for arguments in (["ask"], ["explain", "--recipe", "similarity | (similarity + merge)"]):
         ran = CliRunner().invoke(main, [*arguments, question], env=environment)
         assert "Traceback" not in ran.output
         assert IRI not in ran.output + str(ran.exception or ""), arguments
-    with Engine(settings, recipe="similarity", options={"forms": True}) as engine:
+    with Engine(settings, recipe="similarity") as engine:
         (answer,) = engine.ask_batch([question])
         assert IRI not in "\n".join((answer.text, answer.evidence.note, *answer.why, *answer.evidence.cuts))
         assert IRI not in str(make_tool(engine).invoke({"question": question}))

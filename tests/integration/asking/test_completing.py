@@ -25,7 +25,7 @@ QUESTIONS = (
 @pytest.fixture(scope="module")
 def searches(engine: Engine) -> list[Evidence[Any]]:
     """What a search finds, without chains that meet and those with a step that leads back."""
-    searched: list[Evidence[Any]] = list(engine.retrieve_batch(QUESTIONS, top_k=40))
+    searched: list[Evidence[Any]] = list(engine.retrieve_batch(QUESTIONS, top_k=40, plans=False))
     return [
         replace(each, items=tuple(i for i in each.items if not i.value.targets and not leads_back(i.value)))
         for each in searched

@@ -40,15 +40,13 @@ TRIPLES = [
 def engine(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[Engine]:
     clear_database(driver, connection.database)
     write_graph(driver, gateway, TRIPLES, NAMES, literals=LITERALS)
-    with Engine(settings, recipe="similarity", options={"forms": "auto"}) as engine:
+    with Engine(settings, recipe="similarity") as engine:
         yield engine
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("Which states does not border Brelland?", {"not"}),
-        ("Which films did Ann Alder never direct?", {"never"}),
         ("What is not supplied by Norrick Foods?", {"not"}),
         ("Which states border Brelland before the war?", {"before"}),
         ("Who directed Zinc before Ann Alder?", {"before"}),
@@ -79,10 +77,10 @@ def test_words_that_no_path_uses(engine: Engine, text: str, words: set[str]) -> 
 
 def test_some_are_withheld(engine: Engine) -> None:
     """The path of the plain question is sure here, so that its words alone are why there is no answer."""
-    texts = ["Which states border Brelland?", "Which states does not border Brelland?"]
-    plain, negated = engine.ask_batch(texts)
+    texts = ["Which states border Brelland?", "Which states border Brelland since the war?"]
+    plain, timed = engine.ask_batch(texts)
     assert set(plain.names) == {"Arvonia", "Cormark"}, plain.text
-    assert negated.not_understood == ("not",), negated.text
+    assert timed.not_understood == ("since",), timed.text
 
 
 def test_a_word_of_a_relation_is_understood(engine: Engine) -> None:
@@ -105,8 +103,8 @@ def test_odd_characters_in_what_is_asked_for_do_no_harm(engine: Engine, noun: st
 
 
 def test_frameworks_say_that_it_was_not_understood(engine: Engine) -> None:
-    items = EvidenceFinder(engine).find("Which states does not border Brelland?")
+    items = EvidenceFinder(engine).find("Which states border Brelland since the war?")
     assert items
     assert all(item.metadata["abstained"] for item in items)
-    assert [item.metadata["not_understood"] for item in items] == [["not"]] * len(items)
-    assert EvidenceFinder(engine, leave_out_abstained=True).find("Which states does not border Brelland?") == []
+    assert [item.metadata["not_understood"] for item in items] == [["since"]] * len(items)
+    assert EvidenceFinder(engine, leave_out_abstained=True).find("Which states border Brelland since the war?") == []

@@ -1,4 +1,4 @@
-"""Every writer keeps typed values beside texts."""
+"""Every writer keeps typed values beside texts; a graph without them is refused, and gets them by an upgrade."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 import neo4j
 import pytest
-from lodestar.engine.forms.ends import Combination, EndSet, ValueBounds, combine_ends
+from lodestar.engine.errors import GraphError
+from lodestar.engine.neo4j.catalogue import read_graph_state
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.plans.compile import Schema, compile_plan
+from lodestar.engine.plans.plan import Best, Find, Follow, Is, Topics, Where
 from lodestar.engine.settings import Connection
-from lodestar.engine.values import RelationStep
 from lodestar.engine.writing.changing import LiteralValue, add_triples
 from lodestar.loaders.formats import source_class
+from lodestar.loaders.maintaining import upgrade
 
 from tests.conftest import clear_database
 from tests.made.graphs import load
@@ -56,15 +59,29 @@ EXPECTED = {
 }
 
 
-def ends(gateway: Gateway, relation: str, **options: object) -> list[str]:
-    path = (RelationStep("member"),)
-    combination = Combination((EndSet("kelm", path),), value_steps=(RelationStep(relation),), **options)  # type: ignore[arg-type]
-    return [end.entity.id for end in gateway.run(combine_ends(combination, {}, 10)).ends]
+MEMBERS = Follow(Topics(("kelm",)), ("member",))
+
+
+def ends(gateway: Gateway, of: Best | Where) -> list[str]:
+    schema = Schema({name: name for name in ("member", "born", "height")})
+    return [row.entity.id for row in gateway.run(compile_plan(Find(of), schema)).rows]
 
 
 def test_comparisons_read_typed_values(driver: neo4j.Driver, gateway: Gateway) -> None:
     assert values(driver) == EXPECTED
-    assert ends(gateway, "born", order="most") == ["bryma", "cindra", "arkon"]
-    assert ends(gateway, "born", order="least", bound=ValueBounds(first=19700101, last=19801231)) == ["cindra"]
-    assert ends(gateway, "height", order="most") == ["bryma", "arkon", "cindra"]
-    assert ends(gateway, "height", order="most", bound=ValueBounds(least=800)) == ["bryma", "arkon"]
+    assert ends(gateway, Best(MEMBERS, ("born",), k=3)) == ["bryma", "cindra", "arkon"]
+    seventies = Where(Where(MEMBERS, Is(("born",), ">=", date="1970")), Is(("born",), "<", date="1981"))
+    assert ends(gateway, Best(seventies, ("born",), "least")) == ["cindra"]
+    assert ends(gateway, Best(MEMBERS, ("height",), k=3)) == ["bryma", "arkon", "cindra"]
+    high = Where(MEMBERS, Is(("height",), ">=", number=800, unit="m"))
+    assert ends(gateway, Best(high, ("height",), k=3)) == ["bryma", "arkon"]
+
+
+def test_an_upgrade_gives_what_a_load_gives(driver: neo4j.Driver, gateway: Gateway) -> None:
+    driver.execute_query("MATCH (n:Literal) REMOVE n.number, n.dimension, n.first_day, n.last_day")
+    driver.execute_query("MATCH (l:Load) SET l.graph_version = 2")
+    with pytest.raises(GraphError, match=r"of model version 2, this Lodestar reads 3: run `lodestar db upgrade`"):
+        gateway.run(read_graph_state()).check()
+    assert upgrade(gateway, batch_size=3) == len(EXPECTED)
+    assert values(driver) == EXPECTED
+    gateway.run(read_graph_state()).check()

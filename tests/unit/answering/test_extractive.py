@@ -8,6 +8,7 @@ from lodestar.engine.answering import Extractive
 from lodestar.engine.context import StageCost
 from lodestar.engine.evidence import SIMILARITY, Answer, Calibration, Evidence, EvidenceTrace, Item, Unit
 from lodestar.engine.evidence.bridges import to_chains
+from lodestar.engine.evidence.extras import PlanAnswer
 from lodestar.engine.values import AnswerEntity, Chain, Entity, Question, Scored, Topic, Triple
 
 from tests.made.evidence import CERTAIN, evidence_of, leads
@@ -96,6 +97,35 @@ def test_no_chain_walks_a_triple_twice() -> None:
     """b leads to itself and back to a, from where the triple to b would be walked again, or another way after it."""
     found = chains_of("arb", "bsb", "aqd")
     assert {str(each.value.relation_path) for each in found.items} == {"r", "q", "r → s"}
+
+
+def of_plan(**fields: Any) -> Answer:
+    """The answer to a question that a plan answered so."""
+    given = {"plan": {"do": "count"}, "how": "the number of rivers"} | fields
+    return answer(evidence_of(path("river", LIMA, score=0.0), extras=(PlanAnswer(**given),)))
+
+
+FOUND = tuple((Entity(f"e{n}", f"End {n}"), 1 / 3) for n in range(12))
+
+
+def test_a_plan_that_counts_is_answered_by_a_number() -> None:
+    found = of_plan(number=12_000, says="12,000", total=12_000, found=FOUND, missing=2)
+    assert (found.number, found.entities, found.yes) == (12_000, (), None)
+    assert (found.text, found.why) == ("12,000", ("the number of rivers; 2 without a value",))
+
+
+@pytest.mark.parametrize(
+    ("probability", "begins", "unsure"),
+    [
+        (0.19, "no answer found: no plan fits the question", False),
+        (0.2, "unsure: perhaps End 0", True),
+        (0.5, "End 0", False),
+    ],
+)
+def test_the_bounds_hold_for_plans(probability: float, begins: str, unsure: bool) -> None:
+    found = of_plan(found=FOUND[:1], total=1, probability=probability)
+    assert found.text.startswith(begins)
+    assert (found.confidence, found.unsure) == (probability, unsure)
 
 
 def test_an_answer_is_plain_data_that_rests_on_items_by_their_ranks() -> None:

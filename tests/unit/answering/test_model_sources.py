@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Calibration, Evidence, Item
-from lodestar.engine.evidence.extras import FormResult
+from lodestar.engine.evidence.extras import PlanAnswer
 from lodestar.engine.llm import Completed, Completion, Prompt
 from lodestar.engine.reorganising.model_answers import ModelAnswers
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
@@ -72,7 +72,7 @@ def test_each_way_to_ask_is_a_source_with_the_entities_that_it_names() -> None:
 
 
 def test_it_reads_no_question_that_is_answered() -> None:
-    counted = replace(EVIDENCE, extras=(FormResult(("count",), "number of", (), total=2, counted=True),))
+    counted = replace(EVIDENCE, extras=(PlanAnswer({"do": "count"}, "number of", total=2, number=2),))
     asked = Asked(says((("Peruvian sol", 0.9),)), says(()))
     found = add([counted, EVIDENCE], asked)
     assert len(asked.prompts) == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.models.forms.operators import find_operators, find_placed_names, is_compared, read_noun
+from lodestar.models.wording.operators import find_operators, find_placed_names, is_compared, read_noun
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_a_line_is_written_as_it_is_read(line: str, written: str) -> None:
         ("star & merge", r"expected names of parts, \+ and \|, found '&'"),
         (
             "star + nova",
-            "there is no part 'nova': expected one of adaptive-k, complete-chains, fi, forms, gril, merge, model-answers, path-pooling",
+            "there is no part 'nova': expected one of adaptive-k, complete-chains, fi, gril, merge, model-answers, path-pooling, plans",
         ),
         (
             "merge + star",

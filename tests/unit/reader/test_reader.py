@@ -17,13 +17,9 @@ from lodestar.engine.answering.reader import (
 )
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence import Answer, Calibration, Evidence
-from lodestar.engine.evidence.extras import FormResult
+from lodestar.engine.evidence.extras import PlanAnswer
 from lodestar.engine.values import Chain, Entity, Question, Scored, Topic, Triple
-from lodestar.models.reader import (
-    NAMES,
-    Reader,
-    SourceWeights,
-)
+from lodestar.models.reader import NAMES, Reader, SourceWeights
 from lodestar.models.reader.fitting import (
     ReaderTrainingSet,
     figures,
@@ -188,8 +184,8 @@ def choose_answers(reader: Reader, *evidence: Evidence[Any], least: float = 0.0)
     return answerer(reader, least).answer_batch(evidence)
 
 
-def test_a_question_that_a_form_answered_keeps_its_answer() -> None:
-    form = FormResult(("how many",), "count", (), total=7, counted=True)
-    counted, other = choose_answers(trained(), replace(one_hop(), extras=(form,)), one_hop())
+def test_a_question_that_a_plan_answered_keeps_its_answer() -> None:
+    plan = PlanAnswer({"do": "count"}, "count", total=7, number=7)
+    counted, other = choose_answers(trained(), replace(one_hop(), extras=(plan,)), one_hop())
     assert (counted.answerer, counted.number) == ("extractive", 7)
     assert (other.answerer, other.names) == ("reader", ("director",))

@@ -1,20 +1,20 @@
 """Find the words of a question that change what is asked: not, more than, before, the most, how many, ….
 
 The list is closed and general English (``operators.toml``). An answer that used none of them was not understood: see
-`engine.forms.accounting`.
+`engine.plans.accounting`.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from .. import forms
-from .subject import split_subject
+from .. import wording
+from . import CLAUSE_WORDS, DETERMINERS, is_verb, plural
 
 _NUMBER = r"(?= (?:the |about )?[€$£]? ?\d)"
 _ASKS = re.compile(
@@ -23,8 +23,8 @@ _ASKS = re.compile(
     re.I,
 )
 _COMPARED = re.compile(
-    r"\b(?:than|over|under|above|below|exceeding|up to|at least|at most|before|after|since|until|till|between(?: \S+ and)?)"
-    r"(?: the| about| year)* ?[€$£]?$",
+    r"\b(?:than|over|under|above|below|exceeding|up to|at least|at most|before|after|since|until|till"
+    r"|between(?: \S+ and)?)(?: the| about| year)* ?[€$£]?$",
     re.I,
 )
 _PLACE = r"\b(?:in|of|from|at|on|by|for|with|to) (?:the )?"
@@ -41,7 +41,7 @@ class Operator:
 
 @cache
 def _pattern() -> tuple[re.Pattern[str], frozenset[str]]:
-    data = tomllib.loads(files(forms).joinpath("operators.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(files(wording).joinpath("operators.toml").read_text(encoding="utf-8"))
     written = [(phrase, "none") for phrase in data["none"]["phrases"]]
     written += [(word, kind) for kind, words in data["operators"].items() for word in words]
     written += [(f"{word}{_NUMBER}", kind) for kind, words in data["before-a-number"].items() for word in words]
@@ -90,9 +90,25 @@ def find_placed_names(text: str, names: Iterable[str]) -> list[str]:
 
 
 def read_noun(text: str) -> list[str]:
-    """Return the words for what a question asks for, in lower case: "capital cities" of "which capital cities are …"."""
+    """Return the words for what a question asks for, in lower case: "capital cities" of "which capital cities …"."""
     found = _ASKS.search(text)
     while found and (deeper := _ASKS.match(found["rest"])):
         found = deeper
-    subject = split_subject(found["rest"].rstrip("?. ")) if found else None
-    return subject.type.lower().split() if subject else []
+    return _noun_phrase(found["rest"].rstrip("?. ").split()) if found else []
+
+
+def _noun_phrase(words: Sequence[str]) -> list[str]:
+    """Return the words that a text begins with up to the first plural, or up to a preposition, a name or a verb."""
+    found: list[str] = []
+    for word, following in zip(words[:4], [*words[1:], "."], strict=False):
+        is_before_noun = following in DETERMINERS or not following[:1].islower()
+        is_adjective = word.endswith("ing") and following[:1].islower() and following not in CLAUSE_WORDS
+        if word.lower() in CLAUSE_WORDS or word[:1].isupper() or (word.endswith("ing") and not is_adjective):
+            break
+        is_third_person = not word.endswith("ed") and plural(word) == word and is_before_noun
+        if found and (is_verb(word) or is_third_person):
+            break
+        found.append(word.lower())
+        if plural(word) == word and len(word) > 3:
+            break
+    return found

@@ -1,0 +1,319 @@
+"""Answer the questions that need a plan: find plans, execute the likeliest together, and keep the surest."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from ...models import Share
+from ...models.wording import STOP_WORDS, singular
+from ...models.wording.operators import find_operators, read_noun
+from ..answering import Extractive
+from ..errors import QueryTimeoutError
+from ..evidence import LEAST_PROBABILITY, NOT_THERE, Answer, Certainty, Evidence, sigmoid
+from ..evidence.extras import PlanAnswer
+from ..neo4j import Request
+from ..neo4j.graph import find_literals_by_prefix, read_value_signatures
+from ..parts import Link, Retrieve, Wrapper, option, part
+from ..values import LinkedQuestion, Scored, Topic
+from .accounting import withhold_unaccounted
+from .compile import PlanResult, compile_plan, explain
+from .plan import (
+    Both,
+    Compare,
+    Count,
+    Exists,
+    Find,
+    Follow,
+    Has,
+    Kind,
+    Plan,
+    Rank,
+    Topics,
+    Total,
+    Where,
+    parts_of,
+    plan_data,
+)
+from .planner import YES, Candidate, Planner
+from .schema import GraphSchema, read_schema, read_types_of
+from .words import StepWords, tokenise
+
+if TYPE_CHECKING:
+    from ..context import Context
+    from ..resources import GraphResources
+
+MAX_TRIES = 3
+"""Plans of a question that are executed."""
+MAX_VALUE_WORDS = 3
+ALONE_FROM = 0.5
+"""The least probability of a plan of a plain question for which no path was found. Our own choice."""
+FARTHEST = 5.0
+"""By how much a plan's score is ahead of another's, at most, where certainty reads it."""
+
+
+@cache
+def read_weights() -> Mapping[str, Mapping[str, float]]:
+    """Return the learned weights of plans, and those of how sure the best one is."""
+    data: Mapping[str, Mapping[str, float]] = json.loads(
+        files(__name__.rpartition(".")[0]).joinpath("weights.json").read_text(encoding="utf-8")
+    )
+    return data
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A plan with what it gives, and the probability that it is what was asked."""
+
+    candidate: Candidate
+    result: PlanResult
+    probability: float
+
+
+@part("plans")
+@dataclass(frozen=True)
+class Plans(Wrapper):
+    """Answers questions about kinds, numbers, times and sets by plans that the database executes (docs/questions.md).
+
+    A question with a word that no plan understands keeps what the retriever finds. Where both give an answer, each is
+    as likely as it is beside the other (`compare`), and the likelier one is given.
+    """
+
+    stated_from: Share = option(0.65, "below this probability what a plan gives is unsure")
+
+    def __call__(
+        self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int, retrieve: Retrieve, _link: Link
+    ) -> list[Evidence[Any]]:
+        evidence = retrieve(questions, top_k)
+        asking = [at for at, question in enumerate(questions) if may_need_plan(question)]
+        if not asking:
+            return evidence
+        found, topics = find_plans(ctx, [questions[at] for at in asking])
+        stated = withhold_unaccounted(ctx, [Extractive().answer_of(evidence[at]) for at in asking], strict=True)
+        for at, path, best, some in zip(asking, stated, choose(ctx, found), topics, strict=True):
+            if best is not None:
+                evidence[at] = self._decide(questions[at], evidence[at], path, best, some)
+        return evidence
+
+    def _decide(
+        self, question: LinkedQuestion, evidence: Evidence[Any], path: Answer, best: Chosen, topics: Sequence[Topic]
+    ) -> Evidence[Any]:
+        """Return the evidence of a plan or of the path beside it, whichever is likelier with what the other says."""
+        beside_path, beside_plan = compare(best, path)
+        of_plan, of_path = _probability("beside_path", beside_path), _probability("beside_plan", beside_plan)
+        is_plain = is_plain_question(best.candidate.plan)
+        if beside_plan and (of_path > of_plan or of_plan < LEAST_PROBABILITY):
+            return set_probability(evidence, max(of_path, LEAST_PROBABILITY))
+        if "same" in beside_path and is_plain:
+            return set_probability(evidence, of_plan)
+        if "differs" not in beside_path and is_plain and of_plan < ALONE_FROM:
+            return evidence
+        return make_evidence(question, replace(best, probability=of_plan), topics, self.stated_from)
+
+
+def compare(best: Chosen, path: Answer) -> tuple[dict[str, float], dict[str, float]]:
+    """Return what it is read from that a plan is right beside a path, and that the path is; empty for the path where
+    both lead to the same things, or where it leads to none."""
+    rows, ends = {row.entity.id for row in best.result.rows}, {each.id for each in path.answers}
+    is_set = best.result.yes is None and best.result.number is None
+    same = path.found and is_set and best.result.total == len(ends) and rows <= ends
+    plain = float(is_plain_question(best.candidate.plan))
+    plan, known = _log_odds(best.probability), _log_odds(path.confidence or 0.5)
+    known_to_differ = path.found and best.result.yes is None  # a path says no yes
+    state = "same" if same else "differs" if known_to_differ else "withheld" if path.not_understood else "none"
+    odds = {"withheld": 0.0, "none": _log_odds(path.confidence or 0.0)}.get(state, known)
+    of_plan = {"one": 1.0, "plan": plan, state: 1.0, f"plain_{state}": plain, f"path_{state}": odds}
+    if state != "differs":
+        return of_plan, {}
+    return of_plan, {"one": 1.0, "path": known, "plan": plan, "plain": plain, "less": float(ends < rows)}
+
+
+def _probability(name: str, feats: Mapping[str, float]) -> float:
+    weights = read_weights()[name]
+    return sigmoid(sum(weights.get(each, 0.0) * value for each, value in feats.items()))
+
+
+def _log_odds(probability: float) -> float:
+    within = min(max(probability, 0.001), 0.999)
+    return math.log(within / (1 - within))
+
+
+def set_probability(evidence: Evidence[Any], probability: float) -> Evidence[Any]:
+    """Return evidence whose first path is right with another probability, where its probability is known."""
+    known = evidence.extra_of(Certainty)
+    if known is None:
+        return evidence
+    others = tuple(each for each in evidence.extras if each is not known)
+    return replace(evidence, extras=(*others, replace(known, probability=probability)))
+
+
+def may_need_plan(question: LinkedQuestion) -> bool:
+    """Whether a question has a sign of asking for more than a path: an operator word, a verb in front, things in the
+    plural, a number, a comparative, a clause, and, or, where. Only then is the schema of plans read."""
+    text = question.question.text
+    words = [token.text for token in tokenise(text)]
+    names = [topic.mention for topic in question.topics if topic.mention]
+    return bool(
+        find_operators(text, names)
+        or YES.intersection(words[:1])
+        or {"and", "or", "than", "where"}.intersection(words)
+        or {"that", "which", "who", "whose"}.intersection(words[2:])
+        or any(word[:1].isdigit() for word in words)
+        or any(singular(word) != word for word in read_noun(text)[-1:])
+    )
+
+
+def find_plans(
+    ctx: Context, questions: Sequence[LinkedQuestion]
+) -> tuple[list[list[Candidate]], list[tuple[Topic, ...]]]:
+    """Return plans for each question, best first, and its topics; none where the best leaves an operator word out."""
+    schema = schema_of(ctx)
+    planner: Planner = ctx.graph.get_or_make(Planner, lambda: make_planner(ctx.graph, schema))
+    topics, kinds = look_up(ctx, questions, schema)
+    found = [planner.plan(q.question.text, some, kinds) for q, some in zip(questions, topics, strict=True)]
+    understood = [[each for each in some if not (each.leaves_operator or some[0].leaves_operator)] for some in found]
+    return understood, topics
+
+
+def schema_of(ctx: Context) -> GraphSchema:
+    graph, db = ctx.graph, ctx.db
+    found: GraphSchema = graph.get_or_make(GraphSchema, lambda: read_schema(db, graph.catalogue, graph.words))
+    return found
+
+
+def make_planner(graph: GraphResources, schema: GraphSchema) -> Planner:
+    return Planner(schema, StepWords(graph.words, schema.ends, graph.shared.vectors), read_weights()["plans"])
+
+
+def is_plain_question(plan: Plan) -> bool:
+    """Whether a plan has no operator and names at most one thing."""
+    waiting: list[Any] = [plan]
+    named = set()
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Topics):
+            named.add(part.ids)
+        elif not isinstance(part, Find | Follow | Kind | Both | Has) and not (
+            isinstance(part, Where) and isinstance(part.condition, Has)
+        ):
+            return False
+        waiting += parts_of(part)
+    return len(named) == 1
+
+
+def look_up(
+    ctx: Context, questions: Sequence[LinkedQuestion], schema: GraphSchema
+) -> tuple[list[tuple[Topic, ...]], dict[str, tuple[str, ...]]]:
+    """Return the topics of each question with the texts of the graph that it names, and the kinds of all by id."""
+    grams = [{} if q.question.topic_entities else _list_grams(q.question.text) for q in questions]
+    terms = list(dict.fromkeys(f'"{text}"' for some in grams for text in some.values()))
+    found = ctx.db.run(find_literals_by_prefix(terms, 3)) if terms else []
+    by_text = {term: some for term, some in zip(terms, found, strict=True) if some}
+    ids = [each.id for some in by_text.values() for each in some]
+    entities = list(dict.fromkeys(t.entity.id for q in questions for t in q.topics if not t.entity.is_literal))
+    read = read_types_of(entities, ctx.graph.catalogue, ctx.graph.words)
+    signatures, of_entity = ctx.db.run_all([read_value_signatures(ids), read])
+    kinds = {
+        id_: tuple(dict.fromkeys(kind for each in some for kind in schema.kind_names.get(each, ())))
+        for id_, some in of_entity.items()
+    }
+    topics = []
+    for question, some in zip(questions, grams, strict=True):
+        values = [
+            Topic(entity, 1, signatures[entity.id].relations, 0.5, said, text, 0.5)
+            for said, text in some.items()
+            for entity in by_text.get(f'"{text}"', ())
+            if entity.id in signatures
+        ]
+        known = {topic.entity.id for topic in question.topics}
+        topics.append((*question.topics, *(each for each in values if each.entity.id not in known)))
+    return topics, kinds
+
+
+def _list_grams(text: str) -> dict[str, str]:
+    """Return runs of words as the question has them and as a value may be written: "toulouse" is "Toulouse"."""
+    words = tokenise(text)
+    found: dict[str, str] = {}
+    for at in range(len(words)):
+        for word in words[at : at + MAX_VALUE_WORDS]:
+            said = text[words[at].start : word.end]
+            if said.lower() not in STOP_WORDS and not said[:1].isdigit():
+                found[said] = said if said[:1].isupper() else said.title()
+    return found
+
+
+def choose(ctx: Context, found: Sequence[Sequence[Candidate]]) -> list[Chosen | None]:
+    """Execute the likeliest plan of each question, all together; where it gives nothing, one that is likelier then."""
+    schema, weight = schema_of(ctx), read_weights()["plans"]["gives_nothing"]
+    chosen: list[Chosen | None] = [None] * len(found)
+    waiting = [list(some) for some in found]
+    for _ in range(MAX_TRIES):
+        asked = [
+            (at, some.pop(0))
+            for at, some in enumerate(waiting)
+            if some and ((best := chosen[at]) is None or some[0].score > best.candidate.score)
+        ]
+        results = execute(ctx, [compile_plan(plan.plan, schema) for _, plan in asked])
+        for (at, plan), result in zip(asked, results, strict=True):
+            if result is None:
+                continue
+            is_empty = result.yes is None and result.number is None and not result.total
+            emptied = replace(plan, feats={**plan.feats, "gives_nothing": 1.0}, score=plan.score + weight)
+            each, best = emptied if is_empty else plan, chosen[at]
+            if best is None or each.score > best.candidate.score:
+                chosen[at] = Chosen(each, result, certainty(each, found[at]))
+    return chosen
+
+
+def execute(ctx: Context, requests: Sequence[Request[PlanResult]]) -> list[PlanResult | None]:
+    """Return what plans give, executed together; None for one that takes too long."""
+    try:
+        return ctx.db.run_all(requests)
+    except QueryTimeoutError:
+        return [None] if len(requests) == 1 else [each for one in requests for each in execute(ctx, [one])]
+
+
+def certainty(best: Candidate, others: Sequence[Candidate]) -> float:
+    """Return the probability that a plan is right: logistic in its features, its score, and how far that is ahead."""
+    behind = max((each.score for each in others if each.plan != best.plan), default=best.score - FARTHEST)
+    feats = {**best.feats, "one": 1.0, "score": best.score, "ahead": min(best.score - behind, FARTHEST)}
+    return sigmoid(sum(weight * feats[name] for name, weight in read_weights()["certainty"].items()))
+
+
+def make_evidence(question: LinkedQuestion, best: Chosen, topics: Sequence[Topic], stated_from: float) -> Evidence[Any]:
+    """Return the evidence of a plan: the triples that its first results rest on, with what it gives."""
+    triples = dict.fromkeys(triple for row in best.result.rows for triple in row.witness)
+    items = tuple(Scored(triple, best.probability) for triple in triples)
+    names = {topic.entity.id: topic.entity.label for topic in topics}
+    answer = make_answer(best.candidate.plan, best.result, names)
+    answer = replace(answer, probability=best.probability, unsure=best.probability < stated_from)
+    return Evidence(question.question, question.topics or tuple(topics), "triple", items, extras=(answer,))
+
+
+def make_answer(plan: Plan, result: PlanResult, names: Mapping[str, str]) -> PlanAnswer:
+    """Return what a plan gives as answers are made of it; names: of topics, by id."""
+    found = tuple((row.entity, row.key) for row in result.rows)
+    base = PlanAnswer(plan_data(plan), explain(plan, names), found, result.total, missing=result.missing)
+    if isinstance(plan, Exists | Compare):
+        if result.yes is None:
+            return replace(base, reason="a value is missing")
+        no = NOT_THERE if isinstance(plan, Exists) else "no"
+        return replace(base, yes=result.yes, says="yes" if result.yes else no)
+    if isinstance(plan, Count | Total):
+        if result.number is None:
+            return replace(base, reason=f"none of {result.missing:,} has a value")
+        number = int(result.number) if math.isclose(result.number, round(result.number)) else result.number
+        return replace(base, number=number, says=f"{number:,.10g}" if isinstance(number, float) else f"{number:,}")
+    if isinstance(plan, Rank):
+        said = ", ".join(f"{row.entity.label}: {row.key or 0:,.10g}" for row in result.rows[:10])
+        return (
+            replace(base, says=said + (" …" if result.total > 10 else ""))
+            if result.total
+            else replace(base, reason="none")
+        )
+    return base if result.total else replace(base, reason=f"there is none: {base.how}")

@@ -1,0 +1,93 @@
+"""Questions about sets, numbers and times, from their words to an answer with its proof, over a real Neo4j."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import neo4j
+import pytest
+from lodestar import Engine
+from lodestar.engine.evidence.extras import PlanAnswer
+from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.plans.plan import Count
+from lodestar.engine.settings import Connection, Settings
+from lodestar.loaders.formats import source_class
+
+from tests.conftest import clear_database
+from tests.made.graphs import load
+from tests.references.forms_of_geonames import form_questions, said
+
+LEAST_RIGHT = 80
+TEXT = """@prefix : <http://x.org/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:ann a :Employee ; rdfs:label "Ann Alder" ; :works_in :sales ; :salary 61000 ; :hired_on "2015-03-01"^^xsd:date ; :manages :apollo .
+:bob a :Employee ; rdfs:label "Bob Birch" ; :works_in :sales ; :salary 40000 ; :hired_on "2016-07-16"^^xsd:date .
+:cid a :Employee ; rdfs:label "Cid Cole" ; :works_in :lab ; :salary 52000 ; :hired_on "2019-11-05"^^xsd:date .
+:dot a :Employee ; rdfs:label "Dot Dale" ; :works_in :lab ; :salary 75000 ; :hired_on "2020-02-02"^^xsd:date .
+:sales a :Department ; rdfs:label "Sales" . :lab a :Department ; rdfs:label "Lab" . :apollo rdfs:label "Apollo" .
+"""
+
+
+@pytest.fixture(scope="module")
+def company(
+    driver: neo4j.Driver, connection: Connection, settings: Settings, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Engine]:
+    clear_database(driver, connection.database)
+    path = tmp_path_factory.mktemp("company") / "kg.ttl"
+    path.write_text(TEXT)
+    with Gateway(connection) as gateway:
+        load(source_class("rdf")(str(path), bases=["http://x.org/"]), gateway)
+    with Engine(settings, recipe="similarity") as engine:
+        yield engine
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("How many employees work in Sales?", {"2"}),
+        ("Which employee has the highest salary?", {"Dot Dale"}),
+        ("Which employees were hired after 2018?", {"Cid Cole", "Dot Dale"}),
+        ("Which employees do not work in Sales?", {"Cid Cole", "Dot Dale"}),
+        ("What is the total salary of employees?", {"228000"}),
+    ],
+)
+def test_sets_are_asked_for(company: Engine, text: str, right: set[str]) -> None:
+    answer = company.ask(text)
+    assert {each.name for each in answer.answers} == right, answer.text
+    plan = answer.evidence.extra_of(PlanAnswer)
+    assert plan is not None
+    assert answer.why == (plan.text,)
+    assert answer.to_dict()["plan"]["plan"] == dict(plan.plan)
+    assert company.run(company.plan(text)).total == plan.total  # type: ignore[arg-type]
+
+
+def test_a_plan_rests_on_triples_of_the_graph(company: Engine) -> None:
+    answer = company.ask("Which employee has the highest salary?")
+    stated = {(i.value.head.id, i.value.relation, i.value.tail.label) for i in answer.evidence.items}  # type: ignore[union-attr]
+    assert ("dot", "salary", "75000") in stated
+    assert {head for head, _, _ in stated} == {"dot"}
+
+
+def test_plain_questions_keep_their_paths(company: Engine) -> None:
+    answer = company.ask("Who manages Apollo?")
+    assert answer.names == ("Ann Alder",)
+    assert answer.evidence.extra_of(PlanAnswer) is None
+    assert isinstance(company.plan("How many employees are there?"), Count)
+
+
+@pytest.mark.long
+def test_120_questions_over_geonames(
+    gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings
+) -> None:
+    clear_database(driver, connection.database)
+    load(source_class("geonames")(), gateway)
+    questions = list(form_questions())
+    with (
+        Engine(settings, recipe="similarity") as engine,
+        driver.session(database=connection.database) as session,
+    ):
+        answers = engine.ask_batch([question.text for question in questions])
+        expected = [question.expected(session) for question in questions]
+    assert all(expected)
+    wrong = [q.text for q, a, right in zip(questions, answers, expected, strict=True) if said(a) != right]
+    assert len(questions) - len(wrong) >= LEAST_RIGHT, wrong

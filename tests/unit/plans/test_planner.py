@@ -1,0 +1,223 @@
+"""Constructions of English over three small graphs: what the best plan gives is what a person means."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
+
+import pytest
+from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
+from lodestar.engine.plans.asking import read_weights
+from lodestar.engine.plans.planner import Candidate, Planner
+from lodestar.engine.plans.schema import make_schema
+from lodestar.engine.plans.words import StepWords, tokenise
+from lodestar.engine.relations import words_of_relations
+from lodestar.engine.settings import Settings
+from lodestar.engine.values import Entity, Topic
+from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
+from lodestar.models.wording.kinds import EndKind
+
+from tests.references.plans import Naive
+
+GEO = """
+lima type city; cusco type city; quito type city; bonn type city; peru type country; ecuador type country; chile type country
+germany type country; amazon type river; rhine type river; lima located_in peru; cusco located_in peru; quito located_in ecuador
+bonn located_in germany; peru borders ecuador; peru borders chile; ecuador borders peru; chile borders peru; peru capital lima
+ecuador capital quito; germany capital bonn; amazon flows_through peru; amazon flows_through ecuador
+rhine flows_through germany; amazon length 6400; rhine length 1230; lima population 9750000; cusco population 428000
+quito population 1760000; bonn population 330000; peru population 33000000; ecuador population 17000000
+chile population 19000000; germany population 83000000
+"""
+FILMS = """
+heat type film; ronin type film; alien type film; blade type film; pacino type person; deniro type person; weaver type person
+ford type person; scott type person; mann type person; heat director mann; ronin director scott; alien director scott
+blade director scott; pacino acted_in heat; deniro acted_in heat; deniro acted_in ronin; weaver acted_in alien
+ford acted_in blade; heat release_date 1995-12-15; ronin release_date 1998-09-25; alien release_date 1979-05-25
+blade release_date 1982-06-25; heat budget 60; ronin budget 55; alien budget 11; blade budget 30
+"""
+FIRM = """
+ann type employee; bob type employee; cid type employee; dot type employee; sales type department; lab type department
+apollo type project; gemini type project; ann works_in sales; bob works_in sales; cid works_in lab; dot works_in lab
+ann manages apollo; cid manages gemini; ann salary 61000; bob salary 40000; cid salary 52000; dot salary 75000
+ann hired_on 2015-03-01; bob hired_on 2016-07-16; cid hired_on 2019-11-05; dot hired_on 2020-02-02
+apollo cost 900; gemini cost 1200
+"""
+GRAPHS = {"geo": GEO, "films": FILMS, "firm": FIRM}
+
+
+@cache
+def encoder() -> TextVectors:
+    return TextVectors(SentenceEncoder(Settings().encoder))
+
+
+@cache
+def graph_of(name: str) -> tuple[Planner, Naive, Mapping[str, tuple[int, ...]], Mapping[str, tuple[str, ...]]]:
+    triples = [tuple(each.split()) for line in GRAPHS[name].strip().splitlines() for each in line.split(";")]
+    relations = list(dict.fromkeys(r for _, r, _ in triples))
+    tails = {r: next(t for _, s, t in triples if s == r) for r in relations}
+    kinds = {r: "date" if "-" in t else "number" if t[:1].isdigit() else "" for r, t in tails.items()}
+    catalogue = Catalogue(
+        tuple(
+            RelationInfo(n, r, r.replace("_", " "), 1, tail=EndKind(kinds[r], 1.0) if kinds[r] else EndKind())
+            for n, r in enumerate(relations, 1)
+        )
+    )
+    number = {r.name: r.number for r in catalogue.relations}
+    signatures: dict[str, set[int]] = defaultdict(set)
+    types: dict[str, list[str]] = defaultdict(list)
+    for h, r, t in triples:
+        signatures[h].add(number[r])
+        if not kinds[r]:
+            signatures[t].add(-number[r])
+        if r == "type":
+            types[h].append(t)
+    samples = [
+        (
+            r,
+            (h, list(signatures[h]), types[h], False, ""),
+            (t, [] if kinds[r] else list(signatures[t]), types[t], False, ""),
+        )
+        for h, r, t in triples
+    ]
+    words = words_of_relations(catalogue.relations)
+    schema = make_schema(
+        catalogue, words, [(t, t, []) for t in dict.fromkeys(t for some in types.values() for t in some)], samples
+    )
+    planner = Planner(schema, StepWords(words, schema.ends, encoder()), read_weights()["plans"])
+    texts = {each: each for h, _, t in triples for each in (h, t)}
+    return planner, Naive(triples, texts, schema), {k: tuple(v) for k, v in signatures.items()}, types
+
+
+def plans(name: str, question: str) -> list[Candidate]:
+    planner, _, signatures, types = graph_of(name)
+    words = {token.text for token in tokenise(question)}
+    topics = [
+        Topic(Entity(each, each), 1, some, 0.9, each, each, 0.9)
+        for each, some in signatures.items()
+        if each in words and each not in {t for of in types.values() for t in of}
+    ]
+    return planner.plan(question, topics, types)
+
+
+def gives(name: str, question: str) -> object:
+    found = graph_of(name)[1].run(plans(name, question)[0].plan)
+    return {str(each) for each in found} if isinstance(found, set) else found
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "right"),
+    [
+        # a kind
+        ("geo", "list the rivers", {"amazon", "rhine"}),
+        ("films", "which films are there", {"heat", "ronin", "alien", "blade"}),
+        ("firm", "name all departments", {"sales", "lab"}),
+        # a kind of a topic
+        ("geo", "what are the cities in peru", {"lima", "cusco"}),
+        ("films", "which films did scott direct", {"ronin", "alien", "blade"}),
+        ("firm", "which employees work in sales", {"ann", "bob"}),
+        # how many
+        ("geo", "how many cities are in peru", 2.0),
+        ("films", "how many films did scott direct", 3.0),
+        ("firm", "how many employees work in the lab", 2.0),
+        # superlatives by a value
+        ("geo", "what is the longest river", {"amazon"}),
+        ("geo", "which city has the largest population", {"lima"}),
+        ("films", "what is the oldest film", {"alien"}),
+        ("films", "which film has the smallest budget", {"alien"}),
+        ("firm", "which employee has the highest salary", {"dot"}),
+        # superlatives of what a topic leads to
+        ("geo", "what is the largest city in peru", {"lima"}),
+        ("films", "what is the newest film directed by scott", {"ronin"}),
+        ("firm", "which employee in sales has the lowest salary", {"bob"}),
+        # superlatives by a count
+        ("geo", "which country borders the most countries", {"peru"}),
+        ("films", "which person acted in the most films", {"deniro"}),
+        # comparisons with numbers and dates
+        ("geo", "which cities have a population above 1000000", {"lima", "quito"}),
+        ("films", "which films were released before 1983", {"alien", "blade"}),
+        ("firm", "which employees were hired after 2018", {"cid", "dot"}),
+        # negation
+        ("geo", "which countries do not border peru", {"peru", "germany"}),
+        ("films", "which films were not directed by scott", {"heat"}),
+        ("firm", "which employees do not work in sales", {"cid", "dot"}),
+        # both
+        ("films", "which films have both pacino and deniro acted in", {"heat"}),
+        # nested
+        ("geo", "what is the capital of the country with the largest population", {"bonn"}),
+        ("geo", "which rivers flow through countries that border chile", {"amazon"}),
+        # ordinals, and the first few
+        ("geo", "which city has the second largest population", {"quito"}),
+        ("films", "what is the second oldest film", {"blade"}),
+        ("firm", "name the two employees with the highest salary", {"dot", "ann"}),
+        # one or the other, whether one is more than the other
+        ("geo", "which is longer the amazon or the rhine", {"amazon"}),
+        ("films", "which is newer heat or ronin", {"ronin"}),
+        ("geo", "is the amazon longer than the rhine", True),
+        ("films", "is heat older than alien", False),
+        # values compared by an adjective
+        ("geo", "which rivers are longer than 2000", {"amazon"}),
+        ("films", "which films are older than 1981", {"alien"}),
+        # for each kind
+        ("geo", "how many cities are in each country", {"peru": 2.0, "ecuador": 1.0, "germany": 1.0}),
+        ("films", "how many films did each person direct", {"scott": 3.0, "mann": 1.0}),
+        ("firm", "what is the average salary per department", {"sales": 50500.0, "lab": 63500.0}),
+        # how long, how high
+        ("geo", "how long is the rhine", {"1230"}),
+        ("firm", "what is the total cost of all projects", 2100.0),
+        # a particle before its clause
+        ("geo", "through which countries does the amazon flow", {"peru", "ecuador"}),
+        ("films", "in which films has ford acted", {"blade"}),
+        ("firm", "in which department does ann work", {"sales"}),
+        # what is left out has no part in the superlative
+        ("geo", "which country has the largest population except germany", {"peru"}),
+        ("films", "what is the oldest film except alien", {"blade"}),
+        ("firm", "which employee has the highest salary except dot", {"ann"}),
+        # how much the most is
+        ("geo", "what is the largest population of the cities in peru", {"9750000"}),
+        ("films", "what is the smallest budget of the films", {"11"}),
+        ("firm", "what is the highest salary of the employees in sales", {"61000"}),
+        # where: the smallest place
+        ("geo", "where is cusco", {"peru"}),
+    ],
+)
+def test_what_is_meant_is_found(name: str, question: str, right: object) -> None:
+    assert gives(name, question) == right
+
+
+@pytest.mark.parametrize(
+    ("name", "question"),
+    [
+        ("geo", "which countries border peru only"),
+        ("films", "which films cost more per minute than heat"),
+        ("firm", "which employees earn the most each year except ann"),
+    ],
+)
+def test_an_operator_word_that_no_plan_uses_is_left(name: str, question: str) -> None:
+    found = plans(name, question)
+    assert not found or found[0].leaves_operator
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "left"),
+    [
+        ("geo", "what are the major cities in peru", "modifier_left_out"),
+        ("films", "which strange films did scott direct", "modifier_left_out"),
+        ("firm", "how many clever employees work in the lab", "modifier_left_out"),
+    ],
+)
+def test_an_adjective_that_nothing_means_is_counted(name: str, question: str, left: str) -> None:
+    assert plans(name, question)[0].feats[left] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "question"),
+    [
+        ("geo", "which city has the sparsest population"),
+        ("films", "which film has the strangest budget"),
+        ("firm", "which employee has the oddest salary"),
+    ],
+)
+def test_a_superlative_of_no_known_adjective_is_not_taken_for_a_relation(name: str, question: str) -> None:
+    assert all(each.leaves_operator for each in plans(name, question))
