@@ -116,6 +116,31 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class _Number:
+    """A number with its unit, a date, or a year, which may be both."""
+
+    number: float | None
+    date: str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """What a value is compared with; `last` with "between". measured: the properties that an adjective compares by."""
+
+    first: _Number
+    op: str
+    measured: str = ""
+    last: _Number | None = None
+
+    @property
+    def whole(self) -> int | None:
+        """The number that it is, where that counts things."""
+        number = self.first.number
+        return int(number) if number is not None and number == int(number) and self.last is None else None
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A plan with its features by name, and score. leaves_operator: whether it leaves out an operator word."""
 
@@ -387,32 +412,41 @@ class _Chart:
         phrases.sort(key=lambda each: -len(each[0]))
         measures = lexicon()["measures"]
         for at, word in enumerate(words):
-            date = word if _DATE.fullmatch(word) else ""
-            written = lexicon()["numbers"].get(word, "")
-            found = _NUMBER.match(str(written or word))
-            if at in taken or (not date and not found):
+            read = self._read_number(at)
+            if at in taken or not read:
                 continue
-            number, end = None, at + 1
-            if found and not date:
-                number = float(found[1].replace(",", "")) * _TIMES.get((found[2] or "").lower(), 1)
-                if end < len(words) and words[end] in _TIMES:
-                    number, end = number * _TIMES[words[end]], end + 1
-            start, op, measured = at, "", ""
+            first, end = read
+            start, op, measured, last = at, "", "", None
             if at > 1 and words[at - 1] == "than" and (base := _base_of(words[at - 2], "er", measures)):
                 start, op, measured = at - 2, "~", measures[base]
             for phrase, sign in phrases:
                 if not op and at >= len(phrase) and words[at - len(phrase) : at] == phrase:
                     start, op = at - len(phrase), sign
-            is_year = bool(_YEAR.fullmatch(word))
-            if not (op or date or is_year or written) and at and words[at - 1] in STOP_WORDS - {"the"}:
+            is_between = at > 0 and words[at - 1] == "between" and words[end : end + 1] == ["and"]
+            if is_between and (upper := self._read_number(end + 1)):
+                start, op, (last, end) = at - 1, "between", upper
+            is_alone = not (op or first.date or word in lexicon()["numbers"])
+            if is_alone and at and words[at - 1] in STOP_WORDS - {"the"}:
                 continue  # part of a name
-            unit = self.said[end] if number is not None and end < len(words) and dimension_of(self.said[end]) else ""
-            end += bool(unit)
-            more = (number, date or (word if is_year else ""), op or "=", measured, unit)
-            self._add(start, end, self._make("value", None, more=more))
+            self._add(start, end, self._make("value", None, more=_Value(first, op or "=", measured, last)))
             taken |= set(range(start, end))
             self.cost |= {p: (_LEFT if op else "word_left_out", float(p == at)) for p in range(start, end)}
         return taken
+
+    def _read_number(self, at: int) -> tuple[_Number, int] | None:
+        """Return the number or date at a place, with its unit, and the place after it."""
+        word = self.words[at] if at < len(self.words) else ""
+        if _DATE.fullmatch(word):
+            return _Number(None, word), at + 1
+        found = _NUMBER.match(str(lexicon()["numbers"].get(word, word)))
+        if not found:
+            return None
+        number, end = float(found[1].replace(",", "")) * _TIMES.get((found[2] or "").lower(), 1), at + 1
+        following = self.words[end : end + 1]
+        if following and following[0] in _TIMES:
+            number, end = number * _TIMES[following[0]], end + 1
+        unit = self.said[end] if end < len(self.words) and dimension_of(self.said[end]) else ""
+        return _Number(number, word if _YEAR.fullmatch(word) else "", unit), end + bool(unit)
 
     def _find_topics(self, taken: set[int]) -> set[int]:
         """Add the topics by their spans, those of a kind together; return the words of likely ones."""
@@ -749,11 +783,11 @@ class _Chart:
 
     def value_superlative(self, left: Node, right: Node) -> list[Node]:
         """The five largest; the top five."""
-        number, _, op, _, _ = left.more
+        number = left.more.whole
         measured, is_bare, _, skip = right.more
-        if op != "=" or number is None or number != int(number) or not 1 <= number <= 1_000:
+        if left.more.op != "=" or number is None or not 1 <= number <= 1_000:
             return []
-        return [self._make("superlative", right.plan, None, (left, right), (measured, is_bare, int(number), skip))]
+        return [self._make("superlative", right.plan, None, (left, right), (measured, is_bare, number, skip))]
 
     def superlative_value(self, left: Node, right: Node) -> list[Node]:
         return self.value_superlative(right, left)
@@ -849,20 +883,26 @@ class _Chart:
     def value_words(self, left: Node, right: Node) -> list[Node]:
         return self.words_value(right, left)
 
-    def _tests(self, value: Node, step: str, sign: int = 1) -> list[Is]:
-        number, date, op, _, unit = value.more
-        if op == "~":
-            op = ">" if sign > 0 else "<"
-        if date and self._is_number(step, DATES):
-            return [Is(path_of(step), op, date=date)]
-        if number is None or not self._is_number(step, NUMBERS):
-            return []
-        same = self.schema.dimensions.get(step, "") == (dimension_of(unit) if unit else "")
-        return [Is(path_of(step), op, number=number, unit=unit)] if same else []
+    def _tests(self, value: Node, step: str, sign: int = 1) -> list[tuple[Is, ...]]:
+        """Return the conditions that a value is on a property, all of which hold; none where it is no such value."""
+        more: _Value = value.more
+        ops = {"~": (">" if sign > 0 else "<",), "between": (">=", "<=")}.get(more.op, (more.op,))
+        tests = [
+            self._test(each, step, op) for each, op in zip((more.first, more.last or more.first), ops, strict=False)
+        ]
+        return [tuple(tests)] if all(tests) else []  # type: ignore[arg-type]
+
+    def _test(self, value: _Number, step: str, op: Any) -> Is | None:
+        if value.date and self._is_number(step, DATES):
+            return Is(path_of(step), op, date=value.date)
+        same = self.schema.dimensions.get(step, "") == (dimension_of(value.unit) if value.unit else "")
+        if value.number is None or not same or not self._is_number(step, NUMBERS):
+            return None
+        return Is(path_of(step), op, number=value.number, unit=value.unit)
 
     def set_value(self, left: Node, right: Node) -> list[Node]:
         """Films before 1984, cities larger than 1 million: a condition on a property of theirs that has such values."""
-        measured = right.more[3]
+        measured = right.more.measured
         if self._is_one(left.plan) and self.form != "yes":
             return []
         steps = [(s, sign, fits) for s, _, sign, fits in self._measured(measured, left.cls) if s in left.cls.steps]
@@ -871,7 +911,7 @@ class _Chart:
         alone = -float(isinstance(left.plan, Kind))
         return [
             self._set(
-                Where(left.plan, test), left.cls, (left, right), **own, share=math.log(left.cls.steps[step]), size=1,
+                _where(left.plan, test), left.cls, (left, right), **own, share=math.log(left.cls.steps[step]), size=1,
                 kind_alone=alone,
             )
             for step, sign, own in steps
@@ -884,7 +924,7 @@ class _Chart:
         if right.more is not None and right.more not in left.cls.steps:
             return []
         alone = -float(isinstance(left.plan, Kind))
-        where = Where(left.plan, right.plan)
+        where = _where(left.plan, right.plan if isinstance(right.plan, tuple) else (right.plan,))
         return [self._set(where, left.cls, (left, right), size=1, kind_alone=alone, **_far(left))]
 
     def condition_set(self, left: Node, right: Node) -> list[Node]:
@@ -892,18 +932,12 @@ class _Chart:
 
     def value_set(self, left: Node, right: Node) -> list[Node]:
         """More than three rivers: a condition on how many; the two cities with the largest population."""
-        number, _, op, _, _ = left.more
-        if (
-            isinstance(right.plan, Best)
-            and right.plan.k == 1
-            and op == "="
-            and number
-            and number == int(number) <= 1_000
-        ):
-            return [self._set(replace(right.plan, k=int(number)), right.cls, (left, right))]
-        if number is None or number != int(number) or op == "~" or not isinstance(right.plan, Kind):
+        number, op = left.more.whole, left.more.op
+        if isinstance(right.plan, Best) and right.plan.k == 1 and op == "=" and number and number <= 1_000:
+            return [self._set(replace(right.plan, k=number), right.cls, (left, right))]
+        if number is None or op == "~" or not isinstance(right.plan, Kind):
             return []
-        return [self._make("counted", (op, int(number), None), right.cls, (left, right), kind_alone=-1)]
+        return [self._make("counted", (op, number, None), right.cls, (left, right), kind_alone=-1)]
 
     def words_counted(self, left: Node, right: Node) -> list[Node]:
         op, number, _ = right.plan
@@ -941,11 +975,11 @@ class _Chart:
         return self.not_words(right, left)
 
     def not_condition(self, left: Node, right: Node) -> list[Node]:
-        if not isinstance(right.plan, Is):
+        if not isinstance(right.plan, tuple) or len(right.plan) != 1:
             return []
-        turned: Any = {"<": ">=", "<=": ">", "=": "!=", "!=": "=", ">=": "<", ">": "<="}[right.plan.op]
-        test = Is(right.plan.path, turned, right.plan.number, right.plan.date, right.plan.text)
-        return [self._make("condition", test, None, (left, right), right.more, negation=1)]
+        test: Is = right.plan[0]
+        turned: Any = {"<": ">=", "<=": ">", "=": "!=", "!=": "=", ">=": "<", ">": "<="}[test.op]
+        return [self._make("condition", (replace(test, op=turned),), None, (left, right), right.more, negation=1)]
 
     def words_without(self, left: Node, right: Node) -> list[Node]:
         """Border no states: whose relation leads to none of them."""
@@ -1216,6 +1250,12 @@ def _path(share: float, cost: str) -> dict[str, float]:
 
 def _far(node: Node) -> dict[str, float]:
     return {"attached_far": float(not isinstance(node.plan, Kind | Topics))}
+
+
+def _where(of: Any, tests: Sequence[Any]) -> Any:
+    for test in tests:
+        of = Where(of, test)
+    return of
 
 
 def _split_name(name: str) -> list[str]:

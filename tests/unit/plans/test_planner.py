@@ -138,6 +138,9 @@ def gives(name: str, question: str) -> object:
         ("geo", "which cities have a population above 1000000", {"lima", "quito"}),
         ("films", "which films were released before 1983", {"alien", "blade"}),
         ("firm", "which employees were hired after 2018", {"cid", "dot"}),
+        ("geo", "which cities have a population between 400000 and 2 million", {"cusco", "quito"}),
+        ("films", "which films were released between 1980 and 1996", {"blade", "heat"}),
+        ("firm", "which employees have a salary between 50000 and 70000", {"ann", "cid"}),
         # negation
         ("geo", "which countries do not border peru", {"peru", "germany"}),
         ("films", "which films were not directed by scott", {"heat"}),
