@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..models.whole_file import atomic_write, check_place
+from ..models.whole_file import atomic_write, check_place, private_files
 from .errors import InputError, LodestarError, StorageError, UsageError
 from .progress import say
 
@@ -90,7 +90,8 @@ def lock_file(path: Path, reason: str, *, refusal: LodestarError | None = None) 
     Raises `StorageError` if the file cannot be opened, for example because another user owns it.
     """
     try:
-        file = path.open("ab")
+        with private_files():
+            file = path.open("ab")
     except OSError as error:
         raise StorageError(
             f"{path}: cannot be locked: {error.strerror or error}: name another folder, or remove this file"

@@ -58,6 +58,16 @@ def make_private_folder(folder: Path) -> None:
         folder.chmod(0o700)
 
 
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Let only their owner read the files that this process creates in the block, in other threads as well."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
 def check_place(file: Path) -> None:
     """Raise `OSError` if `atomic_write` could not write a file, before any content is computed."""
     _draft(file, private=True).unlink()

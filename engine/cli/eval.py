@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ...models.whole_file import make_private_folder
+from ...models.whole_file import make_private_folder, private_files
 from ..errors import InputError
 from ..whole_file import translate_storage_errors
 from . import echo, print_json, printable, say
@@ -81,12 +82,12 @@ def command(
             make_private_folder(runs)
     check_run_folder(folder, path)
     options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh)
-    with progress_bar(questions.name, "asking") as (progress, _):
+    with nullcontext() if out else private_files(), progress_bar(questions.name, "asking") as (progress, _):
         run = ask_remaining_questions(
             questions, recipe, settings, options, lambda done, total: progress("questions", done, total)
         )
-    report = make_report(run, _ask_command())
-    write_report(folder, report)
+        report = make_report(run, _ask_command())
+        write_report(folder, report)
     found = compare_runs(run.records, other) if other is not None else None
     if as_json:
         print_json(report if found is None else report | {"against": found.as_json()})

@@ -356,7 +356,7 @@ class EmbeddedServer:
         path = self.servers_dir / f".{self.name}.{kind}"
         with files.translate_home_errors(self.servers_dir):
             make_private_folder(self.servers_dir)
-            path.touch()
+            path.touch(mode=0o600)
         reason = reason or f"another lodestar is starting or stopping {self.name!r}"
         with lock_file(path, reason, refusal=refusal):
             yield

@@ -14,8 +14,8 @@ from tests.e2e.conftest import Lodestar
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 
 
-def open_folders(home: Path) -> list[Path]:
-    return [path for path in home.rglob("*") if path.is_dir() and path.stat().st_mode & 0o077]
+def open_to_others(home: Path) -> list[Path]:
+    return [path for path in home.rglob("*") if path.exists() and path.stat().st_mode & 0o077]
 
 
 def test_what_is_staged_and_kept(
@@ -30,7 +30,7 @@ def test_what_is_staged_and_kept(
         try:
             return fill(stage, *arguments, **options)  # type: ignore[arg-type]
         finally:
-            found.extend(open_folders(home))
+            found.extend(open_to_others(home))
             assert list((home / "staging").iterdir())
 
     monkeypatch.setattr(Stage, "fill", watched)
@@ -42,4 +42,6 @@ def test_what_is_staged_and_kept(
     assert ran.code == 0, ran.err
     assert (home / "runs" / "set-similarity" / "records.jsonl").exists()
     assert not list(Path().iterdir())
-    assert not found + open_folders(home)
+    assert not found + open_to_others(home)
+    assert lodestar("export", str(tmp_path / "out.tsv")).code == 0  # which is where its user wants it
+    assert (tmp_path / "out.tsv").stat().st_mode == (tmp_path / "kg.tsv").stat().st_mode
