@@ -98,12 +98,16 @@ _VERBS = frozenset(
 )
 
 
+_UNMARKED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ħ": "h", "ı": "i"})
+"""What Unicode does not decompose, as the index of names has it."""
+
+
 def fold(text: str) -> str:
     """Return the text as names are compared: no accents, no case, underscores opened."""
     if text.isascii():
         return text.replace("_", " ").lower()
     decomposed = unicodedata.normalize("NFKD", text.replace("_", " "))
-    return "".join(c for c in decomposed if not unicodedata.combining(c)).casefold()
+    return "".join(c for c in decomposed if not unicodedata.combining(c)).casefold().translate(_UNMARKED)
 
 
 def fold_spelling(text: str) -> str:

@@ -28,6 +28,9 @@ NAMES = {
     "m.godfather": "The_Godfather",
     "m.album": "Stars_Are_Blind",
     "m.pesci": "Joe_Pesci",
+    "m.lodz": "Łódź",
+    "m.anstad": "Øvre Ånstad",
+    "m.street": "Bruchstraße",
 }
 TRIPLES = [
     ("m.france", "location.country.capital", "m.city"),
@@ -38,6 +41,8 @@ TRIPLES = [
     ("m.heat", "film.film.starring", "m.deniro"),
     ("m.godfather", "film.film.starring", "m.pacino"),
     ("m.godfather", "film.film.starring", "m.pesci"),
+    ("m.lodz", "location.location.contains", "m.street"),
+    ("m.anstad", "location.location.contains", "m.street"),
 ]
 
 
@@ -63,6 +68,21 @@ def test_of_two_of_a_name_the_one_is_meant_at_which_what_is_asked_exists(films: 
     (asked,) = films.ask_batch([text])
     assert asked.evidence.topics[0].entity.id == id_
     assert asked.evidence.topics[0].probability == asked.evidence.topics[0].score
+
+
+@pytest.mark.parametrize(
+    ("text", "id_"),
+    [
+        ("What is in Lodz?", "m.lodz"),
+        ("What is in Łódź?", "m.lodz"),
+        ("What is in Ovre Anstad?", "m.anstad"),
+        ("Where is Bruchstrasse?", "m.street"),
+        ("Where is the BRUCHSTRASSE?", "m.street"),
+    ],
+)
+def test_a_name_is_found_without_its_marks(films: Engine, text: str, id_: str) -> None:
+    assert films.link(text)[0].entity.id == id_
+    assert films.ask(text).evidence.topics[0].entity.id == id_
 
 
 def test_where_nothing_is_known_the_nearest_names_are_offered(films: Engine) -> None:
