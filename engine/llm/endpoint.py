@@ -222,17 +222,12 @@ class ChatEndpoint:
             return merge_events(self._read_lines(response), prompt.on_text)
 
     def _read_lines(self, response: openai.APIResponse[Any]) -> Iterator[str]:
-        end_s = time.monotonic() + self._timeout_s
-        try:
-            for line in response.iter_lines():
-                yield line
-                if time.monotonic() > end_s:
-                    break
-            else:
-                return
-        except Exception:  # noqa: BLE001 - the client does not translate the errors of its HTTP library here
+        try:  # the client does not translate the errors of its HTTP library here
+            yield from response.iter_lines()
+        except openai.APITimeoutError:
+            raise LLMError(f"{self._name} did not end its reply in time: raise LODESTAR_LLM_TIMEOUT_S") from None
+        except Exception:  # noqa: BLE001
             raise LLMError(f"{self._name} cut the connection in the middle of its reply: try again") from None
-        raise LLMError(f"{self._name} did not end its reply in time: raise LODESTAR_LLM_TIMEOUT_S")
 
     def _open_client(self) -> openai.OpenAI:
         """Return the client; the first call creates it."""
@@ -247,10 +242,25 @@ class ChatEndpoint:
                     timeout=timeout,
                     follow_redirects=False,
                     trust_env=not is_loopback(urlsplit(self.base_url).hostname or ""),  # no proxy for this machine
-                    event_hooks={"request": [] if self._sends_openai_env else [self._drop_environment]},
+                    event_hooks={
+                        "request": [] if self._sends_openai_env else [self._drop_environment],
+                        "response": [self._bound_body],
+                    },
                 ),
             )
         return self._client
+
+    def _bound_body(self, response: Any) -> None:
+        """Let the body of a reply end in time, however slowly it comes: the client limits the wait for each piece."""
+        read, end_s = response.iter_raw, time.monotonic() + self._timeout_s
+
+        def read_in_time(chunk_size: int | None = None) -> Iterator[bytes]:
+            for piece in read(chunk_size):
+                if time.monotonic() > end_s:
+                    raise openai.APITimeoutError(request=response.request)
+                yield piece
+
+        response.iter_raw = read_in_time
 
     def _drop_environment(self, request: Any) -> None:
         """Take out of a request what the client reads from OpenAI's variables."""

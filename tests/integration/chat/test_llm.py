@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import traceback
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from tests.fakes.scripted_llm import (
     refuses,
     says,
     status,
+    streamed,
 )
 from tests.made.evidence import evidence_of, leads
 
@@ -114,6 +117,18 @@ def test_a_cut_connection_is_tried_again(found: Evidence[Chain], after_bytes: in
     with ScriptedLLM([cut(after_bytes), says({"answers": ["Lima"]})]) as llm:
         assert ask(chat(llm, max_retries=1), found).found
     assert len(llm.requests) == 2
+
+
+def test_a_reply_that_trickles_is_not_waited_for(found: Evidence[Chain]) -> None:
+    def trickle() -> Iterator[bytes]:
+        for _ in range(100):
+            time.sleep(0.1)
+            yield b" "
+
+    began_s = time.monotonic()
+    message, _ = failure([streamed(trickle)], found, timeout_s=0.5)
+    assert "did not answer in time" in message
+    assert time.monotonic() - began_s < 5
 
 
 @pytest.mark.parametrize(
