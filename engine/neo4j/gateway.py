@@ -10,10 +10,12 @@ from __future__ import annotations
 import logging
 import ssl
 import threading
+import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -42,6 +44,8 @@ MAX_CONCURRENT = 16
 FETCH_SIZE = 1_000
 HOLD_WAIT_S = 10.0
 WRITE_TRIES = 5
+deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
+"""When nobody waits any more for what `Gateway.run_all` asks, by `time.monotonic`: the database ends its queries."""
 KEEP_ALIVE_S = 20.0
 """Shorter than the idle time after which a network component may cut a connection."""
 
@@ -248,13 +252,16 @@ class Gateway:
         """Run requests at the same time, at most `MAX_CONCURRENT`, and return their decoded answers, in order."""
         answers: list[Any] = []
         for first in range(0, len(requests), MAX_CONCURRENT):
-            waiting = [self.submit(request) for request in requests[first : first + MAX_CONCURRENT]]
+            end_s, timeout_s = deadline.get(), self.connection.timeout_s
+            if end_s is not None:
+                timeout_s = min(timeout_s, max(end_s - time.monotonic(), 0.01))
+            waiting = [self.submit(request, timeout_s) for request in requests[first : first + MAX_CONCURRENT]]
             answers += [answer() for answer in waiting]
         return answers
 
-    def submit(self, request: Request[T]) -> Callable[[], T]:
+    def submit(self, request: Request[T], timeout_s: float | None = None) -> Callable[[], T]:
         """Start a request, and return what waits for its decoded answer."""
-        future = start(partial(self._query, request), "lodestar-query")
+        future = start(partial(self._query, request, timeout_s=timeout_s), "lodestar-query")
         return lambda: request.decode(self._wait(future))
 
     def execute(self, request: Request[T]) -> T:
@@ -329,11 +336,13 @@ class Gateway:
                         raise
         raise AssertionError("the last try returns or raises")
 
-    def _query(self, request: Request[Any], routing: RoutingControl | None = None) -> list[Row]:
+    def _query(
+        self, request: Request[Any], routing: RoutingControl | None = None, timeout_s: float | None = None
+    ) -> list[Row]:
         text, metadata = request.template.render(request.names), _metadata(request)
         usual = RoutingControl.READ if request.template.mode == "read" else RoutingControl.WRITE
 
-        @neo4j.unit_of_work(metadata=metadata, timeout=self.connection.timeout_s)
+        @neo4j.unit_of_work(metadata=metadata, timeout=timeout_s or self.connection.timeout_s)
         def work(transaction: neo4j.ManagedTransaction) -> list[Row]:
             try:
                 return _rows(transaction.run(text, dict(request.params)))

@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +22,7 @@ from ..context import Event
 from ..errors import DatabaseError, DatabaseUnavailableError, LodestarError, UsageError
 from ..evidence import Answer
 from ..neo4j.catalogue import read_full_state
+from ..neo4j.gateway import deadline
 from ..recipes import Recipe
 from ..resources import Resources
 from ..settings import Settings, make_connection
@@ -38,6 +40,8 @@ RETRY_S = 0.25
 """Between attempts while the database is away."""
 GATHER_S = 0.010
 """How long a batch is waited for after one of several: clients that were answered together ask again together."""
+PAST_S = 1.0
+"""How long after the last deadline of a batch the database ends its queries: who waited has gone by then."""
 BESIDE_S = 1.0
 """How long a question waits for a batch that runs, before a small one is sent while it does."""
 
@@ -60,6 +64,7 @@ class _Waiting:
     item: Any
     future: asyncio.Future[Any]
     since: float
+    end: float
     error: Exception | None = None
 
 
@@ -112,7 +117,7 @@ class Batcher:
         """
         self.check_room()
         loop = asyncio.get_running_loop()
-        waiting = _Waiting(key, item, loop.create_future(), loop.time())
+        waiting = _Waiting(key, item, loop.create_future(), loop.time(), loop.time() + deadline_s)
         self._queue.append(waiting)
         self._arrived.set()
         if not self._workers:
@@ -177,9 +182,11 @@ class Batcher:
         return batch
 
     async def _send(self, batch: list[_Waiting]) -> None:
-        loop = asyncio.get_running_loop()
+        loop, context = asyncio.get_running_loop(), copy_context()
+        context.run(deadline.set, max(each.end for each in batch) + PAST_S)
+        items = [each.item for each in batch]
         try:
-            results = await loop.run_in_executor(self._pool, self._ask, batch[0].key, [each.item for each in batch])
+            results = await loop.run_in_executor(self._pool, context.run, self._ask, batch[0].key, items)
         except Exception as error:  # noqa: BLE001 - raised where the result is waited for
             if is_database_away(error) and not self._closed:
                 await asyncio.sleep(RETRY_S)
@@ -188,7 +195,8 @@ class Batcher:
                 self._queue.extendleft(each for each in reversed(batch) if not each.future.done())
             elif len(batch) > 1:
                 for each in batch:
-                    await self._send([each])
+                    if not each.future.done():
+                        await self._send([each])
             elif not batch[0].future.done():
                 batch[0].future.set_exception(error)
             return

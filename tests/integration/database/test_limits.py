@@ -16,6 +16,7 @@ from lodestar.engine.errors import DatabaseError, QueryTimeoutError
 from lodestar.engine.integrations.langchain import LodestarRetriever
 from lodestar.engine.neo4j import Request
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.serving import Batcher, DeadlineExceededError
 from lodestar.engine.settings import Connection, Settings
 
 from tests.conftest import clear_database
@@ -67,6 +68,36 @@ def test_a_query_past_its_time_is_ended_in_the_database(connection: Connection, 
     while running(driver) and time.monotonic() < end_s:
         time.sleep(0.1)
     assert not running(driver)
+
+
+async def test_a_query_for_which_nobody_waits_any_more_is_ended_in_the_database(
+    gateway: Gateway, driver: neo4j.Driver
+) -> None:
+    slow = request("UNWIND range(1, 10000000000) AS i RETURN count(i % 7)")
+    batches = Batcher(lambda _key, items: gateway.run_all([slow for _ in items]))
+    with pytest.raises(DeadlineExceededError):
+        await batches.ask("k", "a", 2.0)
+    end_s = time.monotonic() + 20  # a query by itself has 30 s
+    while running(driver) and time.monotonic() < end_s:
+        await asyncio.sleep(0.1)
+    assert not running(driver)
+    await batches.close(1)
+
+
+def test_many_questions_ask_the_database_no_other_queries_than_few(
+    works: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, texts = neo4j.ManagedTransaction.run, set[str]()
+
+    def noted(transaction: Any, text: Any, *arguments: Any, **options: Any) -> Any:
+        texts.add(str(text))
+        return run(transaction, text, *arguments, **options)
+
+    monkeypatch.setattr(neo4j.ManagedTransaction, "run", noted)
+    works.ask_batch([ASKED, "What is the genre of Work 3?"])
+    few = set(texts)
+    assert len(works.ask_batch([ASKED, *(f"What is the genre of Work {n % 12}?" for n in range(100))])) == 101
+    assert texts == few
 
 
 def test_a_query_past_its_memory_is_tried_once_and_the_setting_is_named(
@@ -135,7 +166,10 @@ def test_a_hub_of_two_hundred_thousand_is_cut_and_said(
     names = {f"m.{number}": f"Person {number}" for number in range(200_000)}
     names |= {"m.hub": "Lima", "m.7": "Ann", "m.book": "Ode"}
     load(TripleSource([*rows, ("m.7", "person.wrote", "m.book")], names), gateway)
+    began_s = time.perf_counter()
     with Engine(settings) as engine:
+        engine.prepare()
+        assert time.perf_counter() - began_s < 5  # it does not read the graph
         engine.ask("What did Ann write?")
         for question in ("What was written by persons born in Lima?", "Who was born in Lima?"):
             began_s = time.perf_counter()
