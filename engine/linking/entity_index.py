@@ -149,8 +149,8 @@ class EntityIndex:
 
 
 def index_folder(settings: Settings, connection: Connection) -> Path:
-    """Return the folder of a graph's index: one for each database and encoder."""
-    key = hashlib.sha256("\n".join((connection.uri, connection.database, settings.encoder)).encode())
+    """Return the folder of a graph's index: one for each database."""
+    key = hashlib.sha256(f"{connection.uri}\n{connection.database}".encode())
     return settings.home_dir / "indexes" / key.hexdigest()[:16]
 
 
@@ -175,7 +175,11 @@ def open_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | N
     import pyarrow as pa
 
     meta = read_meta(folder)
-    if meta is None or meta.encoder != encoder.revision:
+    if meta is None:
+        return None
+    if meta.encoder != encoder.revision:
+        told = "the entity index in %s was made by the encoder %s and is not used with %s: run `lodestar db index`"
+        _log.warning(told, folder, meta.encoder, encoder.revision)
         return None
     if not _is_sound(folder, meta):
         _log.warning("the entity index in %s is damaged and not used: run `lodestar db index`", folder)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,6 +85,22 @@ def test_interrupted_it_goes_on_and_the_one_before_is_left(
         "entities.faiss",
         "entities.json",
     ]
+
+
+@pytest.mark.parametrize("fault", ["vectors", "rows", "encoder"])
+def test_an_index_that_does_not_fit_is_not_used_and_said(
+    gateway: Gateway, tmp_path: Path, caplog: pytest.LogCaptureFixture, fault: str
+) -> None:
+    index_entities(gateway, tmp_path, vectors_in(tmp_path))
+    encoder: Any = SentenceEncoder(ENCODER, device="cpu")
+    if fault == "encoder":
+        encoder = SimpleNamespace(revision="another@1", dimension=768)
+    else:
+        file = tmp_path / {"vectors": "entities.faiss", "rows": "entities.arrow"}[fault]
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    assert open_entity_index(tmp_path, encoder) is None
+    assert "run `lodestar db index`" in caplog.text
+    assert fault != "encoder" or ("another@1" in caplog.text and ENCODER in caplog.text)
 
 
 def test_a_question_whose_words_name_nothing_is_given_near_names(
