@@ -78,6 +78,9 @@ def examine(settings: Settings) -> Iterator[Finding]:
         advice = how_to_install(extra.name) if extra.missing else ""
         found = f"{'not ' if extra.missing else ''}installed: {extra.purpose}"
         yield Finding(f"extra {extra.name}", "optional" if extra.missing else "ok", found, advice)
+    if not any(extra.missing for extra in EXTRAS if extra.name in ("index", "gpu")):
+        found = "faiss-cpu and faiss-gpu-cu12 write to one folder, and `import faiss` may fail"
+        yield Finding("faiss", "missing", found, f"uninstall both, then {how_to_install('gpu')}")
 
 
 def _attempt(part: str, look: Callable[[], Found], advice: str) -> Finding:

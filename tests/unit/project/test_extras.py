@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import faiss
 import pytest
+from lodestar.engine.cli.doctor import examine
 from lodestar.engine.errors import (
     EXTRAS,
     MissingExtraError,
@@ -18,6 +19,7 @@ from lodestar.engine.errors import (
     require_extra,
     translate_import_errors,
 )
+from lodestar.engine.settings import Settings
 
 from tests.places import ROOT
 
@@ -78,6 +80,15 @@ def test_the_two_wheels_of_faiss_never_come_together() -> None:
     assert all(len(found) <= 1 for found in wheels.values())
     assert not [name for name in project["dependencies"] if name.startswith("faiss")]
     assert faiss.IndexFlatIP(2).d == 2
+
+
+@pytest.mark.parametrize("wheels", [{"faiss-cpu"}, {"faiss-cpu", "faiss-gpu-cu12"}])
+def test_both_wheels_of_faiss_are_told_by_doctor(monkeypatch: pytest.MonkeyPatch, wheels: set[str]) -> None:
+    """`lodestar[all,gpu]` brings both, and no package can forbid another."""
+    monkeypatch.setattr("lodestar.engine.errors._is_installed", lambda name: name in wheels)
+    found = [each for each in examine(Settings(uri="bolt://127.0.0.1:1")) if each.part == "faiss"]
+    assert [each.level for each in found] == ["missing"] * (len(wheels) - 1)
+    assert all("uninstall both" in each.advice and "gpu" in each.advice for each in found)
 
 
 def test_an_extra_is_required_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
