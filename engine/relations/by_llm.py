@@ -296,6 +296,7 @@ def _prompt(relation: RelationInfo, samples: Sequence[tuple[str, str]]) -> Promp
 
 
 def _texts(content: str) -> dict[str, list[str]] | None:
+    content = re.sub(r"\A.*</think>", "", content, flags=re.DOTALL)
     try:
         data = json.loads(content[content.index("{") : content.rindex("}") + 1])
     except (ValueError, RecursionError):

@@ -112,6 +112,13 @@ def test_a_retry_after_of_an_hour_is_said(found: Evidence[Chain]) -> None:
     assert "rate limit or quota (HTTP 429) and asks to wait 3,600 s: try again later" in message
 
 
+def test_a_model_that_knows_no_answer_leaves_the_paths(found: Evidence[Chain]) -> None:
+    with ScriptedLLM([says({"answers": [], "text": "I don't know."})]) as llm:
+        answer = ask(chat(llm), found)
+    assert (answer.found, answer.entities, answer.evidence) == (False, (), found)
+    assert answer.evidence.items
+
+
 @pytest.mark.parametrize("after_bytes", [0, 10])
 def test_a_cut_connection_is_tried_again(found: Evidence[Chain], after_bytes: int) -> None:
     with ScriptedLLM([cut(after_bytes), says({"answers": ["Lima"]})]) as llm:

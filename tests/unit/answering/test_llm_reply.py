@@ -19,6 +19,8 @@ from lodestar.engine.answering.llm import (
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.llm.endpoint import MAX_REPLY_CHARS
+from lodestar.engine.reorganising.filtering import parse_item_numbers
+from lodestar.engine.supervision.pools import parse_chosen_numbers
 from lodestar.engine.values import Chain, Entity
 
 from tests.made.evidence import evidence_of, ranked
@@ -58,6 +60,22 @@ from tests.made.evidence import leads as chain_that_leads
 )
 def test_one_answer_is_read_in_many_forms(content: str) -> None:
     assert parse_reply(content).claims == (Claim("Sol"),)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "```json\nREPLY\n```",
+        '<think>Or {"chains": [3]}? 2 fits less.</think>\nREPLY',
+        "Answer: REPLY",
+        "REPLY<|im_end|>",
+        "Voici la réponse :\nREPLY",
+    ],
+)
+def test_every_reader_of_replies_passes_over_what_stands_around_them(around: str) -> None:
+    assert parse_reply(around.replace("REPLY", '{"answers": ["Sol"]}')).claims == (Claim("Sol"),)
+    assert parse_chosen_numbers(around.replace("REPLY", '{"chains": [1]}'), 3) == (0,)
+    assert parse_item_numbers(around.replace("REPLY", "1"), 3) == {1}
 
 
 @pytest.mark.parametrize("end", [', "Int', ', "Inti', ",", ', "In\\"ti'])
