@@ -186,7 +186,8 @@ class Batcher:
         context.run(deadline.set, max(each.end for each in batch) + PAST_S)
         items = [each.item for each in batch]
         try:
-            results = await loop.run_in_executor(self._pool, context.run, self._ask, batch[0].key, items)
+            asking = partial(self._ask, batch[0].key, items)
+            results: Sequence[Any] = await loop.run_in_executor(self._pool, context.run, asking)
         except Exception as error:  # noqa: BLE001 - raised where the result is waited for
             if is_database_away(error) and not self._closed:
                 await asyncio.sleep(RETRY_S)
