@@ -18,6 +18,7 @@ from . import pipeline
 from .context import Context, Event
 from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, UsageError, translate_import_errors
 from .evidence import Answer, Evidence, Item
+from .evidence.extras import PlanAnswer
 from .neo4j import split_into_requests
 from .neo4j.catalogue import Edition, RelationInfo, read_catalogue, read_full_state, read_graph_revision
 from .parts import Expression, Named, Part
@@ -477,7 +478,7 @@ def find_fault(evidence: Evidence[Item]) -> LodestarError | None:
     """Return why a question could not be asked: it is none, or no entity of it is known; None where it was asked."""
     if (fault := evidence.extra_of(Fault)) is not None:
         return fault.error
-    if not evidence.topics:
+    if not evidence.topics and evidence.extra_of(PlanAnswer) is None:
         hint = "try `lodestar search` with parts of it, or give --topic an id or a name"
         return EntityNotFoundError(f"{evidence.note}: {one_line(evidence.question.text, 80)!r}; {hint}")
     return None

@@ -1,17 +1,19 @@
-// Entities spread over the graph, at most some $limit, with the relations there; and for each relation and direction how
-// many of the first $most relationships it has, and one thing at the other end.
+// At most some $limit entities, spread over the first $among, with the relations there; and for each relation and
+// direction how many of the first $most relationships it has, and one thing at the other end.
 // mode:    read
-// params:  $limit :: INTEGER, $most :: INTEGER
+// params:  $limit :: INTEGER, $among :: INTEGER, $most :: INTEGER
 // returns: id :: STRING, relations :: LIST<INTEGER>, unnamed :: BOOLEAN,
 //          steps :: LIST<LIST> (relation, whether it leaves, how many; of the other end id, relations, whether it is an
 //          entity without name, dimension of a value)
 // needs:   nothing
 CALL () {
   MATCH (e:Entity)
-  RETURN 1 + count(e) / $limit AS apart
+  RETURN 1 + CASE WHEN count(e) < $among THEN count(e) ELSE $among END / $limit AS apart
 }
 MATCH (e:Entity)
-WHERE id(e) % apart = 0
+WITH e, apart
+LIMIT $among
+WHERE toInteger(split(elementId(e), ':')[2]) % apart = 0
 CALL (e) {
   MATCH (e)-[r]-(o:Entity|Literal)
   WITH e, r, o LIMIT $most

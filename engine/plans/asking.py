@@ -53,8 +53,17 @@ MAX_TRIES = 3
 MAX_VALUE_WORDS = 3
 ALONE_FROM = 0.5
 """The least probability of a plan of a plain question for which no path was found. Our own choice."""
+UNSTATED = 0.49
+"""The greatest probability of an answer that leaves out an adjective. Our own choice."""
 FARTHEST = 5.0
 """By how much a plan's score is ahead of another's, at most, where certainty reads it."""
+
+
+UNITS = {
+    "length": ("km", 1e3), "area": ("km²", 1e6), "volume": ("l", 1.0), "mass": ("kg", 1.0), "time": ("h", 3600.0),
+    "data": ("GB", 1e9), "percent": ("%", 1.0), "speed": ("km/h", 1 / 3.6),
+}  # fmt: skip
+"""What totals are given in, by dimension, and how many base units that is; else the dimension itself (USD)."""
 
 
 @cache
@@ -73,6 +82,8 @@ class Chosen:
     candidate: Candidate
     result: PlanResult
     probability: float
+    dimension: str = ""
+    """Of the number that it gives."""
 
 
 @part("plans")
@@ -106,6 +117,10 @@ class Plans(Wrapper):
         """Return the evidence of a plan or of the path beside it, whichever is likelier with what the other says."""
         beside_path, beside_plan = compare(best, path)
         of_plan, of_path = _probability("beside_path", beside_path), _probability("beside_plan", beside_plan)
+        if unread := best.candidate.unread:
+            of_plan, of_path = min(of_plan, UNSTATED), min(of_path, UNSTATED)
+            said = f"{' and '.join(f'“{word}”' for word in unread)} of the question was not understood"
+            evidence = replace(evidence, left_out=(*evidence.left_out, said))
         is_plain = is_plain_question(best.candidate.plan)
         if beside_plan and (of_path > of_plan or of_plan < LEAST_PROBABILITY):
             return set_probability(evidence, max(of_path, LEAST_PROBABILITY))
@@ -113,7 +128,8 @@ class Plans(Wrapper):
             return set_probability(evidence, of_plan)
         if "differs" not in beside_path and is_plain and of_plan < ALONE_FROM:
             return evidence
-        return make_evidence(question, replace(best, probability=of_plan), topics, self.stated_from)
+        found = make_evidence(question, replace(best, probability=of_plan), topics, self.stated_from)
+        return replace(found, left_out=evidence.left_out) if unread else found
 
 
 def compare(best: Chosen, path: Answer) -> tuple[dict[str, float], dict[str, float]]:
@@ -155,6 +171,8 @@ def set_probability(evidence: Evidence[Any], probability: float) -> Evidence[Any
 def may_need_plan(question: LinkedQuestion) -> bool:
     """Whether a question has a sign of asking for more than a path: an operator word, a verb in front, things in the
     plural, a number, a comparative, a clause, and, or, where. Only then is the schema of plans read."""
+    if question.question.topic_entities and not question.topics:
+        return False  # what it is about is not known
     text = question.question.text
     words = [token.text for token in tokenise(text)]
     names = [topic.mention for topic in question.topics if topic.mention]
@@ -265,8 +283,9 @@ def choose(ctx: Context, found: Sequence[Sequence[Candidate]]) -> list[Chosen | 
             is_empty = result.yes is None and result.number is None and not result.total
             emptied = replace(plan, feats={**plan.feats, "gives_nothing": 1.0}, score=plan.score + weight)
             each, best = emptied if is_empty else plan, chosen[at]
+            of_total = schema.dimensions.get(plan.plan.path[-1], "") if isinstance(plan.plan, Total) else ""
             if best is None or each.score > best.candidate.score:
-                chosen[at] = Chosen(each, result, certainty(each, found[at]))
+                chosen[at] = Chosen(each, result, certainty(each, found[at]), of_total)
     return chosen
 
 
@@ -290,13 +309,13 @@ def make_evidence(question: LinkedQuestion, best: Chosen, topics: Sequence[Topic
     triples = dict.fromkeys(triple for row in best.result.rows for triple in row.witness)
     items = tuple(Scored(triple, best.probability) for triple in triples)
     names = {topic.entity.id: topic.entity.label for topic in topics}
-    answer = make_answer(best.candidate.plan, best.result, names)
+    answer = make_answer(best.candidate.plan, best.result, names, best.dimension)
     answer = replace(answer, probability=best.probability, unsure=best.probability < stated_from)
     return Evidence(question.question, question.topics or tuple(topics), "triple", items, extras=(answer,))
 
 
-def make_answer(plan: Plan, result: PlanResult, names: Mapping[str, str]) -> PlanAnswer:
-    """Return what a plan gives as answers are made of it; names: of topics, by id."""
+def make_answer(plan: Plan, result: PlanResult, names: Mapping[str, str], dimension: str = "") -> PlanAnswer:
+    """Return what a plan gives as answers are made of it; names: of topics, by id; dimension: of its number."""
     found = tuple((row.entity, row.key) for row in result.rows)
     base = PlanAnswer(plan_data(plan), explain(plan, names), found, result.total, missing=result.missing)
     if isinstance(plan, Exists | Compare):
@@ -307,8 +326,11 @@ def make_answer(plan: Plan, result: PlanResult, names: Mapping[str, str]) -> Pla
     if isinstance(plan, Count | Total):
         if result.number is None:
             return replace(base, reason=f"none of {result.missing:,} has a value")
-        number = int(result.number) if math.isclose(result.number, round(result.number)) else result.number
-        return replace(base, number=number, says=f"{number:,.10g}" if isinstance(number, float) else f"{number:,}")
+        unit, size = UNITS.get(dimension, (dimension, 1.0))
+        number = result.number / size
+        number = int(number) if math.isclose(number, round(number)) else number
+        said = f"{number:,.10g}" if isinstance(number, float) else f"{number:,}"
+        return replace(base, number=number, says=f"{said} {unit}".strip())
     if isinstance(plan, Rank):
         said = ", ".join(f"{row.entity.label}: {row.key or 0:,.10g}" for row in result.rows[:10])
         return (

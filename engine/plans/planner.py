@@ -142,12 +142,14 @@ class _Value:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A plan with its features by name, and score. leaves_operator: whether it leaves out an operator word."""
+    """A plan with its features by name, and score. leaves_operator: whether it leaves out an operator word; unread: the
+    words before nouns that it leaves out ("major" of "major cities")."""
 
     plan: Plan
     feats: Mapping[str, float]
     score: float
     leaves_operator: bool
+    unread: tuple[str, ...] = ()
 
 
 class Planner:
@@ -1136,6 +1138,7 @@ class _Chart:
 
     def _finish(self, cell: Mapping[str, Sequence[Node]]) -> list[Candidate]:
         made: dict[Any, Candidate] = {}
+        modifiers = tuple(self.said[at] for at, (name, _) in self.cost.items() if name == "modifier_left_out")
         for node in (*cell.get("set", ()), *cell.get("whole", ())):
             agrees = node.cls.kinds.get(self.first_noun, 0.0) if self.first_noun and node.kind == "set" else 0.5
             first = {"first_noun_agrees": float(agrees > 0.5), "first_noun_is_another": float(agrees < 0.5)}
@@ -1148,7 +1151,8 @@ class _Chart:
                     for name, value in own.items():
                         feats[name] += value
                     if not (isinstance(plan, Exists) and any(feats[name] >= 0.5 for name in _LEFT_OUT)):
-                        made[plan] = Candidate(plan, feats, score, feats[_LEFT] > 0)
+                        unread = modifiers if feats["modifier_left_out"] else ()
+                        made[plan] = Candidate(plan, feats, score, feats[_LEFT] > 0, unread)
         return sorted(made.values(), key=lambda each: -each.score)
 
     def _find_places(self, cls: SetClass) -> list[str]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 MAX_KINDS = 1_000
 SAMPLED = 2_000
 """Entities whose relations are looked at, and their ends."""
+AMONG = 1_000_000
+"""Entities from which these are taken."""
 MAX_STEPS = 200
 """Relationships of such an entity that are looked at."""
 FROM_MEDIATOR = "~"
@@ -249,7 +251,7 @@ def read_samples(
         return list(rows)
 
     known = {relation.name for relation in catalogue.relations}
-    rows = db.run(Request(template("sample_steps"), {"limit": SAMPLED, "most": MAX_STEPS}, decode))
+    rows = db.run(Request(template("sample_steps"), {"limit": SAMPLED, "among": AMONG, "most": MAX_STEPS}, decode))
     ids = dict.fromkeys(id_ for head, _, _, steps in rows for id_ in (head, *(step[3] for step in steps)))
     types = db.run(read_types_of(list(ids), catalogue, words))
     samples, times, starts = [], Counter[str](), Counter[str]()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import neo4j
 import pytest
 from lodestar import Engine
+from lodestar.engine.api import find_fault
 from lodestar.engine.evidence.extras import PlanAnswer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.plans.plan import Count
@@ -49,6 +51,7 @@ def company(
         ("Which employees were hired after 2018?", {"Cid Cole", "Dot Dale"}),
         ("Which employees do not work in Sales?", {"Cid Cole", "Dot Dale"}),
         ("What is the total salary of employees?", {"228000"}),
+        ("Which employees have a salary between 45000 and 61000?", {"Ann Alder", "Cid Cole"}),
     ],
 )
 def test_sets_are_asked_for(company: Engine, text: str, right: set[str]) -> None:
@@ -56,6 +59,7 @@ def test_sets_are_asked_for(company: Engine, text: str, right: set[str]) -> None
     assert {each.name for each in answer.answers} == right, answer.text
     plan = answer.evidence.extra_of(PlanAnswer)
     assert plan is not None
+    assert find_fault(replace(answer.evidence, topics=())) is None  # it needs no name
     assert answer.why == (plan.text,)
     assert answer.to_dict()["plan"]["plan"] == dict(plan.plan)
     assert company.run(company.plan(text)).total == plan.total  # type: ignore[arg-type]
