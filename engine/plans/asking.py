@@ -171,9 +171,10 @@ def set_probability(evidence: Evidence[Any], probability: float) -> Evidence[Any
 def may_need_plan(question: LinkedQuestion) -> bool:
     """Whether a question has a sign of asking for more than a path: an operator word, a verb in front, things in the
     plural, a number, a comparative, a clause, and, or, where. Only then is the schema of plans read."""
-    if question.question.topic_entities and not question.topics:
-        return False  # what it is about is not known
     text = question.question.text
+    given = [each.entity.label.casefold() for each in question.topics if not each.mention]
+    if (question.question.topic_entities and not given) or any(name not in text.casefold() for name in given):
+        return False  # a plan would not know where what it is about is named
     words = [token.text for token in tokenise(text)]
     names = [topic.mention for topic in question.topics if topic.mention]
     return bool(
@@ -249,7 +250,8 @@ def look_up(
             if entity.id in signatures
         ]
         known = {topic.entity.id for topic in question.topics}
-        topics.append((*question.topics, *(each for each in values if each.entity.id not in known)))
+        named = (each if each.mention else replace(each, mention=each.entity.label) for each in question.topics)
+        topics.append((*named, *(each for each in values if each.entity.id not in known)))
     return topics, kinds
 
 

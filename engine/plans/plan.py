@@ -226,6 +226,15 @@ def parts_of(part: Part) -> Iterator[Part]:
             yield value  # type: ignore[misc]
 
 
+def is_within_bounds(plan: Part) -> bool:
+    """Return whether `check` accepts a plan."""
+    try:
+        check(plan)
+    except InputError:
+        return False
+    return True
+
+
 def check(plan: Part) -> None:
     """Raise `InputError` for a plan that is too deep, too large, or compares a value with none or several."""
     waiting, count = [(plan, 1)], 0

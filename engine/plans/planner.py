@@ -38,6 +38,7 @@ from .plan import (
     Total,
     Where,
     Without,
+    is_within_bounds,
 )
 from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetClass, back, kind_name, path_of
 from .words import StepWords, dimension_of, lexicon, tokenise
@@ -1150,7 +1151,8 @@ class _Chart:
                     _add_up(node.feats, feats)
                     for name, value in own.items():
                         feats[name] += value
-                    if not (isinstance(plan, Exists) and any(feats[name] >= 0.5 for name in _LEFT_OUT)):
+                    asks_less = isinstance(plan, Exists) and any(feats[name] >= 0.5 for name in _LEFT_OUT)
+                    if not asks_less and is_within_bounds(plan):
                         unread = modifiers if feats["modifier_left_out"] else ()
                         made[plan] = Candidate(plan, feats, score, feats[_LEFT] > 0, unread)
         return sorted(made.values(), key=lambda each: -each.score)

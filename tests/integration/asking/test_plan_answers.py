@@ -13,6 +13,7 @@ from lodestar.engine.evidence.extras import PlanAnswer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.plans.plan import Count
 from lodestar.engine.settings import Connection, Settings
+from lodestar.engine.values import Question
 from lodestar.loaders.formats import source_class
 
 from tests.conftest import clear_database
@@ -70,6 +71,13 @@ def test_a_plan_rests_on_triples_of_the_graph(company: Engine) -> None:
     stated = {(i.value.head.id, i.value.relation, i.value.tail.label) for i in answer.evidence.items}  # type: ignore[union-attr]
     assert ("dot", "salary", "75000") in stated
     assert {head for head, _, _ in stated} == {"dot"}
+
+
+def test_a_topic_that_is_given_is_where_its_name_stands(company: Engine) -> None:
+    answer = company.ask(Question("How many employees work in Sales?", topic_entities=("sales",)))
+    assert answer.number == 2
+    unnamed = company.ask(Question("How many employees work there?", topic_entities=("sales",)))
+    assert unnamed.evidence.extra_of(PlanAnswer) is None
 
 
 def test_plain_questions_keep_their_paths(company: Engine) -> None:

@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
+from lodestar.engine.plans import plan
 from lodestar.engine.plans.asking import read_weights
 from lodestar.engine.plans.planner import Candidate, Planner
 from lodestar.engine.plans.schema import make_schema
@@ -224,3 +225,14 @@ def test_an_adjective_that_nothing_means_is_counted(name: str, question: str, le
 )
 def test_a_superlative_of_no_known_adjective_is_not_taken_for_a_relation(name: str, question: str) -> None:
     assert all(each.leaves_operator for each in plans(name, question))
+
+
+def test_no_plan_is_deeper_than_one_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "MAX_DEPTH", 2)
+    for name, question in (
+        ("geo", "what is the capital of the country with the largest population"),
+        ("films", "what is the newest film directed by scott"),
+        ("firm", "which employee in sales has the lowest salary"),
+    ):
+        for each in plans(name, question):
+            plan.check(each.plan)
