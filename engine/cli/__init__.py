@@ -91,3 +91,14 @@ def show_warnings() -> None:
 def load_line(load: Mapping[str, Any]) -> str:
     """Return a load, as JSON data, as a line."""
     return f"{load['number']:>3}  {load['source']}  {load['kind']}  {load['num_triples']:,} triples  {load['state']}"
+
+
+def print_counts(counts: Mapping[str, int], more: Mapping[str, Any], as_json: bool) -> None:
+    """Print the counts that are not 0 in a column, or as JSON all of them after `more`."""
+    if as_json:
+        print_json({**more, "counts": dict(counts)})
+        return
+    width = max(36, *map(len, counts))
+    for name, number in counts.items():
+        if number:
+            echo(f"{name:<{width}}{number:>10,}")

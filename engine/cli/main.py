@@ -24,27 +24,21 @@ MAX_MESSAGE_CHARS = 1_500
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 HELPERS = ("main", "options", "render")
 """Files of this folder that are no verbs."""
-WITH = {"mcp": "serve", "refine": "mine"}
-"""Verbs that stand in the file of another, under their own names."""
 SECTIONS = ("Start here", "Ask", "Train", "Maintain")
-
-
-def _home(verb: str) -> str:
-    return f"{__package__}.{WITH.get(verb, verb)}"
 
 
 class VerbGroup(click.Group):
     """Imports a verb's file when the verb is used, so that it starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        names = (*(module.name for module in iter_modules([str(Path(__file__).parent)])), *WITH)
+        names = (module.name for module in iter_modules([str(Path(__file__).parent)]))
         return sorted(name for name in names if self.get_command(ctx, name))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Return the `command` of the verb's file, or what has the verb's name in the file of another."""
-        module = _home(cmd_name)
+        """Return the `command` of the verb's file."""
+        module = f"{__package__}.{cmd_name}"
         known = cmd_name.isidentifier() and cmd_name not in HELPERS and find_spec(module)
-        return getattr(import_module(module), cmd_name if cmd_name in WITH else "command", None) if known else None
+        return getattr(import_module(module), "command", None) if known else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -60,7 +54,7 @@ class VerbGroup(click.Group):
         for verb in self.list_commands(ctx):
             command = self.get_command(ctx, verb)
             assert command is not None
-            section = getattr(import_module(_home(verb)), "SECTION", "Maintain")
+            section = getattr(import_module(f"{__package__}.{verb}"), "SECTION", "Maintain")
             rows[section].append((verb, command.get_short_help_str(100)))
         for section, some in rows.items():
             with formatter.section(section):

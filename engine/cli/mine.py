@@ -1,9 +1,8 @@
-"""Mine a question set for training paths, and choose the supervision of candidate pools (`lodestar mine`, `refine`)."""
+"""Mine a question set for training paths, or for candidate pools (`lodestar mine`)."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...models import MAX_HOP
-from . import echo, print_json, say
-from .options import FORCE, SEED, database_options, engine_options, json_option, worker_options
+from . import print_counts, say
+from .options import FORCE, SEED, engine_options, json_option, worker_options
 
 if TYPE_CHECKING:
     from ..api import Engine
     from ..parallel import Workers
-    from ..settings import Settings
 
 SECTION = "Train"
 
@@ -82,60 +80,5 @@ def command(
         else:
             counts = mine_to_file(questions, engine, out, options, **how).counts
     seconds = time.perf_counter() - started_s
-    _print_counts(counts, {"out": str(out), "seconds": round(seconds, 1)}, as_json)
+    print_counts(counts, {"out": str(out), "seconds": round(seconds, 1)}, as_json)
     say(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s")
-
-
-def _print_counts(counts: Mapping[str, int], more: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(more | {"counts": dict(counts)})
-        return
-    width = max(36, *map(len, counts))
-    for name, number in counts.items():
-        if number:
-            echo(f"{name:<{width}}{number:>10,}")
-
-
-@click.command("refine")
-@click.argument("pool", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write.")
-@FORCE
-@click.option("--max-calls", type=click.IntRange(0), help="Budget of calls (default: the setting llm_max_calls).")
-@click.option("--max-tokens", type=click.IntRange(0), help="Budget of tokens (default: the setting llm_max_tokens).")
-@json_option
-@database_options
-def refine(
-    settings: Settings,
-    pool: Path,
-    out: Path,
-    force: bool,
-    max_calls: int | None,
-    max_tokens: int | None,
-    as_json: bool,
-) -> None:
-    """Refine the supervision of questions: choose the chains of a candidate pool that match the question.
-
-    A language model (docs/llm.md) reads numbered chains and returns numbers. Its replies are cached beside the file, so
-    the same command continues after a stop, or when the budget was spent.
-
-    \b
-    Example:
-      lodestar mine train.jsonl.gz --pool --out pool.jsonl.gz
-      lodestar refine pool.jsonl.gz --out refined.jsonl.gz
-    """
-    from ...models.mined import write_pool
-    from ..progress import progress_bar
-    from ..supervision.pools import pool_of, refine_pool
-    from ..whole_file import check_output_file, translate_storage_errors
-
-    check_output_file("--out", out, reads=[pool], force=force)
-    read = pool_of(pool)
-    budget = {"llm_max_calls": max_calls, "llm_max_tokens": max_tokens}
-    settings = replace(settings, **{name: value for name, value in budget.items() if value is not None})
-    with progress_bar(out.name, "refining") as (progress, _):
-        refined = refine_pool(read, settings, out.with_name(f"{out.name}.replies.sqlite"), progress=progress)
-    with translate_storage_errors(out):
-        write_pool(out, refined)
-    counts = dict(refined.header.counts)
-    _print_counts(counts, {"refiner": refined.header.refiner}, as_json)
-    say(f"{len(refined.questions):,} questions to {out}, refined by {refined.header.refiner}")

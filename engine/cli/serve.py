@@ -1,8 +1,7 @@
-"""Serve questions over HTTP, with a web page, to many clients, and tools to an agent (`lodestar serve`, `mcp`)."""
+"""Serve questions over HTTP, with a web page, to many clients (`lodestar serve`)."""
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -67,27 +66,3 @@ def command(
         EmbeddedServer.of(settings).start()
         say(str(load_world(settings)))
     run_server(settings, recipes, options, say=say)
-
-
-@click.command("mcp")
-@recipe_options
-def mcp(settings: Settings, recipe: Recipe) -> None:
-    """Serve the Model Context Protocol over standard input and output, for an agent that starts this command.
-
-    Six tools, all read-only: ask, retrieve_paths, find_entities, list_relations, get_neighbours, verify_path. See
-    docs/serving.md for what to write into a client's configuration.
-
-    \b
-    Example:
-      lodestar mcp --name demo
-    """
-    from ..errors import require_extra
-
-    require_extra("mcp", "lodestar mcp")
-    from ..serving import Service
-    from ..serving.mcp import McpTools
-
-    async def serve() -> None:
-        await McpTools().run_stdio(Service(settings, {recipe.name: recipe}))
-
-    asyncio.run(serve())

@@ -1,0 +1,62 @@
+"""Choose the supervision of candidate pools by a language model (`lodestar refine`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import print_counts, say
+from .options import FORCE, database_options, json_option
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+
+SECTION = "Train"
+
+
+@click.command()
+@click.argument("pool", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write.")
+@FORCE
+@click.option("--max-calls", type=click.IntRange(0), help="Budget of calls (default: the setting llm_max_calls).")
+@click.option("--max-tokens", type=click.IntRange(0), help="Budget of tokens (default: the setting llm_max_tokens).")
+@json_option
+@database_options
+def command(
+    settings: Settings,
+    pool: Path,
+    out: Path,
+    force: bool,
+    max_calls: int | None,
+    max_tokens: int | None,
+    as_json: bool,
+) -> None:
+    """Refine the supervision of questions: choose the chains of a candidate pool that match the question.
+
+    A language model (docs/llm.md) reads numbered chains and returns numbers. Its replies are cached beside the file, so
+    the same command continues after a stop, or when the budget was spent.
+
+    \b
+    Example:
+      lodestar mine train.jsonl.gz --pool --out pool.jsonl.gz
+      lodestar refine pool.jsonl.gz --out refined.jsonl.gz
+    """
+    from ...models.mined import write_pool
+    from ..progress import progress_bar
+    from ..supervision.pools import pool_of, refine_pool
+    from ..whole_file import check_output_file, translate_storage_errors
+
+    check_output_file("--out", out, reads=[pool], force=force)
+    read = pool_of(pool)
+    budget = {"llm_max_calls": max_calls, "llm_max_tokens": max_tokens}
+    settings = replace(settings, **{name: value for name, value in budget.items() if value is not None})
+    with progress_bar(out.name, "refining") as (progress, _):
+        refined = refine_pool(read, settings, out.with_name(f"{out.name}.replies.sqlite"), progress=progress)
+    with translate_storage_errors(out):
+        write_pool(out, refined)
+    counts = dict(refined.header.counts)
+    print_counts(counts, {"refiner": refined.header.refiner}, as_json)
+    say(f"{len(refined.questions):,} questions to {out}, refined by {refined.header.refiner}")
