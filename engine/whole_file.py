@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..models.whole_file import atomic_write, check_place, private_files
+from ..models.whole_file import atomic_write, check_place, open_file
 from .errors import InputError, LodestarError, StorageError, UsageError
 from .progress import say
 
@@ -90,8 +90,7 @@ def lock_file(path: Path, reason: str, *, refusal: LodestarError | None = None) 
     Raises `StorageError` if the file cannot be opened, for example because another user owns it.
     """
     try:
-        with private_files():
-            file = path.open("ab")
+        file = open_file(path, "ab")
     except OSError as error:
         raise StorageError(
             f"{path}: cannot be locked: {error.strerror or error}: name another folder, or remove this file"

@@ -28,7 +28,7 @@ from ..engine.relations.kinds import refresh_end_kinds
 from ..engine.settings import LOAD_TIMEOUT_S, Settings
 from ..engine.whole_file import lock_file, translate_storage_errors
 from ..engine.writing import BASE_LOAD, Manifest, check_graph_was_loaded, ensure_schema
-from ..models.whole_file import make_private_folder, private_files
+from ..models.whole_file import make_private_folder
 from .online import BATCH_SIZE, Complete, OnlineWriter
 from .report import LoadReport
 from .source import Source, Subset
@@ -158,7 +158,6 @@ class _Load:
         delete_abandoned_stages(folder.parent)
         with (
             lock_file(folder.with_suffix(".lock"), f"another load of {self.source.name} is under way"),
-            private_files(),
             Stage(folder) as stage,
         ):
             counts = stage.fill(
@@ -420,7 +419,7 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
     make_staging(options.staging)
     with translate_storage_errors(options.staging):
         folder = TemporaryDirectory(prefix="preview-", dir=options.staging)
-    with folder, private_files(), Stage(Path(folder.name) / "stage") as stage:
+    with folder, Stage(Path(folder.name) / "stage") as stage:
         counts = stage.fill(
             source,
             subset=options.subset,

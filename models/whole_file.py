@@ -12,23 +12,24 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Literal
 
 ABANDONED_S = 3_600
 """The age at which an unwritten draft counts as left behind by a killed process."""
 
 
 @contextmanager
-def atomic_write(file: Path, *, private: bool = False) -> Iterator[Path]:
+def atomic_write(file: Path) -> Iterator[Path]:
     """Yield the path of an empty draft beside a file; it replaces the file if the block succeeds, else it is deleted.
 
-    Of several concurrent writers the last one's file stays. `private`: only its owner can read it. Raises `OSError` if
-    the folder cannot be written, or the file's path is a folder, a device or a pipe.
+    Of several concurrent writers the last one's file stays. Others can read it unless the folder is closed to them.
+    Raises `OSError` if the folder cannot be written, or the file's path is a folder, a device or a pipe.
     """
     for draft in file.parent.glob(f".{glob.escape(file.name)}.*.part"):
         with suppress(FileNotFoundError):  # its writer finished meanwhile
             if time.time() - draft.stat().st_mtime > ABANDONED_S:
                 draft.unlink()
-    draft = _draft(file, private=private)
+    draft = _draft(file)
     try:
         with translate_safetensors_errors():
             yield draft
@@ -58,27 +59,23 @@ def make_private_folder(folder: Path) -> None:
         folder.chmod(0o700)
 
 
-@contextmanager
-def private_files() -> Iterator[None]:
-    """Let only their owner read the files that this process creates in the block, in other threads as well."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)
+def open_file(file: Path, mode: Literal["wb", "ab"]) -> IO[bytes]:
+    """Open a file to write; a new one is closed to others if its folder is, whatever is done with the file later."""
+    bits = 0o666 if file.parent.stat().st_mode & 0o077 else 0o600
+    return open(file, mode, opener=lambda path, flags: os.open(path, flags, bits))
 
 
 def check_place(file: Path) -> None:
     """Raise `OSError` if `atomic_write` could not write a file, before any content is computed."""
-    _draft(file, private=True).unlink()
+    _draft(file).unlink()
 
 
-def _draft(file: Path, *, private: bool) -> Path:
+def _draft(file: Path) -> Path:
     if file.exists() and not file.is_file():
         code = errno.EISDIR if file.is_dir() else errno.ENODEV
         raise OSError(code, os.strerror(code) if file.is_dir() else "it is a device or a pipe, not a file")
     draft = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}.part")
-    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666))
+    open_file(draft, "wb").close()
     return draft
 
 

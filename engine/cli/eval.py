@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ...models.whole_file import make_private_folder, private_files
+from ...models.whole_file import make_private_folder
 from ..errors import InputError
 from ..whole_file import translate_storage_errors
 from . import echo, print_json, printable, say
@@ -82,7 +81,7 @@ def command(
             make_private_folder(runs)
     check_run_folder(folder, path)
     options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh)
-    with nullcontext() if out else private_files(), progress_bar(questions.name, "asking") as (progress, _):
+    with progress_bar(questions.name, "asking") as (progress, _):
         run = ask_remaining_questions(
             questions, recipe, settings, options, lambda done, total: progress("questions", done, total)
         )

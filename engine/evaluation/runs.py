@@ -18,7 +18,7 @@ from typing import Any
 from ...models import one_line
 from ...models.kinds import decode_dataclass
 from ...models.text.encoders import SentenceEncoder
-from ...models.whole_file import file_sha256
+from ...models.whole_file import file_sha256, open_file
 from ..api import Engine
 from ..errors import InputError, LodestarError, UsageError
 from ..evidence import Answer
@@ -198,7 +198,7 @@ def read_records(folder: str | Path) -> list[Record]:
 def open_records(folder: Path) -> Iterator[Callable[[Record], None]]:
     """Yield what appends a record, on the disk before it returns. A line that a kill cut short is removed first."""
     file = folder / RECORDS
-    with translate_storage_errors(file), file.open("ab") as opened:
+    with translate_storage_errors(file), open_file(file, "ab") as opened:
         opened.truncate(sum(map(len, _complete_lines(file))))
 
         def add(record: Record) -> None:

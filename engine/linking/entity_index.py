@@ -278,9 +278,9 @@ def _write_index(folder: Path, index: faiss.Index, ids: Sequence[str], edition: 
     import pyarrow as pa
 
     with (
-        atomic_write(folder / DESCRIPTION, private=True) as description,
-        atomic_write(folder / ROWS, private=True) as rows,
-        atomic_write(folder / VECTORS, private=True) as vectors,
+        atomic_write(folder / DESCRIPTION) as description,
+        atomic_write(folder / ROWS) as rows,
+        atomic_write(folder / VECTORS) as vectors,
     ):
         faiss.write_index(index, str(vectors))
         table = pa.table({"id": pa.array(ids, pa.large_string())})

@@ -169,7 +169,7 @@ class ServerHome:
     def private_file(self, name: str, text: str) -> Path:
         """Write a file that only its owner can read, atomically, and return its path."""
         path = self.folder / name
-        with translate_home_errors(path), atomic_write(path, private=True) as draft:
+        with translate_home_errors(path), atomic_write(path) as draft:
             draft.write_text(text, encoding="utf-8")
         return path
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import psutil
 
-from ...models.whole_file import private_files
+from ...models.whole_file import open_file
 from ..errors import EmbeddedServerError, PortTakenError, StorageError
 from .home import LOOPBACK, ServerHome, ServerState, initial_heap_mb
 
@@ -81,7 +81,7 @@ def launch(
         *(java(), f"-Xms{initial_heap_mb(state.heap_mb)}m", f"-Xmx{state.heap_mb}m", COLLECTOR, *JVM_FLAGS),
         *(MAIN_CLASS, _home_argument(home), f"--config-dir={home.conf}", "--console-mode"),
     ]
-    with private_files(), home.console_log.open("wb") as console:
+    with open_file(home.console_log, "wb") as console:
         return subprocess.Popen(
             tie_to_parent(command) if for_us_alone else command,
             cwd=home.folder,
@@ -240,7 +240,7 @@ def run(
     quoted = " ".join('"' + argument.replace("\\", "\\\\").replace('"', '\\"') + '"' for argument in arguments)
     file = home.private_file("run/admin.args", f"{ADMIN_CLASS} {quoted}\n")
     try:
-        with private_files(), log.open("wb") as output:
+        with open_file(log, "wb") as output:
             ended = subprocess.run(
                 tie_to_parent([java(), f"-Xmx{heap_mb}m", collector, *_ENGLISH, *JVM_FLAGS, f"@{file}"]),
                 cwd=folder or home.folder,

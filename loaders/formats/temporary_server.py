@@ -26,7 +26,7 @@ from ...engine.neo4j.home import free_port
 from ...engine.settings import LOAD_TIMEOUT_S, Settings, resolve
 from ...engine.whole_file import read_text
 from ...models import quote_line
-from ...models.whole_file import make_private_folder, private_files
+from ...models.whole_file import make_private_folder
 from ..property_graph import PropertyGraphSource, map_graph
 from .existing_neo4j import Neo4jGraph
 
@@ -123,9 +123,8 @@ def _with_local_files(statement: Statement, script: Path, imports: Path) -> str:
                 f"{script}:{statement.line}: LOAD CSV reads {quote_line(found[3])}, and nothing is fetched: put "
                 f"{name or 'the file'} beside the script"
             )
-        with private_files():
-            imports.mkdir(exist_ok=True)
-            shutil.copyfile(script.parent / name, imports / name)
+        imports.mkdir(exist_ok=True)
+        shutil.copyfile(script.parent / name, imports / name)
         return f"{found[1]}{found[2]}file:///{name}{found[2]}"
 
     return _CSV.sub(local, statement.text)

@@ -15,7 +15,16 @@ pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 
 
 def open_to_others(home: Path) -> list[Path]:
-    return [path for path in home.rglob("*") if path.exists() and path.stat().st_mode & 0o077]
+    """Return the files that somebody else can open: no folder around them, up to the home, is closed to others."""
+
+    def is_open(path: Path) -> bool:
+        return bool(path.stat().st_mode & 0o077)
+
+    return [
+        path
+        for path in home.rglob("*")
+        if path.is_file() and all(map(is_open, (path, *(each for each in path.parents if each.is_relative_to(home)))))
+    ]
 
 
 def test_what_is_staged_and_kept(
@@ -43,5 +52,6 @@ def test_what_is_staged_and_kept(
     assert (home / "runs" / "set-similarity" / "records.jsonl").exists()
     assert not list(Path().iterdir())
     assert not found + open_to_others(home)
+    tmp_path.chmod(0o755)
     assert lodestar("export", str(tmp_path / "out.tsv")).code == 0  # which is where its user wants it
     assert (tmp_path / "out.tsv").stat().st_mode == (tmp_path / "kg.tsv").stat().st_mode
