@@ -114,7 +114,7 @@ def explain(answer: Answer, recipe: Recipe, graph: GraphResources, *, top_k: int
     for item in evidence.items[:top_k]:
         key, words = deduplication_key(item.value), None
         rankings = tuple(Ranking(name, *known[key]) for name, known in ranks.items() if key in known)
-        chains = to_chains(replace(evidence, items=(item,), groups=()))
+        chains = to_chains(replace(evidence, items=(item,)))
         if scorer is not None and chains.items:
             chain = chains.items[0].value
             read = scorer.attention(evidence.question.text, topics[chain.topic.id], chain.relation_path)

@@ -13,7 +13,7 @@ from .evidence.bridges import convert_item_kind
 from .evidence.extras import DidYouMean
 from .linking import find_nearest_names, look_up_topics
 from .parts import Expression, Link, Named, Wrapper, reorganise
-from .values import Chain, Entity, LinkedQuestion, Question, Scored, Topic
+from .values import Chain, Entity, LinkedQuestion, Question, Scored, Topic, first_group
 
 if TYPE_CHECKING:
     from .recipes import Recipe
@@ -107,21 +107,17 @@ def unite(left: Evidence[Item], right: Evidence[Any], names: tuple[str, str] = (
     """
     sources = (*left.sources_or_self(names[0]), *right.sources_or_self(names[1]))
     right = convert_item_kind(right, left.kind)
-    scores: dict[Any, float] = {}
-    items: dict[Any, Item] = {}
-    groups: dict[Any, int] = {}
+    items: dict[Any, Scored[Item]] = {}
     for side in (left, right):
-        for index, scored in enumerate(side.items):
-            key = deduplication_key(scored.value)
-            items.setdefault(key, scored.value)
-            groups[key] = min(groups.get(key, side.group(index)), side.group(index))
-            scores[key] = scores.get(key, 0.0) + 1 / (RANK_CONSTANT + index + 1)
-    order = sorted(items, key=lambda key: item_sort_key(Scored(items[key], scores[key])))
+        for rank, scored in enumerate(side.items, start=1):
+            known = items.setdefault(deduplication_key(scored.value), Scored(scored.value, 0.0))
+            items[deduplication_key(scored.value)] = Scored(
+                known.value, known.score + 1 / (RANK_CONSTANT + rank), first_group((known.group, scored.group))
+            )
     return replace(
         left,
-        items=tuple(Scored(items[key], scores[key]) for key in order),
+        items=tuple(sorted(items.values(), key=item_sort_key)),
         calibration=None,
-        groups=tuple(groups[key] for key in order) if left.groups or right.groups else (),
         left_out=tuple(dict.fromkeys((*left.left_out, *right.left_out))),
         note=left.note and right.note,
         reason=left.reason and right.reason,

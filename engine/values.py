@@ -290,10 +290,19 @@ Item = Triple | Chain
 
 @dataclass(frozen=True, slots=True)
 class Scored(Generic[T_co]):
-    """A value with its score; the stage that gave the score defines its meaning."""
+    """A value with its score; the stage that gave the score defines its meaning.
+
+    group: its priority, 0 first (GraphRAG-FI); None where nothing made groups.
+    """
 
     value: T_co
     score: float
+    group: int | None = None
+
+
+def first_group(groups: Iterable[int | None]) -> int | None:
+    """Return the first of the groups, None where there is none."""
+    return min((group for group in groups if group is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)

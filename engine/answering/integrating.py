@@ -71,7 +71,7 @@ class ClosedBook(Answerer):
         )
 
     def _outcome(self, evidence: Evidence[Item], completed: Completed) -> Answer:
-        bare = replace(evidence, items=(), groups=())
+        bare = replace(evidence, items=())
         if isinstance(completed, LLMError):
             return make_failed_answer(bare, completed)
         answerer = f"closed-book:{completed.model}"

@@ -132,9 +132,7 @@ class LanguageModel(Answerer):
         """Return the evidence as text of at most so many tokens, and how many items it holds."""
         max_chars = max_tokens * BYTES_PER_TOKEN
         while True:
-            text, num_items = fit_evidence(
-                evidence.items, evidence.groups, order=self.order, max_names=MAX_NAMES, max_chars=max_chars
-            )
+            text, num_items = fit_evidence(evidence.items, order=self.order, max_names=MAX_NAMES, max_chars=max_chars)
             if (tokens := estimate_tokens(text)) <= max_tokens:  # characters beyond ASCII have several bytes
                 return text, num_items
             max_chars = min(max_chars - 1, max_chars * max_tokens // tokens)

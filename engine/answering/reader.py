@@ -313,4 +313,4 @@ def _select_shown_chains(
     shown = list(dict.fromkeys(some[0] for some in rests.values() if some))[:SHOWN]
     place = {index: number for number, index in enumerate(shown)}
     best = {row: (place[some[0]],) if some and some[0] in place else () for row, some in rests.items()}
-    return replace(chains, items=tuple(chains.items[index] for index in shown), groups=()), best
+    return replace(chains, items=tuple(chains.items[index] for index in shown)), best

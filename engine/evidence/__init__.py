@@ -119,10 +119,9 @@ class Evidence(Generic[ItemT_co]):
     """Items of one kind with their scores, best first.
 
     `calibration` says what the scores mean, None where nobody knows; a stage that rescores replaces or drops it.
-    `groups` has the priority group of each item (0 first; GraphRAG-FI), empty where all are of one. `left_out` says in
-    sentences what else is left out or undone, beside ends that a chain lacks. Where there is nothing, or nothing that
-    fits, `reason` and in words `note` say why. `extras` are what single features add, one of each class at most
-    (`extra_of`).
+    `left_out` says in sentences what else is left out or undone, beside ends that a chain lacks. Where there is
+    nothing, or nothing that fits, `reason` and in words `note` say why. `extras` are what single features add, one of
+    each class at most (`extra_of`).
     """
 
     question: Question
@@ -130,16 +129,11 @@ class Evidence(Generic[ItemT_co]):
     kind: Kind
     items: tuple[Scored[ItemT_co], ...] = ()
     calibration: Calibration | None = None
-    groups: tuple[int, ...] = ()
     left_out: tuple[str, ...] = ()
     note: str = ""
     reason: Reason | None = None
     extras: tuple[EvidenceExtra, ...] = ()
     trace: EvidenceTrace = field(default_factory=EvidenceTrace, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        if self.groups and len(self.groups) != len(self.items):
-            raise ValueError(f"expected a group for each of {len(self.items)} items, found {len(self.groups)}")
 
     @property
     def seconds(self) -> float:
@@ -167,9 +161,6 @@ class Evidence(Generic[ItemT_co]):
     def sources_or_self(self, name: str) -> tuple[tuple[str, Evidence[Item]], ...]:
         """Return the evidence of each retriever behind it, by name; itself under `name` if one alone found it."""
         return self.trace.sources or ((name, self),)
-
-    def group(self, index: int) -> int:
-        return self.groups[index] if self.groups else 0
 
     def probability(self, index: int) -> float | None:
         """Return the probability that an item leads to a right answer, None where nobody knows."""
@@ -205,14 +196,12 @@ class Evidence(Generic[ItemT_co]):
         about = (first.value.topic.id, str(first.value.relation_path), first.score)
         return said.probability if about == (said.topic, said.path, said.score) else known
 
-    def take(self, places: Sequence[int], items: Sequence[Scored[Any]] | None = None) -> Evidence[ItemT_co]:
-        """Return the evidence with the items at these places in this order, or with `items` in their stead."""
-        taken = [self.items[place] for place in places] if items is None else items
-        groups = tuple(self.groups[place] for place in places) if self.groups else ()
-        return replace(self, items=tuple(taken), groups=groups)
+    def take(self, places: Iterable[int]) -> Evidence[ItemT_co]:
+        """Return the evidence with the items at these places, in this order."""
+        return replace(self, items=tuple(self.items[place] for place in places))
 
     def cut_to(self, top_k: int) -> Evidence[ItemT_co]:
-        return replace(self, items=self.items[:top_k], groups=self.groups[:top_k])
+        return replace(self, items=self.items[:top_k])
 
     def chain_order(self, scored: Scored[Chain]) -> tuple[float, int, int, str, str]:
         """Return what chains made of its triples are sorted by: among equal scores those first that were retrieved."""

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..values import Chain, ChainStep, Entity, RelationStep, Scored, Triple
+from ..values import Chain, ChainStep, Entity, RelationStep, Scored, Triple, first_group
 from . import Evidence, Item, Kind, item_sort_key
 
 Ints = npt.NDArray[np.int64]
@@ -34,16 +34,15 @@ def to_triples(evidence: Evidence[Item]) -> Evidence[Triple]:
     """Return the triples of the chains, each with score and group of its best chain; the calibration stays."""
     if evidence.kind == "triple":
         return cast(Evidence[Triple], evidence)
-    best: dict[Triple, tuple[float, int]] = {}
-    for index, scored in enumerate(evidence.items):
+    best: dict[Triple, Scored[Triple]] = {}
+    for scored in evidence.items:
         for triple in triples_of(scored.value):
-            score, group = best.get(triple, (float("-inf"), evidence.group(index)))
-            best[triple] = (max(score, scored.score), min(group, evidence.group(index)))
-    ranked = sorted((Scored(triple, score) for triple, (score, _) in best.items()), key=item_sort_key)
-    groups = tuple(best[each.value][1] for each in ranked) if evidence.groups else ()
+            known = best.get(triple, Scored(triple, float("-inf")))
+            best[triple] = Scored(triple, max(known.score, scored.score), first_group((known.group, scored.group)))
     chains = (each.value for each in evidence.items if isinstance(each.value, Chain))
     retrieved = tuple((chain.topic.id, str(chain.relation_path)) for chain in chains)
-    return replace(_as(evidence, "triple", tuple(ranked), groups), trace=replace(evidence.trace, retrieved=retrieved))
+    triples = _as(evidence, "triple", sorted(best.values(), key=item_sort_key))
+    return replace(triples, trace=replace(evidence.trace, retrieved=retrieved))
 
 
 def to_chains(evidence: Evidence[Item], max_length: int = MAX_HOP) -> Evidence[Chain]:
@@ -57,7 +56,7 @@ def to_chains(evidence: Evidence[Item], max_length: int = MAX_HOP) -> Evidence[C
         return cast(Evidence[Chain], evidence)
     triples = [each.value for each in evidence.items if isinstance(each.value, Triple)]
     scores = {each.value: each.score for each in evidence.items if isinstance(each.value, Triple)}
-    groups = {each: evidence.group(place) for place, each in enumerate(triples)}
+    groups = {each.value: each.group for each in evidence.items}
     topics = [topic.entity for topic in evidence.topics]
     columns = BatchTriples.of([(triples, [each.score for each in evidence.items], topics)])
     grown: list[Scored[Chain]] = []
@@ -68,12 +67,11 @@ def to_chains(evidence: Evidence[Item], max_length: int = MAX_HOP) -> Evidence[C
         ]
         for steps, topic in zip(before, level.topic.tolist(), strict=True):
             if chain := chain_of(columns.entities[columns.topics[topic]], steps, frozenset(topics)):
-                grown.append(Scored(chain, compute_weakest_score(chain, scores)))
+                group = first_group(groups[triple] for triple in triples_of(chain))
+                grown.append(Scored(chain, compute_weakest_score(chain, scores), group))
     ranked = sorted(grown, key=evidence.chain_order)
-    kept = tuple(ranked[:MAX_CHAINS])
-    of_chains = tuple(min(groups[triple] for triple in triples_of(each.value)) for each in kept)
     left_out = f"chains beyond the first {MAX_CHAINS:,} are left out" if len(ranked) > MAX_CHAINS else ""
-    chains = _as(evidence, "chain", kept, of_chains if evidence.groups else ())
+    chains = _as(evidence, "chain", ranked[:MAX_CHAINS])
     return replace(chains, left_out=(*chains.left_out, left_out)) if left_out else chains
 
 
@@ -114,11 +112,8 @@ def triples_of(item: Item) -> Iterable[Triple]:
     return dict.fromkeys(triple for step in item.triples() for triple in step)
 
 
-def _as(
-    evidence: Evidence[Item], kind: Kind, items: tuple[Scored[ItemT], ...], groups: tuple[int, ...]
-) -> Evidence[ItemT]:
-    changed = replace(evidence, kind=kind, items=items, groups=groups)
-    return cast(Evidence[ItemT], changed)
+def _as(evidence: Evidence[Item], kind: Kind, items: Sequence[Scored[ItemT]]) -> Evidence[ItemT]:
+    return cast(Evidence[ItemT], replace(evidence, kind=kind, items=tuple(items)))
 
 
 MAX_PATHS = 1_000

@@ -168,8 +168,8 @@ def item_data(evidence: Evidence[Item], index: int) -> ItemData:
         data["triples"] = [triple_data(triple) for triple in triples]
     else:
         data["triples"] = [triple_data(item)]
-    if evidence.groups:
-        data["group"] = evidence.group(index)
+    if scored.group is not None:
+        data["group"] = scored.group
     return data
 
 

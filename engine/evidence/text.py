@@ -135,7 +135,6 @@ T = TypeVar("T")
 
 def fit_evidence(
     items: Sequence[Scored[Item]],
-    groups: Sequence[int] = (),
     *,
     order: Order = "best-first",
     max_names: int = MAX_NAMES,
@@ -143,18 +142,18 @@ def fit_evidence(
 ) -> tuple[str, int]:
     """Return the items as numbered blocks of lines of at most `max_chars` characters in all, and how many fit.
 
-    A block's number is the rank, from 1, of the best item in it, whatever the `order`. With `groups`, those of the
-    first stand before the others, each group under a line of its own. An item that does not fit whole is left out with
+    A block's number is the rank, from 1, of the best item in it, whatever the `order`. Items of the first group
+    stand before the others, each group under a line of its own. An item that does not fit whole is left out with
     all that are worse, and the text says so; the first is cut short instead. A triple that starts where the one before
     it ends continues its line.
     """
     if not items:
         return "(no path was found)"[:max_chars], 0
-    ranks = sorted(range(len(items)), key=lambda rank: groups[rank]) if groups else list(range(len(items)))
+    ranks = sorted(range(len(items)), key=lambda rank: items[rank].group or 0)
 
     def write(num_kept: int) -> str:
         left_out = [_left_out(len(items) - num_kept)] if num_kept < len(items) else []
-        return "\n".join([*_arranged_blocks(ranks[:num_kept], items, groups, order, max_names), *left_out])
+        return "\n".join([*_arranged_blocks(ranks[:num_kept], items, order, max_names), *left_out])
 
     if len(whole := write(len(items))) <= max_chars:
         return whole, len(items)
@@ -162,7 +161,7 @@ def fit_evidence(
     if num_kept:
         return write(num_kept), num_kept
     note = "\n" + _left_out(len(items) - 1) if len(items) > 1 else ""
-    (first, *_) = _arranged_blocks(ranks[:1], items, groups, order, max_names)
+    (first, *_) = _arranged_blocks(ranks[:1], items, order, max_names)
     return (first[: max(max_chars - len(note) - 1, 0)] + "…" + note)[:max_chars], 1
 
 
@@ -192,15 +191,14 @@ def join_consecutive_triples(ranks: Sequence[int], items: Sequence[Scored[Item]]
     return found
 
 
-def _arranged_blocks(
-    ranks: Sequence[int], items: Sequence[Scored[Item]], groups: Sequence[int], order: Order, max_names: int
-) -> list[str]:
+def _arranged_blocks(ranks: Sequence[int], items: Sequence[Scored[Item]], order: Order, max_names: int) -> list[str]:
     """Return the blocks of the ranks, which are sorted by group, each group in the order that is asked for."""
     blocks: list[str] = []
-    for group, of_group in groupby(ranks, key=lambda rank: groups[rank] if groups else 0):
+    for group, of_group in groupby(ranks, key=lambda rank: items[rank].group or 0):
         runs = join_consecutive_triples(order_for_prompt(list(of_group), order), items)
         own = [_block(run, items, max_names) for run in runs]
-        blocks += [(_title(group) if groups else "") + own[0], *own[1:]]
+        is_grouped = any(each.group is not None for each in items)
+        blocks += [(_title(group) if is_grouped else "") + own[0], *own[1:]]
     return blocks
 
 

@@ -43,12 +43,12 @@ class Reorganise(Reorganiser):
 def _join_chains(evidence: Evidence[Chain]) -> Evidence[Chain]:
     mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
     groups = group_meeting_chains(evidence.items, mentions)
-    joined = [
-        Scored(add_targets(evidence.items[place].value, shared), evidence.items[place].score)
+    joined = (
+        replace(evidence.items[place], value=add_targets(evidence.items[place].value, shared))
         for places, shared in groups
         for place in places
-    ]
-    return evidence.take([place for places, _ in groups for place in places], joined)
+    )
+    return replace(evidence, items=tuple(joined))
 
 
 NUM_LEADS = 5
@@ -78,11 +78,10 @@ class Merge(Reorganiser):
         mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
         met = find_meeting_ends(evidence.items, mentions)
         items = [
-            Scored(replace(each.value, targets=targets), each.score + bonus) if targets else each
+            Scored(replace(each.value, targets=targets), each.score + bonus, each.group) if targets else each
             for each, targets in zip(evidence.items, met, strict=True)
         ]
-        order = sorted(range(len(items)), key=lambda i: evidence.chain_order(items[i]))
-        return evidence.take(order, [items[i] for i in order])
+        return replace(evidence, items=tuple(sorted(items, key=evidence.chain_order)))
 
 
 def find_meeting_ends(chains: Sequence[Scored[Chain]], mentions: Mapping[str, str]) -> list[tuple[Entity, ...]]:
@@ -200,7 +199,7 @@ class CompleteChains(Reorganiser):
         for item in evidence.items[: self.chains]:
             frontier = None if item.value.targets else reached.get(_walk_of(item.value))
             ends = frontier and select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=False)
-            yield Scored(frontier.chain(ends), item.score) if frontier and ends else item
+            yield replace(item, value=frontier.chain(ends)) if frontier and ends else item
         yield from evidence.items[self.chains :]
 
 

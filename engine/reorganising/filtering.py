@@ -229,7 +229,8 @@ def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed
         taken = evidence.take(coarse)
         return replace(taken, left_out=(*taken.left_out, f"the filter's groups: {why}"))
     high, additional = prioritise_items(coarse, {coarse[number - 1] for number in numbers})
-    return replace(evidence.take((*high, *additional)), groups=(0,) * len(high) + (1,) * len(additional))
+    placed = [(place, group) for group, places in enumerate((high, additional)) for place in places]
+    return replace(evidence, items=tuple(replace(evidence.items[place], group=group) for place, group in placed))
 
 
 @part("adaptive-k")

@@ -12,7 +12,7 @@ from ...models import Count, Range
 from ...models.path_pooling import Floats, ScoredTriples, reselect_triples
 from ..evidence import Evidence, Kind, sigmoid
 from ..parts import Reorganiser, option, part
-from ..values import Entity, Scored, Triple
+from ..values import Entity, Triple
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -44,13 +44,9 @@ class PathPooling(Reorganiser):
         pooled = []
         for number, each in enumerate(evidence):
             kept = slice(int(ends[number - 1]) if number else 0, int(ends[number]))
-            own = (places[kept] - triples.triple_starts[number]).tolist()
-            items = zip(own, scores[kept].tolist(), strict=True)
-            pooled.append(
-                replace(each, calibration=None).take(
-                    own, [Scored(each.items[place].value, score) for place, score in items]
-                )
-            )
+            own = zip((places[kept] - triples.triple_starts[number]).tolist(), scores[kept].tolist(), strict=True)
+            items = tuple(replace(each.items[place], score=score) for place, score in own)
+            pooled.append(replace(each, calibration=None, items=items))
         return pooled
 
 

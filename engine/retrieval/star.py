@@ -8,7 +8,7 @@ questions share are composed once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
@@ -20,7 +20,7 @@ from ..errors import UsageError
 from ..evidence import Calibration, Evidence, Kind, item_sort_key
 from ..linking import compute_link_penalties
 from ..parts import Trained, option, part
-from ..values import Chain, RelationPath, Scored, Topic, check_finite
+from ..values import Chain, RelationPath, Topic, check_finite
 from . import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
 from .beam import BeamRetriever, OpenedSearch
 
@@ -167,6 +167,5 @@ class ShortlistRescorer:
         linked = read + np.array([penalties[each.value.topic.id] for each in first])
         scores[: len(read)] = blend_scores(scores[: len(read)], linked, self.mix)
         lower_other_scores(scores, np.arange(len(read)))
-        items = [Scored(each.value, score) for each, score in zip(evidence.items, scores.tolist(), strict=True)]
-        order = sorted(range(len(items)), key=lambda i: item_sort_key(items[i]))
-        return evidence.take(order, [items[i] for i in order])
+        items = [replace(each, score=score) for each, score in zip(evidence.items, scores.tolist(), strict=True)]
+        return replace(evidence, items=tuple(sorted(items, key=item_sort_key)))

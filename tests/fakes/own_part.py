@@ -26,4 +26,4 @@ class Reversed(Reorganiser):
     def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Chain]]) -> list[Evidence[Chain]]:
         """Return the evidence turned round."""
         kept = (each.cut_to(self.keep) for each in evidence)
-        return [replace(each, items=each.items[::-1], groups=each.groups[::-1], calibration=None) for each in kept]
+        return [replace(each, items=each.items[::-1], calibration=None) for each in kept]

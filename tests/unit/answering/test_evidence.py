@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -37,10 +38,14 @@ def path(*hops: tuple[str, Entity], start: Entity = PERU) -> Path:
 
 
 def evidence_text(
-    items: Sequence[Scored[Any]], groups: Sequence[int] = (), *, max_chars: int = 12_000, **options: Any
+    items: Sequence[Scored[Any]], groups: Sequence[int] = (), max_chars: int = 12_000, **options: Any
 ) -> str:
     """Return the text of evidence, of which everything fits unless a test says otherwise."""
-    return fit_evidence(items, groups, max_chars=max_chars, **options)[0]
+    return fit_evidence(grouped(items, groups), max_chars=max_chars, **options)[0]
+
+
+def grouped(items: Sequence[Scored[Any]], groups: Sequence[int]) -> Sequence[Scored[Any]]:
+    return [replace(item, group=group) for item, group in zip(items, groups, strict=True)] if groups else items
 
 
 def test_one_hop_reads_as_a_fact() -> None:
@@ -106,8 +111,8 @@ def test_the_order_of_a_prompt_leaves_the_numbers() -> None:
     assert order_for_prompt([1, 2, 3, 4, 5], "lost-in-the-middle") == [1, 3, 5, 4, 2]
     some = ranked(*(chain_of(path((f"r{i}", LIMA))) for i in range(4)))
     assert [line[:3] for line in evidence_text(some, order="ascending").splitlines()] == ["[4]", "[3]", "[2]", "[1]"]
-    grouped = evidence_text(some, (0, 1, 0, 1), order="ascending").splitlines()
-    assert [line[:3] for line in grouped] == ["(mo", "[3]", "[1]", "(pe", "[4]", "[2]"]
+    in_groups = evidence_text(some, (0, 1, 0, 1), order="ascending").splitlines()
+    assert [line[:3] for line in in_groups] == ["(mo", "[3]", "[1]", "(pe", "[4]", "[2]"]
 
 
 @given(
@@ -124,7 +129,7 @@ def test_triples_in_any_order_stay_within_the_bound(
         for n, (h, t) in enumerate(facts)
     ]
     groups = [n % 2 for n in range(len(some))] if is_grouped else []
-    text, num_kept = fit_evidence(some, groups, order=order, max_chars=max_chars)
+    text, num_kept = fit_evidence(grouped(some, groups), order=order, max_chars=max_chars)
     assert len(text) <= max_chars
     assert num_kept == len(some) or f"(paths left out for length: {len(some) - num_kept})" in text or max_chars < 60
     whole = evidence_text(some, groups, order=order)

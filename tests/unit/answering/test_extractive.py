@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -129,10 +130,11 @@ def test_the_bounds_hold_for_plans(probability: float, begins: str, unsure: bool
 
 
 def test_an_answer_is_plain_data_that_rests_on_items_by_their_ranks() -> None:
-    paths = (path("city", LIMA, score=1 / 3), path("capital", LIMA, score=-math.inf))
+    found = (path("city", LIMA, score=1 / 3), path("capital", LIMA, score=-math.inf))
+    paths = [replace(each, group=group) for group, each in enumerate(found)]
     costs = EvidenceTrace((StageCost("hop 1", 0.123456, 2), StageCost("answer", 1.0, 1)))
-    found = Answer(
-        evidence_of(*paths, calibration=Calibration("logit", 1.0, 0.0), groups=(0, 1), note="a note", trace=costs),
+    answer = Answer(
+        evidence_of(*paths, calibration=Calibration("logit", 1.0, 0.0), note="a note", trace=costs),
         (AnswerEntity("Lima", "l", 2 / 3, "both", (0, 1)), AnswerEntity("Rome", None, None, "model", ())),
         "Lima and Rome",
         "llm",
@@ -140,7 +142,7 @@ def test_an_answer_is_plain_data_that_rests_on_items_by_their_ranks() -> None:
         unsure=True,
         why=("it was said",),
     )
-    data = found.to_dict()
+    data = answer.to_dict()
     assert data["answers"] == [
         {"name": "Lima", "id": "l", "confidence": 0.666667, "origin": "both", "evidence": [1, 2]},
         {"name": "Rome", "id": None, "confidence": None, "origin": "model", "evidence": []},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -55,8 +56,8 @@ def ask(stages: Expression) -> Evidence[Any]:
     return one
 
 
-def triples(*scored: tuple[Triple, float], **options: Any) -> Evidence[Triple]:
-    items = tuple(Scored(triple, score) for triple, score in scored)
+def triples(*scored: tuple[Triple, float, int], **options: Any) -> Evidence[Triple]:
+    items = tuple(itertools.starmap(Scored, scored))
     return Evidence(QUESTION.question, QUESTION.topics, "triple", items, **options)
 
 
@@ -77,26 +78,25 @@ def test_a_bridge_stands_where_kinds_differ() -> None:
 
 def test_the_score_of_a_triple_is_that_of_its_best_chain_and_so_is_its_group() -> None:
     both = chain_of(*leads("capital", LIMA, topic=PERU).instances())
-    evidence = replace(
-        evidence_of(
-            Scored(leads("capital", LIMA, topic=PERU), 0.9), Scored(both, 0.2), Scored(leads("m", SOL, topic=PERU), 0.1)
-        ),
-        groups=(1, 0, 1),
+    evidence = evidence_of(
+        Scored(leads("capital", LIMA, topic=PERU), 0.9, 1),
+        Scored(both, 0.2, 0),
+        Scored(leads("m", SOL, topic=PERU), 0.1, 1),
     )
     found = to_triples(evidence)
     assert [(item.value.relation, item.score) for item in found.items] == [("capital", 0.9), ("m", 0.1)]
-    assert found.groups == (0, 1)
+    assert [item.group for item in found.items] == [0, 1]
 
 
 def test_triples_make_the_chains_that_leave_the_topics() -> None:
     by = Triple(LIMA, "mayor", CUSCO)
-    found = to_chains(triples((CAPITAL, 0.9), (by, 0.5), (MONEY, 0.7), calibration=PROBABLE, groups=(0, 1, 1)))
+    found = to_chains(triples((CAPITAL, 0.9, 0), (by, 0.5, 1), (MONEY, 0.7, 1), calibration=PROBABLE))
     assert [(str(item.value.relation_path), item.score) for item in found.items] == [
         ("capital", 0.9),
         ("money", 0.7),
         ("capital → mayor", 0.5),
     ]
-    assert (found.groups, found.calibration) == ((0, 1, 0), PROBABLE)
+    assert ([item.group for item in found.items], found.calibration) == ([0, 1, 0], PROBABLE)
     assert found.items[2].value.triples() == ((CAPITAL,), (by,))
 
 

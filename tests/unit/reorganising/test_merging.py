@@ -36,14 +36,15 @@ def test_one_topic_never_meets_itself_nor_another_reading_of_the_same_mention() 
 
 def test_what_meets_gains_the_bonus_in_log_odds_and_keeps_its_group() -> None:
     chains = (lead("c", "q", 1.0), lead("a", "xy", 0.9), lead("b", "y", 0.8))
-    evidence = replace(evidence_of(*chains, calibration=Calibration("logit", 2.0, 0.0)), groups=(0, 1, 2))
+    grouped = (replace(chain, group=group) for group, chain in enumerate(chains))
+    evidence = evidence_of(*grouped, calibration=Calibration("logit", 2.0, 0.0))
     (merged,) = Merge(bonus=0.5)(make_context(), [evidence])
     assert [(item.value.topic.id, item.score) for item in merged.items] == [
         ("a", pytest.approx(1.15)),
         ("b", pytest.approx(1.05)),
         ("c", 1.0),
     ]
-    assert merged.groups == (1, 2, 0)
+    assert [item.group for item in merged.items] == [1, 2, 0]
     assert [[end.id for end in item.value.answers] for item in merged.items] == [["y"], ["y"], ["q"]]
     (plain,) = Merge(bonus=0.5)(make_context(), [replace(evidence, calibration=None)])
     assert [item.score for item in plain.items] == [1.0, 0.9, 0.8]

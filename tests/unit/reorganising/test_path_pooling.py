@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,8 @@ def triples(*facts: tuple[str, float], topics: str, **options: Any) -> Evidence[
     return Evidence(Question("?"), tuple(Topic(Entity(each, each)) for each in topics), "triple", items, **options)
 
 
-CHAIN = triples(("brc", 0.8), ("arb", 0.2), topics="aza", groups=(0, 1), calibration=Calibration("probability"))
+PLAIN = triples(("brc", 0.8), ("arb", 0.2), topics="aza", calibration=Calibration("probability"))
+CHAIN = replace(PLAIN, items=tuple(replace(item, group=group) for group, item in enumerate(PLAIN.items)))
 NOTHING, APART = triples(topics="a"), triples(("xry", 0.25), topics="q")
 
 
@@ -80,8 +82,8 @@ def test_evidence_of_a_batch_is_pooled_each_question_alone(
     facts = [f"{i.value.head.id}{i.value.relation}{i.value.tail.id}" for i in whole.items]
     assert facts == [fact for fact, _ in found]
     assert [item.score for item in whole.items] == pytest.approx([score for _, score in found])
-    assert (whole.groups, whole.calibration) == (groups, None)
-    assert (nothing.items, nothing.groups) == ((), ())
+    assert (tuple(item.group for item in whole.items), whole.calibration) == (groups, None)
+    assert nothing.items == ()
     assert [item.score for item in apart.items] == [0.5]
 
 

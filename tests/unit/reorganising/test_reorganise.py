@@ -59,10 +59,11 @@ def test_mediators_are_walked_through_and_are_no_ends() -> None:
 
 
 def test_groups_stay_with_their_triples_and_a_batch_is_each_alone() -> None:
-    grouped = replace(FACTS, groups=(1, 0, 1, 2, 2, 0))
+    items = zip(FACTS.items, (1, 0, 1, 2, 2, 0), strict=True)
+    grouped = replace(FACTS, items=tuple(replace(item, group=group) for item, group in items))
     together = chained(grouped, triples(), FACTS)
     assert together == [each for one in (grouped, triples(), FACTS) for each in chained(one)]
-    assert together[0].groups[:2] == (1, 0)
+    assert [item.group for item in together[0].items[:2]] == [1, 0]
     assert chained() == []
 
 
