@@ -7,10 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from .answering import Abstaining, Extractive, answer_of_plan
 from .context import Context
 from .evidence import Answer, Evidence, Item, item_sort_key
 from .evidence.bridges import convert_item_kind
-from .evidence.extras import DidYouMean
+from .evidence.extras import DidYouMean, PlanAnswer
 from .linking import find_nearest_names, look_up_topics
 from .parts import Expression, Link, Named, Wrapper, reorganise
 from .values import Chain, Entity, LinkedQuestion, Question, Scored, Topic, first_group
@@ -45,7 +46,8 @@ def retrieve(recipe: Recipe, ctx: Context, questions: Sequence[Question], top_k:
 
 
 def answer(recipe: Recipe, ctx: Context, evidence: Sequence[Evidence[Any]]) -> list[Answer]:
-    """Return an answer to each question; what it took is in its evidence."""
+    """Return an answer to each question; what it took is in its evidence. What a plan gives is its answer, whatever the
+    recipe's answerer is."""
     from .plans.accounting import withhold_unaccounted
 
     with ctx.trace.stage("answer"):
@@ -53,7 +55,14 @@ def answer(recipe: Recipe, ctx: Context, evidence: Sequence[Evidence[Any]]) -> l
         for part in recipe.parts.values():
             if getattr(part, "answers", False):
                 answerer = partial(_answer_with, part, answerer)
-        answers = withhold_unaccounted(ctx, answerer(ctx, evidence))
+        limits = recipe.answerer if isinstance(recipe.answerer, Abstaining) else Extractive()
+        plans = [each.extra_of(PlanAnswer) for each in evidence]
+        others = [each for each, plan in zip(evidence, plans, strict=True) if plan is None]
+        read = iter(withhold_unaccounted(ctx, answerer(ctx, others)) if others else ())
+        answers = [
+            next(read) if plan is None else answer_of_plan(each, plan, limits)
+            for each, plan in zip(evidence, plans, strict=True)
+        ]
     return [replace(each, evidence=each.evidence.add_costs(ctx.trace.costs)) for each in answers]
 
 

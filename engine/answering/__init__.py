@@ -45,8 +45,6 @@ class Extractive(Abstaining):
         return [self.answer_of(each) for each in evidence]
 
     def answer_of(self, evidence: Evidence[Item]) -> Answer:
-        if (plan := evidence.extra_of(PlanAnswer)) is not None:
-            return self._answer_of_plan(evidence, plan)
         chains = to_chains(evidence)
         items = chains.items
         right = chains.confidence if items else 0.0
@@ -81,27 +79,27 @@ class Extractive(Abstaining):
         text = f"{'unsure: perhaps ' if unsure else ''}{name_entities(entities, unsure=unsure)}"
         return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure)
 
-    def _answer_of_plan(self, evidence: Evidence[Item], plan: PlanAnswer) -> Answer:
-        """Return what a plan gives, and how it was found; its items are the triples that it rests on."""
-        right, why = plan.probability, (plan.text,)
-        if plan.reason or (right is not None and right < self.min_probability):
-            reason = plan.reason or "no plan fits the question"
-            sure = None if plan.reason else right  # that the plan is right is not that there is an answer
-            return Answer(evidence, (), f"{NO_ANSWER}: {reason}", "extractive", confidence=sure, why=why)
-        rests_on = tuple(range(len(evidence.items)))
-        found = plan.found if plan.yes is None and plan.number is None else ()
-        entities = tuple(AnswerEntity(entity.label, entity.id, right, "graph", rests_on) for entity, _ in found)
-        unsure = plan.unsure or (right is not None and right < self.sure_from)
-        said = plan.says or name_entities(entities, plan.total, unsure=unsure)
-        text = f"{'unsure: perhaps ' if unsure else ''}{said}"
-        return Answer(
-            evidence,
-            entities,
-            text,
-            "extractive",
-            confidence=right,
-            unsure=unsure,
-            why=why,
-            number=plan.number,
-            yes=plan.yes,
-        )
+
+def answer_of_plan(evidence: Evidence[Item], plan: PlanAnswer, limits: Abstaining) -> Answer:
+    """Return what a plan gives, and how it was found; the items of its evidence are the triples that it rests on."""
+    right, why = plan.probability, (plan.text,)
+    if plan.reason or (right is not None and right < limits.min_probability):
+        reason = plan.reason or "no plan fits the question"
+        sure = None if plan.reason else right  # that the plan is right is not that there is an answer
+        return Answer(evidence, (), f"{NO_ANSWER}: {reason}", "extractive", confidence=sure, why=why)
+    rests_on = tuple(range(len(evidence.items)))
+    found = plan.found if plan.yes is None and plan.number is None else ()
+    entities = tuple(AnswerEntity(entity.label, entity.id, right, "graph", rests_on) for entity, _ in found)
+    unsure = plan.unsure or (right is not None and right < limits.sure_from)
+    said = plan.says or name_entities(entities, plan.total, unsure=unsure)
+    return Answer(
+        evidence,
+        entities,
+        f"{'unsure: perhaps ' if unsure else ''}{said}",
+        "extractive",
+        confidence=right,
+        unsure=unsure,
+        why=why,
+        number=plan.number,
+        yes=plan.yes,
+    )

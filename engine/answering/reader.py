@@ -29,7 +29,6 @@ from ...models.text.vectors import TextVectors
 from ..errors import UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.bridges import to_chains
-from ..evidence.extras import PlanAnswer
 from ..parts import Trained, option, part
 from ..retrieval import mask_mention, merge_mediator_hops
 from ..values import AnswerEntity, RelationPath, RelationStep
@@ -138,12 +137,7 @@ class ReaderAnswerer:
                 f"answerer reader: its checkpoint was trained with another recipe: {error}: train one with "
                 "`lodestar train reader --recipe …`, or leave answerer.checkpoint out"
             ) from error
-        return [
-            self.plain.answer_of(each)
-            if each.extra_of(PlanAnswer) is not None
-            else self._answer(each, place, candidates, read)
-            for place, each in enumerate(evidence)
-        ]
+        return [self._answer(each, place, candidates, read) for place, each in enumerate(evidence)]
 
     def _answer(
         self, evidence: Evidence[Item], question: int, candidates: AnswerCandidates, read: ReaderScores

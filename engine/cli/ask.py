@@ -32,6 +32,8 @@ MAX_SHOWN = 3
 """Items of evidence that are printed below an answer."""
 SHOWN_CHARS = 60
 """Of a reply that is being written: the end of it, in a line of a terminal."""
+SAMPLES = 2
+"""Plans that a language model writes for a question that is not answered surely without it."""
 TOGETHER = 64
 """Questions of a file that are asked together; more together are not faster (docs/results.md)."""
 
@@ -75,7 +77,8 @@ def command(
     if not questions:
         raise UsageError(NO_QUESTION)
     if llm:
-        recipe = read_recipe(recipe, options={"answerer.kind": "llm"})
+        more = {"plans.samples": SAMPLES} if "plans" in recipe.parts else {}
+        recipe = read_recipe(recipe, options={"answerer.kind": "llm", **more})
     alone = len(questions) == 1 and not as_json  # what cannot be asked ends it; as JSON it is an answer of no kind
     together = TOGETHER
     if recipe.answerer.name == "llm" and not paths_only:  # their answers are seen one by one

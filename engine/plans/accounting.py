@@ -16,7 +16,6 @@ from ...models.wording import fold, plural, singular
 from ...models.wording.kinds import value_kind
 from ...models.wording.operators import Operator, find_operators, find_placed_names, read_noun
 from ..evidence import Answer, Item
-from ..evidence.extras import PlanAnswer
 from ..evidence.text import relation_words
 from ..linking import write_phrase_query
 from ..neo4j import Request, Row, template
@@ -155,11 +154,8 @@ def _split(text: str) -> list[str]:
 
 
 def _is_from_paths(answer: Answer) -> bool:
-    """Whether an answer states what paths lead to: neither a plan gave it nor a language model."""
-    by_plan = answer.evidence.extra_of(PlanAnswer) is not None
-    return (
-        answer.found and not by_plan and answer.usage is None and all(each.origin == "graph" for each in answer.answers)
-    )
+    """Whether an answer states what paths lead to, and no language model wrote it."""
+    return answer.found and answer.usage is None and all(each.origin == "graph" for each in answer.answers)
 
 
 def _find_unused(answer: Answer, reading: _Reading, strict: bool) -> list[str]:

@@ -8,21 +8,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ...models import Share
+from ...models import Range, Share
 from ...models.wording import STOP_WORDS, singular
 from ...models.wording.operators import find_operators, read_noun
 from ..answering import Extractive
-from ..errors import QueryTimeoutError
 from ..evidence import LEAST_PROBABILITY, NOT_THERE, Answer, Certainty, Evidence, sigmoid
 from ..evidence.extras import PlanAnswer
-from ..neo4j import Request
 from ..neo4j.graph import find_literals_by_prefix, read_value_signatures
 from ..parts import Link, Retrieve, Wrapper, option, part
 from ..values import LinkedQuestion, Scored, Topic
 from .accounting import withhold_unaccounted
-from .compile import PlanResult, compile_plan, explain
+from .by_llm import Written, is_same, write_plans
+from .compile import PlanResult, compile_plan, execute, explain
 from .plan import (
     Both,
     Compare,
@@ -37,8 +36,8 @@ from .plan import (
     Topics,
     Total,
     Where,
-    parts_of,
     plan_data,
+    walk,
 )
 from .planner import YES, Candidate, Planner
 from .schema import GraphSchema, read_schema, read_types_of
@@ -55,6 +54,10 @@ ALONE_FROM = 0.5
 """The least probability of a plan of a plain question for which no path was found. Our own choice."""
 UNSTATED = 0.49
 """The greatest probability of an answer that leaves out an adjective. Our own choice."""
+AGREED = 0.85
+"""How likely a plan of a language model is right if what was found without it gives the same."""
+ALONE = 0.5
+"""How likely it is else, if all samples give the same."""
 FARTHEST = 5.0
 """By how much a plan's score is ahead of another's, at most, where certainty reads it."""
 
@@ -82,8 +85,6 @@ class Chosen:
     candidate: Candidate
     result: PlanResult
     probability: float
-    dimension: str = ""
-    """Of the number that it gives."""
 
 
 @part("plans")
@@ -96,6 +97,14 @@ class Plans(Wrapper):
     """
 
     stated_from: Share = option(0.65, "below this probability what a plan gives is unsure")
+    samples: Annotated[int, Range(0, 9)] = option(
+        0, "plans that a language model writes for a question that is not answered surely; 0 for none"
+    )
+
+    def open(self, graph: GraphResources) -> None:
+        """Raise `LLMError` if a model is to write plans and none is configured."""
+        if self.samples:
+            _ = graph.shared.chat
 
     def __call__(
         self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int, retrieve: Retrieve, _link: Link
@@ -105,16 +114,28 @@ class Plans(Wrapper):
         if not asking:
             return evidence
         found, topics = find_plans(ctx, [questions[at] for at in asking])
-        stated = withhold_unaccounted(ctx, [Extractive().answer_of(evidence[at]) for at in asking], strict=True)
-        for at, path, best, some in zip(asking, stated, choose(ctx, found), topics, strict=True):
+        paths = withhold_unaccounted(ctx, [Extractive().answer_of(evidence[at]) for at in asking], strict=True)
+        unsure = []
+        for at, path, best, some in zip(asking, paths, choose(ctx, found), topics, strict=True):
+            is_sure = path.found and not path.unsure
             if best is not None:
-                evidence[at] = self._decide(questions[at], evidence[at], path, best, some)
+                evidence[at], is_sure = self._decide(ctx, questions[at], evidence[at], path, best, some)
+            if not is_sure:
+                unsure.append((at, path, best, some))
+        if self.samples and unsure:
+            asked = [(questions[at].question.text, some) for at, _, _, some in unsure]
+            schema, steps = schema_of(ctx), planner_of(ctx).steps
+            plans = write_plans(ctx, schema, steps, asked, self.samples)
+            for (at, path, best, some), plan in zip(unsure, plans, strict=True):
+                evidence[at] = self._decide_written(ctx, questions[at], evidence[at], path, best, some, plan)
         return evidence
 
     def _decide(
-        self, question: LinkedQuestion, evidence: Evidence[Any], path: Answer, best: Chosen, topics: Sequence[Topic]
-    ) -> Evidence[Any]:
-        """Return the evidence of a plan or of the path beside it, whichever is likelier with what the other says."""
+        self, ctx: Context, question: LinkedQuestion, evidence: Evidence[Any], path: Answer, best: Chosen,
+        topics: Sequence[Topic],
+    ) -> tuple[Evidence[Any], bool]:  # fmt: skip
+        """Return the evidence of a plan or of the path beside it, whichever is likelier with what the other says, and
+        whether its answer can be stated."""
         beside_path, beside_plan = compare(best, path)
         of_plan, of_path = _probability("beside_path", beside_path), _probability("beside_plan", beside_plan)
         if unread := best.candidate.unread:
@@ -123,13 +144,32 @@ class Plans(Wrapper):
             evidence = replace(evidence, left_out=(*evidence.left_out, said))
         is_plain = is_plain_question(best.candidate.plan)
         if beside_plan and (of_path > of_plan or of_plan < LEAST_PROBABILITY):
-            return set_probability(evidence, max(of_path, LEAST_PROBABILITY))
+            return set_probability(evidence, max(of_path, LEAST_PROBABILITY)), of_path > UNSTATED
         if "same" in beside_path and is_plain:
-            return set_probability(evidence, of_plan)
+            return set_probability(evidence, of_plan), of_plan > UNSTATED
         if "differs" not in beside_path and is_plain and of_plan < ALONE_FROM:
+            return evidence, False
+        found = make_evidence(ctx, question, replace(best, probability=of_plan), topics, self.stated_from)
+        return replace(found, left_out=evidence.left_out), of_plan >= self.stated_from
+
+    def _decide_written(
+        self, ctx: Context, question: LinkedQuestion, evidence: Evidence[Any], path: Answer, best: Chosen | None,
+        topics: Sequence[Topic], written: Written | str,
+    ) -> Evidence[Any]:  # fmt: skip
+        """Return the evidence of a plan that a language model wrote, if it is likelier than what was found without."""
+        if isinstance(written, str):
+            return replace(evidence, left_out=(*evidence.left_out, f"the language model wrote no plan: {written}"))
+        ends = {end.id for end in path.answers}
+        found_too = best is not None and is_same(best.result, written.result)
+        found_too |= path.found and ends == {row.entity.id for row in written.result.rows}
+        probability = (AGREED if found_too else ALONE) * written.share
+        known = evidence.extra_of(PlanAnswer)
+        if best is not None and best.candidate.unread and found_too:
+            probability = min(probability, UNSTATED)
+        if probability < (known.probability or 0.0 if known else 0.0):
             return evidence
-        found = make_evidence(question, replace(best, probability=of_plan), topics, self.stated_from)
-        return replace(found, left_out=evidence.left_out) if unread else found
+        chosen = Chosen(Candidate(written.plan, {}, 0.0, False), written.result, probability)
+        return make_evidence(ctx, question, chosen, topics, self.stated_from)
 
 
 def compare(best: Chosen, path: Answer) -> tuple[dict[str, float], dict[str, float]]:
@@ -192,7 +232,7 @@ def find_plans(
 ) -> tuple[list[list[Candidate]], list[tuple[Topic, ...]]]:
     """Return plans for each question, best first, and its topics; none where the best leaves an operator word out."""
     schema = schema_of(ctx)
-    planner: Planner = ctx.graph.get_or_make(Planner, lambda: make_planner(ctx.graph, schema))
+    planner = planner_of(ctx)
     topics, kinds = look_up(ctx, questions, schema)
     found = [planner.plan(q.question.text, some, kinds) for q, some in zip(questions, topics, strict=True)]
     understood = [[each for each in some if not (each.leaves_operator or some[0].leaves_operator)] for some in found]
@@ -205,23 +245,25 @@ def schema_of(ctx: Context) -> GraphSchema:
     return found
 
 
+def planner_of(ctx: Context) -> Planner:
+    found: Planner = ctx.graph.get_or_make(Planner, lambda: make_planner(ctx.graph, schema_of(ctx)))
+    return found
+
+
 def make_planner(graph: GraphResources, schema: GraphSchema) -> Planner:
     return Planner(schema, StepWords(graph.words, schema.ends, graph.shared.vectors), read_weights()["plans"])
 
 
 def is_plain_question(plan: Plan) -> bool:
     """Whether a plan has no operator and names at most one thing."""
-    waiting: list[Any] = [plan]
     named = set()
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Topics):
-            named.add(part.ids)
-        elif not isinstance(part, Find | Follow | Kind | Both | Has) and not (
-            isinstance(part, Where) and isinstance(part.condition, Has)
+    for each in walk(plan):
+        if isinstance(each, Topics):
+            named.add(each.ids)
+        elif not isinstance(each, Find | Follow | Kind | Both | Has) and not (
+            isinstance(each, Where) and isinstance(each.condition, Has)
         ):
             return False
-        waiting += parts_of(part)
     return len(named) == 1
 
 
@@ -282,21 +324,11 @@ def choose(ctx: Context, found: Sequence[Sequence[Candidate]]) -> list[Chosen | 
         for (at, plan), result in zip(asked, results, strict=True):
             if result is None:
                 continue
-            is_empty = result.yes is None and result.number is None and not result.total
             emptied = replace(plan, feats={**plan.feats, "gives_nothing": 1.0}, score=plan.score + weight)
-            each, best = emptied if is_empty else plan, chosen[at]
-            of_total = schema.dimensions.get(plan.plan.path[-1], "") if isinstance(plan.plan, Total) else ""
+            each, best = emptied if result.is_empty else plan, chosen[at]
             if best is None or each.score > best.candidate.score:
-                chosen[at] = Chosen(each, result, certainty(each, found[at]), of_total)
+                chosen[at] = Chosen(each, result, certainty(each, found[at]))
     return chosen
-
-
-def execute(ctx: Context, requests: Sequence[Request[PlanResult]]) -> list[PlanResult | None]:
-    """Return what plans give, executed together; None for one that takes too long."""
-    try:
-        return ctx.db.run_all(requests)
-    except QueryTimeoutError:
-        return [None] if len(requests) == 1 else [each for one in requests for each in execute(ctx, [one])]
 
 
 def certainty(best: Candidate, others: Sequence[Candidate]) -> float:
@@ -306,14 +338,20 @@ def certainty(best: Candidate, others: Sequence[Candidate]) -> float:
     return sigmoid(sum(weight * feats[name] for name, weight in read_weights()["certainty"].items()))
 
 
-def make_evidence(question: LinkedQuestion, best: Chosen, topics: Sequence[Topic], stated_from: float) -> Evidence[Any]:
+def make_evidence(
+    ctx: Context, question: LinkedQuestion, best: Chosen, topics: Sequence[Topic], stated_from: float
+) -> Evidence[Any]:
     """Return the evidence of a plan: the triples that its first results rest on, with what it gives."""
     triples = dict.fromkeys(triple for row in best.result.rows for triple in row.witness)
     items = tuple(Scored(triple, best.probability) for triple in triples)
+    used = {id_ for each in walk(best.candidate.plan) if isinstance(each, Topics) for id_ in each.ids}
+    topics = [topic for topic in topics if topic.entity.id in used]
     names = {topic.entity.id: topic.entity.label for topic in topics}
-    answer = make_answer(best.candidate.plan, best.result, names, best.dimension)
+    plan = best.candidate.plan
+    dimension = schema_of(ctx).dimensions.get(plan.path[-1], "") if isinstance(plan, Total) else ""
+    answer = make_answer(plan, best.result, names, dimension)
     answer = replace(answer, probability=best.probability, unsure=best.probability < stated_from)
-    return Evidence(question.question, question.topics or tuple(topics), "triple", items, extras=(answer,))
+    return Evidence(question.question, tuple(topics), "triple", items, extras=(answer,))
 
 
 def make_answer(plan: Plan, result: PlanResult, names: Mapping[str, str], dimension: str = "") -> PlanAnswer:

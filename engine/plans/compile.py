@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rapidfuzz import process
 
 from ... import cypher as cypher_folder
-from ..errors import InputError
+from ..errors import InputError, QueryTimeoutError
 from ..evidence.text import relation_words
 from ..neo4j import Request, Row, Template, quote_identifier
 from ..values import Entity, Triple
@@ -46,6 +46,9 @@ from .plan import (
     check,
     plan_data,
 )
+
+if TYPE_CHECKING:
+    from ..context import Context
 
 MAX_ROWS = 100
 """Rows that come back; all are counted."""
@@ -94,6 +97,11 @@ class PlanResult:
     yes: bool | None = None
 
     @property
+    def is_empty(self) -> bool:
+        """Whether it gives neither a thing, nor a number, nor a yes or no."""
+        return self.yes is None and self.number is None and not self.total
+
+    @property
     def is_cut(self) -> bool:
         """Whether there are more rows than came back."""
         return self.total > len(self.rows) > 0 and len(self.rows) == MAX_ROWS
@@ -113,6 +121,14 @@ def compile_plan(plan: Plan, schema: Schema) -> Request[PlanResult]:
     text = compiler.whole(plan)
     query = Template("plan", "read", text)
     return Request(query, compiler.params | {"limit": MAX_ROWS}, lambda rows: _decode(plan, rows))
+
+
+def execute(ctx: Context, requests: Sequence[Request[PlanResult]]) -> list[PlanResult | None]:
+    """Return what plans give, executed together; None for one that takes too long."""
+    try:
+        return ctx.db.run_all(requests)
+    except QueryTimeoutError:
+        return [None] if len(requests) == 1 else [each for one in requests for each in execute(ctx, [one])]
 
 
 class _Compiler:

@@ -226,6 +226,13 @@ def parts_of(part: Part) -> Iterator[Part]:
             yield value  # type: ignore[misc]
 
 
+def walk(part: Part) -> Iterator[Part]:
+    """Yield a part and all that it is made of."""
+    yield part
+    for each in parts_of(part):
+        yield from walk(each)
+
+
 def is_within_bounds(plan: Part) -> bool:
     """Return whether `check` accepts a plan."""
     try:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.api import find_fault
+from lodestar.engine.evidence import Answer
 from lodestar.engine.evidence.extras import PlanAnswer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.plans.plan import Count
@@ -17,6 +20,7 @@ from lodestar.engine.values import Question
 from lodestar.loaders.formats import source_class
 
 from tests.conftest import clear_database
+from tests.fakes.scripted_llm import Reply, ScriptedLLM, says, status
 from tests.made.graphs import load
 from tests.references.forms_of_geonames import form_questions, said
 
@@ -85,6 +89,74 @@ def test_plain_questions_keep_their_paths(company: Engine) -> None:
     assert answer.names == ("Ann Alder",)
     assert answer.evidence.extra_of(PlanAnswer) is None
     assert isinstance(company.plan("How many employees are there?"), Count)
+
+
+ONLY = "Which employees only work in Sales?"
+IN_SALES = {
+    "do": "where",
+    "of": {"do": "kind", "name": "employee"},
+    "condition": {"do": "has", "path": ["works in"], "to": {"do": "topics", "names": ["Sales"]}},
+}
+
+
+def ask_with_model(settings: Settings, text: str, script: Sequence[Reply], samples: int = 1) -> tuple[Answer, Any]:
+    with ScriptedLLM(script) as llm:
+        own = replace(settings, llm_base_url=llm.base_url, llm_model="scripted", llm_concurrency=1)
+        with Engine(own, recipe="similarity", options={"plans.samples": samples}) as engine:
+            return engine.ask(text), llm.requests
+
+
+def test_a_model_writes_a_plan_in_names_of_the_graph(company: Engine, settings: Settings) -> None:
+    assert not company.ask(ONLY).found
+    answer, (request,) = ask_with_model(settings, ONLY, [says({"plan": {"do": "find", "of": IN_SALES}})])
+    assert set(answer.names) == {"Ann Alder", "Bob Birch"}
+    assert answer.unsure  # nothing else says the same
+    assert {i.value.tail.label for i in answer.evidence.items} >= {"Sales"}  # type: ignore[union-attr]
+    schema = request.body["response_format"]["json_schema"]["schema"]
+    enums = json.dumps(schema["$defs"])
+    assert all(f'"{name}"' in enums for name in ("works in", "^works in", "salary", "employee", "Sales"))
+    assert ONLY in request.prompt
+
+
+def test_a_stated_answer_asks_no_model(company: Engine, settings: Settings) -> None:
+    answer, requests = ask_with_model(settings, "How many employees work in Sales?", [])
+    assert answer.number == 2
+    assert not requests
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "The employees are Ann and Bob.",
+        "MATCH (n) DETACH DELETE n",
+        '{"plan": {"do": "find", "of": {"do": "kind", "name": "robot"}}}',
+        '{"plan": {"do": "find", "of": {"do": "follow", "of": {"do": "kind", "name": "employee"}, "path": ["owns"]}}}',
+        '{"plan": {"do": "find", "of": {"do": "topics"',
+        '{"plan": [1, {"path": 3}]}',
+        json.dumps({"plan": {"do": "find", "of": IN_SALES | {"condition": {**IN_SALES["condition"], "path": ["^salary"]}}}}),
+    ],
+)  # fmt: skip
+def test_what_is_no_plan_is_asked_for_once_more(company: Engine, settings: Settings, first: str) -> None:
+    answer, requests = ask_with_model(settings, ONLY, [says(first), says({"plan": {"do": "count", "of": IN_SALES}})])
+    assert answer.number == 2
+    assert [message["role"] for message in requests[1].body["messages"]] == ["user", "assistant", "user"]
+    answer, requests = ask_with_model(settings, ONLY, [says(first), says(first)])
+    assert answer.not_understood == ("only",)
+    assert any("wrote no plan" in each for each in answer.evidence.left_out)
+    assert company.ask("How many employees are there?").number == 4
+
+
+def test_samples_that_agree_are_taken(company: Engine, settings: Settings) -> None:
+    sales, count = ({"plan": {"do": do, "of": IN_SALES}} for do in ("find", "count"))
+    answer, requests = ask_with_model(settings, ONLY, [says(count), says(sales), says(sales)], samples=3)
+    assert set(answer.names) == {"Ann Alder", "Bob Birch"}
+    assert len({request.prompt for request in requests}) == 3  # relations in another order
+
+
+def test_a_failing_model_takes_nothing_away(company: Engine, settings: Settings) -> None:
+    answer, _ = ask_with_model(settings, ONLY, [status(401)])
+    assert answer.not_understood == company.ask(ONLY).not_understood
+    assert any("401" in each for each in answer.evidence.left_out)
 
 
 @pytest.mark.long

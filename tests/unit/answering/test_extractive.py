@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from lodestar.engine.answering import Extractive
+from lodestar.engine.answering import Extractive, answer_of_plan
 from lodestar.engine.context import StageCost
 from lodestar.engine.evidence import SIMILARITY, Answer, Calibration, Evidence, EvidenceTrace, Item, Unit
 from lodestar.engine.evidence.bridges import to_chains
@@ -23,7 +23,8 @@ def path(relation: str, *ends: Entity, score: float, targets: tuple[Entity, ...]
 
 
 def answer(evidence: Evidence[Item]) -> Answer:
-    return Extractive().answer_of(evidence)
+    plan = evidence.extra_of(PlanAnswer)
+    return Extractive().answer_of(evidence) if plan is None else answer_of_plan(evidence, plan, Extractive())
 
 
 def test_answers_are_the_ends_of_the_best_path_with_their_evidence() -> None:
