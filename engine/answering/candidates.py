@@ -6,20 +6,19 @@ a candidate together with a chain that leads to it. The result is columns for a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ..evidence import Calibration, Evidence, Item
-from ..evidence.bridges import BatchTriples, enumerate_relation_paths
-from ..values import Chain, Entity, RelationStep, Triple
+from ..evidence.bridges import PathEnd, grow_paths
+from ..values import Chain, Entity, RelationStep, Scored, Triple
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Numbers = npt.NDArray[Any]
 
 LIMIT = 12.0
 """The bound of log-odds: a probability beyond it counts as 0 or 1."""
@@ -87,24 +86,23 @@ def find_candidates(evidence: Sequence[Evidence[Item]]) -> AnswerCandidates:
     If several retrievers were joined, each is a source. Only ends that are still among the evidence's items are
     candidates, so that a filter removes candidates, too.
     """
-    by_source: dict[str, list[tuple[int, Evidence[Item]]]] = {}
+    sources: dict[str, _SourceRows] = {}
     for question, each in enumerate(evidence):
         for name, found in each.sources_or_self(each.kind) if each.trace.sources or each.items else ():
-            by_source.setdefault(name, []).append((question, found))
-    read = [_UnnumberedSource.of(name, found) for name, found in by_source.items()]
+            sources.setdefault(name, _SourceRows(found.kind)).add(question, found)
     kept = [{end.id for end in list_ends(each)} for each in evidence]
     numbers: dict[tuple[int, str], Entity] = {}
-    for source in read:
-        for question, entity in zip(source.question, source.entity, strict=True):
-            if entity.id in kept[question]:
-                numbers.setdefault((question, entity.id), entity)
+    for source in sources.values():
+        for way in source.ways:
+            if way.entity.id in kept[way.question]:
+                numbers.setdefault((way.question, way.entity.id), way.entity)
     order = {key: place for place, key in enumerate(sorted(numbers))}
     questions = np.array([key[0] for key in order], dtype=np.int64)
     return AnswerCandidates(
         tuple(numbers[key] for key in order),
         questions,
         np.searchsorted(questions, np.arange(len(evidence) + 1)),
-        tuple(source.number_candidates(order) for source in read),
+        tuple(source.columns(name, order) for name, source in sources.items()),
         np.array([len(each.topics) for each in evidence], dtype=np.int64),
     )
 
@@ -132,179 +130,108 @@ def compute_log_odds(scores: Sequence[float], calibration: Calibration | None) -
     return np.clip(calibration.slope * values + calibration.intercept, -LIMIT, LIMIT)
 
 
+class _ChainRow(NamedTuple):
+    """A row of `ChainColumns`."""
+
+    question: int
+    topic: int
+    steps: tuple[RelationStep, ...]
+    hops: int
+    score: float
+    mean: float
+    num_ends: int
+
+
+class _WayRow(NamedTuple):
+    """A row of `CandidateSource`, its candidate by question and entity."""
+
+    question: int
+    entity: Entity
+    chain: int
+    last: float
+    way: float
+    on: float
+
+
 @dataclass(slots=True)
-class _UnnumberedSource:
-    """A source before its candidates are numbered; each way has its question and entity."""
+class _SourceRows:
+    """A source row by row, before its candidates are numbered."""
 
-    name: str
     kind: str
-    chains: ChainColumns
-    question: list[int]
-    entity: list[Entity]
-    chain: Ints
-    last: Floats
-    way: Floats
-    on: Floats
+    chains: list[_ChainRow] = field(default_factory=list)
+    ways: list[_WayRow] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _UnnumberedSource:
-        kind = found[0][1].kind
-        return _read_triples(name, found) if kind == "triple" else _read_chains(name, found)
-
-    def number_candidates(self, order: dict[tuple[int, str], int]) -> CandidateSource:
-        """Return the ways to candidates, sorted by candidate and chain."""
-        of = np.array(
-            [order.get((q, e.id), -1) for q, e in zip(self.question, self.entity, strict=True)], dtype=np.int64
-        )
-        rows = np.lexsort((self.chain, of))
-        rows = rows[of[rows] >= 0]
-        last, way, on = self.last[rows], self.way[rows], self.on[rows]
-        return CandidateSource(self.name, self.kind, self.chains, of[rows], self.chain[rows], last, way, on)
-
-
-def _read_chains(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _UnnumberedSource:
-    question: list[int] = []
-    topic: list[int] = []
-    steps: list[tuple[RelationStep, ...]] = []
-    score: list[float] = []
-    num_ends: list[int] = []
-    ways: list[tuple[int, Entity, int]] = []
-    goes_on: list[float] = []
-    for place, evidence in found:
-        values = compute_log_odds([each.score for each in evidence.items], evidence.calibration)
-        topics = {each.entity: number for number, each in reversed(list(enumerate(evidence.topics)))}
-        longer: dict[tuple[int, tuple[RelationStep, ...]], float] = {}
-        keys = []
-        for each, value in zip(evidence.items, values.tolist(), strict=True):
-            chain = each.value
-            assert isinstance(chain, Chain)
-            path = chain.relation_path.steps
-            start = topics.get(chain.topic, 0)
-            keys.append((start, path))
-            for end in range(1, len(path)):
-                before = (start, path[:end])
-                longer[before] = max(longer.get(before, -LIMIT), value)
-        for each, value, key in zip(evidence.items, values.tolist(), keys, strict=True):
-            chain = each.value
-            assert isinstance(chain, Chain)
-            ends = [end for end in chain.ends if not end.is_mediator]
-            ways += [(place, end, len(steps)) for end in ends]
-            goes_on += [longer.get(key, -LIMIT)] * len(ends)
-            question.append(place)
-            topic.append(key[0])
-            steps.append(key[1])
-            score.append(value)
-            num_ends.append(len(ends))
-    scores = np.array(score)
-    chains = ChainColumns(
-        np.array(question, dtype=np.int64),
-        np.array(topic, dtype=np.int64),
-        tuple(steps),
-        np.array([sum(not step.to_mediator for step in path) for path in steps], dtype=np.int64),
-        scores,
-        scores,
-        np.array(num_ends, dtype=np.int64),
-    )
-    of = np.array([chain for _, _, chain in ways], dtype=np.int64)
-    entities = [entity for _, entity, _ in ways]
-    values = scores[of]
-    questions = [place for place, _, _ in ways]
-    return _UnnumberedSource(name, "chain", chains, questions, entities, of, values, values, np.array(goes_on))
-
-
-def _read_triples(name: str, found: Sequence[tuple[int, Evidence[Item]]]) -> _UnnumberedSource:
-    given = []
-    for _, evidence in found:
+    def add(self, question: int, evidence: Evidence[Item]) -> None:
+        """Add the evidence of one question."""
         values = compute_log_odds([each.score for each in evidence.items], evidence.calibration).tolist()
-        triples = [each.value for each in evidence.items if isinstance(each.value, Triple)]
-        given.append((triples, values, [topic.entity for topic in evidence.topics]))
-    columns = BatchTriples.of(given)
-    levels = enumerate_relation_paths(columns)
-    places = np.array([place for place, _ in found])
-    is_mediator = np.array([each.is_mediator for each in columns.entities], dtype=np.bool_)
-    may_answer = ~is_mediator
-    may_answer[columns.topics] = False
-    topic_place = _number_within_groups(columns.question_of[columns.topics])
+        topics = {each.entity: number for number, each in reversed(list(enumerate(evidence.topics)))}
+        if self.kind == "triple":
+            items = [Scored(item.value, value) for item, value in zip(evidence.items, values, strict=True)]
+            self._add_triples(question, topics, cast(Sequence[Scored[Triple]], items))
+        else:
+            chains = [each.value for each in evidence.items if isinstance(each.value, Chain)]
+            self._add_chains(question, topics, chains, values)
 
-    parts: list[list[Numbers]] = [[] for _ in range(6)]
-    steps: list[tuple[RelationStep, ...]] = []
-    before: list[tuple[RelationStep, ...]] = [()] * len(columns.topics)
-    way_parts: list[list[Numbers]] = [[] for _ in range(5)]
-    reached = np.zeros(len(columns.entities), dtype=np.bool_)
-    passed = np.zeros(len(columns.topics))
-    offset = 0
-    for number, level in enumerate(levels):
-        through = np.ones(level.num_paths, dtype=np.bool_)
-        np.logical_and.at(through, level.link_path, is_mediator[level.link_target])
-        made = [
-            (*before[p], RelationStep(s.relation, s.inverse, to_mediator=bool(m)))
-            for p, s, m in zip(
-                level.parent.tolist(), map(columns.step, level.code.tolist()), through.tolist(), strict=True
-            )
-        ]
-        passed = passed[level.parent] + ~through
-        good = may_answer[level.end_node]
-        ends = np.bincount(level.end_path[good], minlength=level.num_paths)
-        node = columns.topics[level.topic]
-        rows = [
-            places[columns.question_of[node]],
-            topic_place[level.topic],
-            passed,
-            level.weakest,
-            level.total / (number + 1),
-            ends,
-        ]
-        for part, values in zip(parts, rows, strict=True):
-            part.append(values)
-        ways = (level.end_node, level.end_path + offset, level.end_last, level.end_way, level.end_on)
-        for part, values in zip(way_parts, ways, strict=True):
-            part.append(values[good])
-        reached[level.end_node] = True
-        steps += made
-        before = made
-        offset += level.num_paths
-    _add_loose(columns, places, may_answer & ~reached, parts, way_parts, steps, offset)
-    chains = _make_chains([np.concatenate(each) for each in parts], tuple(steps))
-    node, chain = (np.concatenate(each).astype(np.int64) for each in way_parts[:2])
-    last, way, on = (np.clip(np.concatenate(each).astype(np.float64), -LIMIT, LIMIT) for each in way_parts[2:])
-    question = places[columns.question_of[node]].tolist()
-    entities = [columns.entities[each] for each in node.tolist()]
-    return _UnnumberedSource(name, "triple", chains, question, entities, chain, last, way, on)
+    def _add_chain(
+        self,
+        question: int,
+        topic: int,
+        steps: tuple[RelationStep, ...],
+        score: float,
+        mean: float,
+        ends: Mapping[Entity, PathEnd],
+        hops: int | None = None,
+    ) -> None:
+        hops = sum(not step.to_mediator for step in steps) if hops is None else hops
+        self.ways += (_WayRow(question, end, len(self.chains), at.last, at.way, at.on) for end, at in ends.items())
+        self.chains.append(_ChainRow(question, topic, steps, hops, score, mean, len(ends)))
 
+    def _add_chains(
+        self, question: int, topics: Mapping[Entity, int], chains: Sequence[Chain], values: Sequence[float]
+    ) -> None:
+        longer: dict[tuple[int, tuple[RelationStep, ...]], float] = {}
+        keys = [(topics.get(chain.topic, 0), chain.relation_path.steps) for chain in chains]
+        for (start, path), value in zip(keys, values, strict=True):
+            for end in range(1, len(path)):
+                longer[start, path[:end]] = max(longer.get((start, path[:end]), -LIMIT), value)
+        for chain, value, key in zip(chains, values, keys, strict=True):
+            at = PathEnd(value, value, longer.get(key, -LIMIT))
+            ends = {end: at for end in chain.ends if not end.is_mediator}
+            self._add_chain(question, *key, value, value, ends)
 
-def _add_loose(
-    columns: BatchTriples,
-    places: Ints,
-    loose: npt.NDArray[np.bool_],
-    parts: list[list[Numbers]],
-    way_parts: list[list[Numbers]],
-    steps: list[tuple[RelationStep, ...]],
-    offset: int,
-) -> None:
-    """Add entities that triples name but no chain reaches, as one chain without steps per question."""
-    touched = np.full(len(columns.entities), -np.inf)
-    np.maximum.at(touched, columns.heads, columns.scores)
-    np.maximum.at(touched, columns.tails, columns.scores)
-    nodes = np.flatnonzero(loose)
-    questions, of = np.unique(columns.question_of[nodes], return_inverse=True)
-    best = np.full(len(questions), -np.inf)
-    np.maximum.at(best, of, touched[nodes])
-    zero = np.zeros(len(questions))
-    rows = [places[questions], zero, zero + NO_CHAIN, best, best, np.bincount(of)]
-    for part, values in zip(parts, rows, strict=True):
-        part.append(values)
-    steps += [()] * len(questions)
-    ways = (nodes, of + offset, touched[nodes], touched[nodes], np.full(len(nodes), -LIMIT))
-    for part, values in zip(way_parts, ways, strict=True):
-        part.append(values)
+    def _add_triples(self, question: int, topics: Mapping[Entity, int], triples: Sequence[Scored[Triple]]) -> None:
+        """Add the chains that the triples make, and as one chain without steps what no chain reaches."""
+        reached: set[Entity] = set()
+        for path in grow_paths(triples, dict.fromkeys(sorted(topics, key=topics.__getitem__))):
+            reached.update(path.ends)
+            ends = {end: at for end, at in path.ends.items() if not end.is_mediator and end not in topics}
+            steps = tuple(each.step for each in path.steps)
+            self._add_chain(question, topics[path.topic], steps, min(path.best), sum(path.best) / len(steps), ends)
+        loose: dict[Entity, PathEnd] = {}
+        for each in triples:
+            for end in (each.value.head, each.value.tail):
+                if not end.is_mediator and end not in topics and end not in reached:
+                    known = loose.setdefault(end, PathEnd(each.score, each.score))
+                    known.last = known.way = max(known.last, each.score)
+        if loose:
+            best = max(at.last for at in loose.values())
+            self._add_chain(question, 0, (), best, best, loose, NO_CHAIN)
+
+    def columns(self, name: str, order: Mapping[tuple[int, str], int]) -> CandidateSource:
+        """Return the source with the candidates' numbers in the place of questions and ids."""
+        of = [order.get((way.question, way.entity.id), -1) for way in self.ways]
+        ways = sorted((number, *way[2:]) for number, way in zip(of, self.ways, strict=True) if number >= 0)
+        question, topic, steps, hops, score, mean, num_ends = _transpose(self.chains, len(_ChainRow._fields))
+        candidate, chain, last, way, on = _transpose(ways, 5)
+        question, topic, hops, num_ends, candidate, chain = (
+            np.array(column, dtype=np.int64) for column in (question, topic, hops, num_ends, candidate, chain)
+        )
+        score, mean, last, way, on = (
+            np.clip(np.array(column, dtype=np.float64), -LIMIT, LIMIT) for column in (score, mean, last, way, on)
+        )
+        chains = ChainColumns(question, topic, tuple(steps), hops, score, mean, num_ends)
+        return CandidateSource(name, self.kind, chains, candidate, chain, last, way, on)
 
 
-def _make_chains(columns: Sequence[Numbers], steps: tuple[tuple[RelationStep, ...], ...]) -> ChainColumns:
-    question, topic, hops, num_ends = (columns[place].astype(np.int64) for place in (0, 1, 2, 5))
-    score, mean = (np.clip(columns[place].astype(np.float64), -LIMIT, LIMIT) for place in (3, 4))
-    return ChainColumns(question, topic, steps, hops, score, mean, num_ends)
-
-
-def _number_within_groups(groups: Ints) -> Ints:
-    """Return the place of each row in its group, of groups that follow one another."""
-    return np.arange(len(groups)) - np.searchsorted(groups, groups)
+def _transpose(rows: Sequence[tuple[Any, ...]], width: int) -> list[Any]:
+    return list(zip(*rows, strict=True)) if rows else [()] * width

@@ -1,4 +1,4 @@
-"""Convert evidence from one kind to the other: triples of chains, and the chains that triples make, for a whole batch.
+"""Convert evidence from one kind to the other: triples of chains, and the chains that triples make.
 
 This is how ReG's structure-aware reorganisation (section 4.2) walks: breadth first, in either direction. Our own
 reading, for the paper scores nothing: all triples of one relation path are one path; no triple is on a path twice.
@@ -6,24 +6,20 @@ reading, for the paper scores nothing: all triples of one relation path are one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar, cast
 
 from ..values import Chain, ChainStep, Entity, RelationStep, Scored, Triple, first_group
 from . import Evidence, Item, Kind, item_sort_key
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 ItemT = TypeVar("ItemT", Triple, Chain)
 
 MAX_HOP = 4
 MAX_CHAINS = 1_000
 """Of one question: where the triples allow more, the evidence says that it was cut."""
+MAX_PATHS = 1_000
+"""Relation paths of one length that are carried on, of one topic: the best ones."""
 
 
 def convert_item_kind(evidence: Evidence[Item], kind: Kind) -> Evidence[Item]:
@@ -54,50 +50,19 @@ def to_chains(evidence: Evidence[Item], max_length: int = MAX_HOP) -> Evidence[C
     """
     if evidence.kind == "chain":
         return cast(Evidence[Chain], evidence)
-    triples = [each.value for each in evidence.items if isinstance(each.value, Triple)]
-    scores = {each.value: each.score for each in evidence.items if isinstance(each.value, Triple)}
-    groups = {each.value: each.group for each in evidence.items}
-    topics = [topic.entity for topic in evidence.topics]
-    columns = BatchTriples.of([(triples, [each.score for each in evidence.items], topics)])
-    grown: list[Scored[Chain]] = []
-    before: list[tuple[ChainStep, ...]] = [()] * len(columns.topics)
-    for level in enumerate_relation_paths(columns, max_length, MAX_CHAINS + 1):
-        before = [
-            (*before[parent], make_last_step(columns, level, path)) for path, parent in enumerate(level.parent.tolist())
-        ]
-        for steps, topic in zip(before, level.topic.tolist(), strict=True):
-            if chain := chain_of(columns.entities[columns.topics[topic]], steps, frozenset(topics)):
-                group = first_group(groups[triple] for triple in triples_of(chain))
-                grown.append(Scored(chain, compute_weakest_score(chain, scores), group))
-    ranked = sorted(grown, key=evidence.chain_order)
-    left_out = f"chains beyond the first {MAX_CHAINS:,} are left out" if len(ranked) > MAX_CHAINS else ""
-    chains = _as(evidence, "chain", ranked[:MAX_CHAINS])
+    items = cast(Sequence[Scored[Triple]], evidence.items)
+    scores, groups = ({each.value: getattr(each, name) for each in items} for name in ("score", "group"))
+    topics = dict.fromkeys(topic.entity for topic in evidence.topics)
+    made: list[Scored[Chain]] = []
+    for path in grow_paths(items, topics, max_length, MAX_CHAINS + 1):
+        if ends := tuple(end for end in path.ends if not end.is_mediator and end not in topics):
+            chain = Chain(path.topic, path.steps, ends)
+            group = first_group(groups[triple] for triple in triples_of(chain))
+            made.append(Scored(chain, compute_weakest_score(chain, scores), group))
+    made.sort(key=evidence.chain_order)
+    left_out = f"chains beyond the first {MAX_CHAINS:,} are left out" if len(made) > MAX_CHAINS else ""
+    chains = _as(evidence, "chain", made[:MAX_CHAINS])
     return replace(chains, left_out=(*chains.left_out, left_out)) if left_out else chains
-
-
-def make_last_step(columns: BatchTriples, level: PathsOfLength, path: int) -> ChainStep:
-    first, after = np.searchsorted(level.link_path, [path, path + 1])
-    links = tuple(
-        (columns.entities[source], columns.entities[target])
-        for source, target in zip(
-            level.link_source[first:after].tolist(), level.link_target[first:after].tolist(), strict=True
-        )
-    )
-    return ChainStep(columns.step(int(level.code[path])), links)
-
-
-def chain_of(topic: Entity, steps: Sequence[ChainStep], topics: frozenset[Entity]) -> Chain | None:
-    """Return the chain of these steps, to the ends that may be answers; None where there is none.
-
-    Which steps lead into mediators is seen from the links.
-    """
-    seen = tuple(
-        replace(each, step=replace(each.step, to_mediator=all(target.is_mediator for _, target in each.links)))
-        for each in steps
-    )
-    targets = dict.fromkeys(target for _, target in seen[-1].links)
-    ends = tuple(end for end in targets if not end.is_mediator and end not in topics)
-    return Chain(topic, seen, ends) if ends else None
 
 
 def compute_weakest_score(chain: Chain, scores: Mapping[Triple, float]) -> float:
@@ -116,250 +81,112 @@ def _as(evidence: Evidence[Item], kind: Kind, items: Sequence[Scored[ItemT]]) ->
     return cast(Evidence[ItemT], replace(evidence, kind=kind, items=tuple(items)))
 
 
-MAX_PATHS = 1_000
-"""Relation paths of one length that are carried on, of one topic: the best ones."""
+class _Edge(NamedTuple):
+    """A triple as it is walked from one of its ends. code: of its relation and direction; triple: its place."""
+
+    code: int
+    step: RelationStep
+    target: Entity
+    triple: int
+    score: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BatchTriples:
-    """Triples of a batch of questions as columns, with the nodes of each question apart from those of the others.
+@dataclass(slots=True)
+class PathEnd:
+    """How a path reaches an end: by its best triple (`last`), and by the best way there (`way`, its lowest score).
 
-    entities: (num_nodes,), of each node. question_of: (num_nodes,). heads, tails: (num_triples,), nodes. relations:
-    (num_triples,), numbers of `relation_names`. scores: (num_triples,). topics: (num_topics,), nodes.
+    on: the score of the best triple that leads on from there, −∞ where none does.
     """
 
-    entities: tuple[Entity, ...]
-    question_of: Ints
-    heads: Ints
-    relations: Ints
-    tails: Ints
-    scores: Floats
-    topics: Ints
-    relation_names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, questions: Sequence[tuple[Sequence[Triple], Sequence[float], Sequence[Entity]]]) -> BatchTriples:
-        """Return the columns of each question's triples, their scores and its topics, in order; topics first."""
-        numbers: dict[tuple[int, Entity], int] = {}
-        names: dict[str, int] = {}
-        heads: list[int] = []
-        relations: list[int] = []
-        tails: list[int] = []
-        scores: list[float] = []
-        topics: list[int] = []
-        for question, (triples, values, starts) in enumerate(questions):
-            topics += [numbers.setdefault((question, each), len(numbers)) for each in dict.fromkeys(starts)]
-            for triple, value in zip(triples, values, strict=True):
-                heads.append(numbers.setdefault((question, triple.head), len(numbers)))
-                tails.append(numbers.setdefault((question, triple.tail), len(numbers)))
-                relations.append(names.setdefault(triple.relation, len(names)))
-                scores.append(value)
-        return cls(
-            tuple(entity for _, entity in numbers),
-            np.array([question for question, _ in numbers], dtype=np.int64),
-            np.array(heads, dtype=np.int64),
-            np.array(relations, dtype=np.int64),
-            np.array(tails, dtype=np.int64),
-            np.array(scores, dtype=np.float64),
-            np.array(topics, dtype=np.int64),
-            tuple(names),
-        )
-
-    def step(self, code: int) -> RelationStep:
-        """Return the step of a code: twice the relation's number, and one more where it is walked backwards."""
-        return RelationStep(self.relation_names[code >> 1], inverse=bool(code & 1))
+    last: float
+    way: float
+    on: float = float("-inf")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PathsOfLength:
-    """The relation paths of one length.
+@dataclass(frozen=True, slots=True)
+class GrownPath:
+    """A relation path from a topic with all triples on it, and its ends in the order in which they are met.
 
-    parent: (num_paths,) of the level before; of the first level the topic's place. code: (num_paths,), of the last
-    step. topic: (num_paths,), its place. best: (num_paths,), the score of the last step's best triple; weakest:
-    (num_paths,), the lowest `best` of all its steps; total: (num_paths,), their sum.
-    link_path, link_source, link_target, link_triple: (num_links,), the triples of the last steps, path by path.
-    end_path, end_node: (num_ends,), the nodes that each path reaches. end_last: the best triple that leads there;
-    end_way: the lowest score on the best way there, the largest such; end_on: the best triple that leads on from
-    there, −∞ where none does.
+    best: of each step the score of its best triple. walked: the places of its triples.
     """
 
-    parent: Ints
-    code: Ints
-    topic: Ints
-    best: Floats
-    weakest: Floats
-    total: Floats
-    link_path: Ints
-    link_source: Ints
-    link_target: Ints
-    link_triple: Ints
-    end_path: Ints
-    end_node: Ints
-    end_last: Floats
-    end_way: Floats
-    end_on: Floats
-
-    @property
-    def num_paths(self) -> int:
-        return len(self.code)
+    topic: Entity
+    steps: tuple[ChainStep, ...] = ()
+    best: tuple[float, ...] = ()
+    ends: dict[Entity, PathEnd] = field(default_factory=dict)
+    walked: frozenset[int] = frozenset()
 
 
-def enumerate_relation_paths(
-    triples: BatchTriples, max_length: int = MAX_HOP, max_paths: int = MAX_PATHS
-) -> list[PathsOfLength]:
-    """Return the relation paths from each topic, the shorter first; a literal is only ever an end."""
-    edges = _Edges.of(triples)
-    num = len(triples.topics)
-    level = _Growing(
-        topic=np.arange(num),
-        weakest=np.full(num, np.inf),
-        total=np.zeros(num),
-        end_path=np.arange(num),
-        end_node=triples.topics,
-        end_way=np.full(num, np.inf),
-        walked=np.zeros(0, dtype=np.int64),
-    )
-    levels: list[PathsOfLength] = []
+def grow_paths(
+    triples: Sequence[Scored[Triple]],
+    topics: Iterable[Entity],
+    max_length: int = MAX_HOP,
+    max_paths: int = MAX_PATHS,
+) -> list[GrownPath]:
+    """Return the relation paths from each topic, the shorter first; a literal is only ever an end.
+
+    Of one length and topic those `max_paths` are kept whose weakest step is the best.
+    """
+    numbers = {topic: number for number, topic in enumerate(topics)}
+    grown = [GrownPath(topic, ends={topic: PathEnd(float("inf"), float("inf"))}) for topic in numbers]
+    leaving = _edges_by_source(triples)
+    for each in triples:
+        for end in (each.value.head, each.value.tail):
+            numbers.setdefault(end, len(numbers))
+    found: list[GrownPath] = []
     for _ in range(max_length):
-        links = _next_links(edges, level)
-        if levels:
-            levels[-1].end_on[:] = _largest(links.scores, links.end, len(level.end_path))
-        if not len(links.path):
-            break
-        made, level = _next_level(edges, level, links, max_paths)
-        levels.append(made)
-    return levels
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Edges:
-    """Triples in both directions, by the node they leave: those of node n from starts[n] to starts[n + 1]."""
-
-    starts: Ints
-    target: Ints
-    code: Ints
-    triple: Ints
-    scores: Floats
-    num_codes: int
-    num_triples: int
-
-    @classmethod
-    def of(cls, triples: BatchTriples) -> _Edges:
-        is_literal = np.array([each.is_literal for each in triples.entities], dtype=np.bool_)
-        places = np.arange(len(triples.heads))
-        back = (triples.heads != triples.tails) & ~is_literal[triples.tails]
-        source = np.concatenate([triples.heads, triples.tails[back]])
-        order = np.argsort(source, kind="stable")
-        return cls(
-            np.searchsorted(source[order], np.arange(len(is_literal) + 1)),
-            np.concatenate([triples.tails, triples.heads[back]])[order],
-            np.concatenate([2 * triples.relations, 2 * triples.relations[back] + 1])[order],
-            np.concatenate([places, places[back]])[order],
-            np.concatenate([triples.scores, triples.scores[back]])[order],
-            2 * len(triples.relation_names),
-            len(places),
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Growing:
-    """Paths that are carried on. walked: sorted, path · num_triples + triple of what each has walked."""
-
-    topic: Ints
-    weakest: Floats
-    total: Floats
-    end_path: Ints
-    end_node: Ints
-    end_way: Floats
-    walked: Ints
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Links:
-    """Triples that lead on from ends: (num_links,) each. end: of the level; source: its node."""
-
-    path: Ints
-    end: Ints
-    source: Ints
-    target: Ints
-    code: Ints
-    triple: Ints
-    scores: Floats
-
-
-def _next_links(edges: _Edges, level: _Growing) -> _Links:
-    edge, end = expand_ranges(edges.starts[level.end_node], edges.starts[level.end_node + 1])
-    path = level.end_path[end]
-    new = ~np.isin(path * edges.num_triples + edges.triple[edge], level.walked)
-    end, edge, path = end[new], edge[new], path[new]
-    node = level.end_node[end]
-    return _Links(path, end, node, edges.target[edge], edges.code[edge], edges.triple[edge], edges.scores[edge])
-
-
-def _next_level(edges: _Edges, level: _Growing, links: _Links, max_paths: int) -> tuple[PathsOfLength, _Growing]:
-    keys, path = np.unique(links.path * edges.num_codes + links.code, return_inverse=True)
-    parent, code = keys // edges.num_codes, keys % edges.num_codes
-    best = _largest(links.scores, path, len(keys))
-    weakest = np.minimum(level.weakest[parent], best)
-    kept = _best_of_each(level.topic[parent], weakest, max_paths)
-    renumbered = np.full(len(keys), -1, dtype=np.int64)
-    renumbered[kept] = np.arange(len(kept))
-    within = renumbered[path] >= 0
-    path, links = renumbered[path[within]], _chosen(links, within)
-    order = np.argsort(path, kind="stable")
-    path, links = path[order], _chosen(links, order)
-    num_nodes = len(edges.starts) - 1
-    ends, end = np.unique(path * num_nodes + links.target, return_inverse=True)
-    end_path, end_node = ends // num_nodes, ends % num_nodes
-    way = np.minimum(level.end_way[links.end], links.scores)
-    made = PathsOfLength(
-        parent=parent[kept],
-        code=code[kept],
-        topic=level.topic[parent[kept]],
-        best=best[kept],
-        weakest=weakest[kept],
-        total=level.total[parent[kept]] + best[kept],
-        link_path=path,
-        link_source=links.source,
-        link_target=links.target,
-        link_triple=links.triple,
-        end_path=end_path,
-        end_node=end_node,
-        end_last=_largest(links.scores, end, len(ends)),
-        end_way=_largest(way, end, len(ends)),
-        end_on=np.full(len(ends), -np.inf),
-    )
-    num_triples = edges.num_triples
-    own = path * num_triples + links.triple
-    old_path, old_triple = level.walked // num_triples, level.walked % num_triples
-    first, after = np.searchsorted(old_path, made.parent), np.searchsorted(old_path, made.parent, side="right")
-    at, of = expand_ranges(first, after)
-    walked = np.unique(np.concatenate([own, of * num_triples + old_triple[at]]))
-    growing = _Growing(made.topic, made.weakest, made.total, end_path, end_node, made.end_way, walked)
-    return made, growing
-
-
-def expand_ranges(first: Ints, after: Ints) -> tuple[Ints, Ints]:
-    """Return the rows of several ranges end to end, and the range that each is in."""
-    sizes = after - first
-    of = np.repeat(np.arange(len(sizes)), sizes)
-    return np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + first[of], of
-
-
-def _chosen(links: _Links, which: npt.NDArray[Any]) -> _Links:
-    return _Links(*(getattr(links, name)[which] for name in _Links.__slots__))
-
-
-def _largest(values: Floats, groups: Ints, num_groups: int) -> Floats:
-    """Return the largest value of each group, (num_groups,); −∞ of an empty one."""
-    found = np.full(num_groups, -np.inf)
-    np.maximum.at(found, groups, values)
+        longer: dict[Entity, list[GrownPath]] = {}
+        for path in grown:
+            longer.setdefault(path.topic, []).extend(_grow(path, leaving, numbers))
+        grown = [path for some in longer.values() for path in _keep_best(some, max_paths)]
+        found += grown
     return found
 
 
-def _best_of_each(groups: Ints, values: Floats, most: int) -> Ints:
-    """Return the places of the `most` largest values of each group, in their order."""
-    order = np.lexsort((-values, groups))
-    sizes = np.bincount(groups)
-    rank = np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.sort(order[rank < most])
+def _edges_by_source(triples: Sequence[Scored[Triple]]) -> dict[Entity, list[_Edge]]:
+    """Return the triples by the end that they are walked from, those walked forwards first."""
+    relations: dict[str, int] = {}
+    leaving: dict[Entity, list[_Edge]] = {}
+    for inverse in (False, True):
+        for place, each in enumerate(triples):
+            head, relation, tail = each.value.head, each.value.relation, each.value.tail
+            code = 2 * relations.setdefault(relation, len(relations)) + inverse
+            source, target = (tail, head) if inverse else (head, tail)
+            if not inverse or (head != tail and not tail.is_literal):
+                step = RelationStep(relation, inverse)
+                leaving.setdefault(source, []).append(_Edge(code, step, target, place, each.score))
+    return leaving
+
+
+def _grow(
+    path: GrownPath, leaving: Mapping[Entity, Sequence[_Edge]], numbers: Mapping[Entity, int]
+) -> Iterator[GrownPath]:
+    """Yield the paths that are one step longer, and note with each end which triple leads on from there."""
+    steps: dict[int, list[tuple[Entity, _Edge]]] = {}
+    for source in sorted(path.ends, key=numbers.__getitem__):
+        end = path.ends[source]
+        for edge in leaving.get(source, ()):
+            if edge.triple not in path.walked:
+                steps.setdefault(edge.code, []).append((source, edge))
+                end.on = max(end.on, edge.score)
+    for _, walked in sorted(steps.items()):
+        ends: dict[Entity, PathEnd] = {}
+        for source, edge in walked:
+            way = min(path.ends[source].way, edge.score)
+            known = ends.setdefault(edge.target, PathEnd(edge.score, way))
+            known.last, known.way = max(known.last, edge.score), max(known.way, way)
+        first = walked[0][1].step
+        step = RelationStep(first.relation, first.inverse, all(end.is_mediator for end in ends))
+        links = tuple((source, edge.target) for source, edge in walked)
+        yield GrownPath(
+            path.topic,
+            (*path.steps, ChainStep(step, links)),
+            (*path.best, max(edge.score for _, edge in walked)),
+            ends,
+            path.walked | {edge.triple for _, edge in walked},
+        )
+
+
+def _keep_best(paths: Sequence[GrownPath], most: int) -> list[GrownPath]:
+    ranked = sorted(range(len(paths)), key=lambda place: -min(paths[place].best))
+    return [paths[place] for place in sorted(ranked[:most])]

@@ -20,7 +20,6 @@ from ....models.similarity import PathSimilarity, PathsOfTopic
 from ....models.text import DirectedRelation, RelationWords
 from ....models.text.vectors import TextVectors
 from ....models.word_places import mask_topic, read_asked_words
-from ...evidence.bridges import expand_ranges
 from ...neo4j import Request
 from ...neo4j.catalogue import look_up_relation_name
 from ...neo4j.graph import (
@@ -550,3 +549,10 @@ class _Growing:
         rest, tail = np.divmod(np.unique((head * len(kinds) + relation) * len(nodes) + tail), max(len(nodes), 1))
         head, relation = np.divmod(rest, max(len(kinds), 1))
         return np.stack([nodes[head], kinds[relation], nodes[tail]])
+
+
+def expand_ranges(first: Ints, after: Ints) -> tuple[Ints, Ints]:
+    """Return the rows of several ranges end to end, and the range that each is in."""
+    sizes = after - first
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    return np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + first[of], of
