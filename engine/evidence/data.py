@@ -114,6 +114,7 @@ class AnswerData(EvidenceData):
     """An answer with the evidence that it rests on."""
 
     answer: str
+    found: bool
     kind: AnswerKind
     number: float | None
     yes: bool | None
@@ -211,6 +212,7 @@ def answer_data(answer: Answer, *, trace: bool = False) -> AnswerData:
     return {
         **evidence_data(answer.evidence, trace=trace),
         "answer": answer.text,
+        "found": answer.found,
         "kind": answer.kind,
         "number": answer.number,
         "yes": answer.yes,

@@ -30,12 +30,18 @@ class Template:
     mode: str
     text: str
 
-    def render(self, names: Mapping[str, str]) -> LiteralString:
-        """Return the query in Cypher 5, whatever the server's default is, with its placeholders filled.
+    def render(self, names: Mapping[str, str | Sequence[str]]) -> LiteralString:
+        """Return the query in Cypher 5, whatever the server's default is, with its placeholders filled, by any of
+        several names where there is a list of them.
 
         Identifiers are quoted, so that the result is as safe as a literal.
         """
-        filled = PLACEHOLDER.sub(lambda place: quote_identifier(names[place[1]]), self.text)
+
+        def fill(place: re.Match[str]) -> str:
+            found = names[place[1]]
+            return "|".join(map(quote_identifier, [found] if isinstance(found, str) else found))
+
+        filled = PLACEHOLDER.sub(fill, self.text)
         rendered: Any = f"CYPHER 5 {filled}"
         return rendered  # type: ignore[no-any-return]
 
@@ -83,7 +89,7 @@ class Request(Generic[T]):
     template: Template
     params: Mapping[str, Any]
     decode: Callable[[Sequence[Row]], T]
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
 
 
 MAX_REQUEST_CHARS = 4_000_000

@@ -21,7 +21,7 @@ from ..llm import Completed, Message, Prompt
 from ..values import Topic
 from .compile import PlanResult, compile_plan, execute
 from .plan import Plan, read_plan
-from .schema import DATES, THROUGH, GraphSchema, SetClass, path_of
+from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetClass, path_of
 from .words import StepWords, tokenise
 
 if TYPE_CHECKING:
@@ -43,12 +43,13 @@ Json = dict[str, Any]
 class Vocabulary:
     """What a plan for one question may name, by what the model calls it.
 
-    dated: the steps that lead to dates; relations: lines that say what each joins.
+    numbered, dated: the steps that lead to numbers, and to dates; relations: lines that say what each joins.
     """
 
     names: Mapping[str, tuple[str, ...]]
     kinds: Mapping[str, str]
     steps: Mapping[str, str]
+    numbered: frozenset[str]
     dated: frozenset[str]
     relations: tuple[str, ...]
 
@@ -92,8 +93,9 @@ def choose_vocabulary(schema: GraphSchema, steps: StepWords, text: str, topics: 
         if (topic.probability or 1.0) >= LEAST_PROBABILITY and len(names) < MAX_NAMES:
             label = topic.entity.label
             names[label] = tuple(dict.fromkeys((*names.get(label, ()), topic.entity.id)))
-    dated = frozenset(name for name, step in shown.items() if step in schema.ends and schema.ends[step].value in DATES)
-    return Vocabulary(names, {kind: kind for kind in kinds}, shown, dated, tuple(lines))
+    values = {name: schema.ends[step].value for name, step in shown.items() if step in schema.ends}
+    numbered, dated = (frozenset(n for n, kind in values.items() if kind in of) for of in (NUMBERS, DATES))
+    return Vocabulary(names, {kind: kind for kind in kinds}, shown, numbered, dated, tuple(lines))
 
 
 def _turn(path: Sequence[str]) -> list[str]:
@@ -118,7 +120,7 @@ def reply_schema(vocabulary: Vocabulary) -> Json:
     sets = [
         _object("follow", of=one, path=path),
         _object("where", of=one, condition={"$ref": "#/$defs/condition"}),
-        _object("best", of=one, how=_one_of(("most", "least")), path=path, count={"type": "boolean"}, k=_whole(1)),
+        _object("best", of=one, how=_one_of(("most", "least")), path=path, k=_whole(1)),
         *(_object(each, left=one, right=one) for each in ("both", "either", "without")),
     ]
     if vocabulary.kinds:
@@ -215,6 +217,8 @@ def _translate(data: Any, vocabulary: Vocabulary) -> Any:
             found |= _read_value(str(value), data["path"][-1] in vocabulary.dated)
         elif value is not None:
             found[key] = _translate(value, vocabulary)
+    if data.get("do") == "best":
+        found["count"] = data["path"][-1] not in vocabulary.numbered | vocabulary.dated
     return found
 
 

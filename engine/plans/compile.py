@@ -212,13 +212,9 @@ class _Compiler:
         source = self.schema.kinds.get(name)
         if source is None:
             raise InputError(f"the graph has no kind {name!r}{_nearest(name, self.schema.kinds)}")
-        sets = [
-            self.follow(self.fill("topics", ids=list(source.types)), (f"^{t}",))
-            for t in self.schema.types
-            if source.types
-        ]
         heads = [end for end in source.ends if not end.startswith("^")]
         tails = [end.removeprefix("^") for end in source.ends if end.startswith("^")]
+        sets = [self.ends("instances", self.schema.types, ids=list(source.types))] if source.types else []
         sets += [self.ends(*each) for each in (("heads", heads), ("tails", tails)) if each[1]]
         text = sets[0]
         for each in sets[1:]:
@@ -228,10 +224,10 @@ class _Compiler:
     def follow(self, of: str, path: Path) -> str:
         return self.fill("follow", {"SET": of, "STEPS": self.steps(path)})
 
-    def ends(self, name: str, relations: Sequence[str]) -> str:
-        """Return the query for the heads or tails of relations: one pattern, however many there are."""
+    def ends(self, name: str, relations: Sequence[str], **params: Any) -> str:
+        """Return the query for what stands at the ends of relations: one pattern, however many there are."""
         types = dict.fromkeys(map(self.type_of, relations))
-        return self.fill(name, {"TYPES": "|".join(map(quote_identifier, types))}, relations=list(relations))
+        return self.fill(name, {"TYPES": "|".join(map(quote_identifier, types))}, relations=list(relations), **params)
 
     def steps(self, path: Path) -> str:
         return "\n".join(map(self.step, path))

@@ -223,23 +223,20 @@ def kinds_of_ends(relations: Sequence[RelationInfo]) -> dict[str, KindSource]:
     return {name: KindSource((), tuple(steps)) for name, steps in ends.items() if name}
 
 
-def read_types(catalogue: Catalogue, words: Mapping[str, RelationWords]) -> list[Request[list[Type]]]:
-    """Read the types of the graph, the largest first; a request for each relation that leads to them."""
-    subclass = [r.name for r in catalogue.relations if relation_words(r.name).lower() in SUBCLASS_RELATIONS]
+def read_types(catalogue: Catalogue, words: Mapping[str, RelationWords]) -> Request[list[Type]] | None:
+    """Read the types of the graph, the largest first; None where no relation leads to any."""
+    relations = [r for r in catalogue.relations if leads_to_types(words[r.name])]
+    if not relations:
+        return None
 
     def decode(rows: Sequence[Row]) -> list[Type]:
         return [(id_, name or id_, ups) for id_, name, ups in rows]
 
-    return [
-        Request(
-            template("read_types"),
-            {"relation": r.name, "subclass": subclass, "limit": MAX_KINDS},
-            decode,
-            {"RELATION": r.stored_as or r.name},
-        )
-        for r in catalogue.relations
-        if leads_to_types(words[r.name])
-    ]
+    subclass = [r.name for r in catalogue.relations if relation_words(r.name).lower() in SUBCLASS_RELATIONS]
+    params = {"relations": [r.name for r in relations], "subclass": subclass, "limit": MAX_KINDS}
+    return Request(
+        template("read_types"), params, decode, {"TYPES": list(dict.fromkeys(r.stored_as or r.name for r in relations))}
+    )
 
 
 def read_samples(
@@ -277,5 +274,6 @@ def read_types_of(
 
 def read_schema(db: Gateway | Database, catalogue: Catalogue, words: Mapping[str, RelationWords]) -> GraphSchema:
     """Read the schema of the graph with this catalogue; words: of its relations."""
-    types = [each for some in db.run_all(read_types(catalogue, words)) for each in some]
+    of_types = read_types(catalogue, words)
+    types = db.run(of_types) if of_types else []
     return make_schema(catalogue, words, types, *read_samples(db, catalogue, words))

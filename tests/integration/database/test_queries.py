@@ -27,6 +27,7 @@ READS_ALL = re.compile(
 # What is filled in for a name in a query's text.
 NAMES = {
     "RELATION": "location.country.capital",
+    "TYPES": ["location.country.capital"],
     "TAIL": "Literal",
     "LABEL": "Entity",
     "NODES": "true",
