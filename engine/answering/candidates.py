@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from ...models.reader import SourceChainColumns
 from ..evidence import Calibration, Evidence, Item
 from ..evidence.bridges import PathEnd, grow_paths
 from ..values import Chain, Entity, RelationStep, Scored, Triple
@@ -29,55 +30,32 @@ NO_CHAIN = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ChainColumns:
-    """The chains of one source, for a batch: (num_chains,) each, questions one after another.
-
-    question, topic: places of the question in the batch and of the topic in the question. steps: in walking order.
-    hops: between named entities; `NO_CHAIN` of what stands for triples that no chain reaches. score: log-odds that it
-    is right, of triples that of its weakest step. mean: the mean log-odds of its steps. num_ends: what it leads to.
-    """
-
-    question: Ints
-    topic: Ints
-    steps: tuple[tuple[RelationStep, ...], ...]
-    hops: Ints
-    score: Floats
-    mean: Floats
-    num_ends: Ints
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class CandidateSource:
-    """One source of evidence about the candidates: its chains and the ways along them.
+    """One source of evidence about the candidates: its chains and the ways along them, as columns.
 
-    candidate, chain: (num_ways,), sorted by candidate. last: log-odds of the last triple that leads there; way: of the
-    weakest triple on the best way there; on: of the best triple that leads on from there, −`LIMIT` where none does. Of
-    evidence that scores whole chains all but `on` are the chain's.
+    steps: of each chain, in walking order. columns: without what words say of the chains. Score, last, way and on are
+    log-odds: that the chain is right (of triples that of its weakest step); of the last triple that leads to the
+    candidate; of the weakest triple on the best way there; of the best triple that leads on from there, −`LIMIT` where
+    none does. Of evidence that scores whole chains all but `on` are the chain's.
     """
 
     name: str
     kind: str
-    chains: ChainColumns
-    candidate: Ints
-    chain: Ints
-    last: Floats
-    way: Floats
-    on: Floats
+    steps: tuple[tuple[RelationStep, ...], ...]
+    columns: SourceChainColumns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerCandidates:
     """The candidates of a batch: those of question q from starts[q] to starts[q + 1], sorted by id.
 
-    entities: (num_candidates,). question: (num_candidates,). sources: in the order of the recipe. num_topics:
-    (num_questions,).
+    entities: (num_candidates,). question: (num_candidates,). sources: in the order of the recipe.
     """
 
     entities: tuple[Entity, ...]
     question: Ints
     starts: Ints
     sources: tuple[CandidateSource, ...]
-    num_topics: Ints
 
 
 def find_candidates(evidence: Sequence[Evidence[Item]]) -> AnswerCandidates:
@@ -98,12 +76,12 @@ def find_candidates(evidence: Sequence[Evidence[Item]]) -> AnswerCandidates:
                 numbers.setdefault((way.question, way.entity.id), way.entity)
     order = {key: place for place, key in enumerate(sorted(numbers))}
     questions = np.array([key[0] for key in order], dtype=np.int64)
+    num_topics = np.array([len(each.topics) for each in evidence], dtype=np.int64)
     return AnswerCandidates(
         tuple(numbers[key] for key in order),
         questions,
         np.searchsorted(questions, np.arange(len(evidence) + 1)),
-        tuple(source.columns(name, order) for name, source in sources.items()),
-        np.array([len(each.topics) for each in evidence], dtype=np.int64),
+        tuple(source.columns(name, order, num_topics) for name, source in sources.items()),
     )
 
 
@@ -131,7 +109,7 @@ def compute_log_odds(scores: Sequence[float], calibration: Calibration | None) -
 
 
 class _ChainRow(NamedTuple):
-    """A row of `ChainColumns`."""
+    """A chain: see `SourceChainColumns`."""
 
     question: int
     topic: int
@@ -143,7 +121,7 @@ class _ChainRow(NamedTuple):
 
 
 class _WayRow(NamedTuple):
-    """A row of `CandidateSource`, its candidate by question and entity."""
+    """A way, its candidate by question and entity."""
 
     question: int
     entity: Entity
@@ -217,21 +195,22 @@ class _SourceRows:
             best = max(at.last for at in loose.values())
             self._add_chain(question, 0, (), best, best, loose, NO_CHAIN)
 
-    def columns(self, name: str, order: Mapping[tuple[int, str], int]) -> CandidateSource:
+    def columns(self, name: str, order: Mapping[tuple[int, str], int], num_topics: Ints) -> CandidateSource:
         """Return the source with the candidates' numbers in the place of questions and ids."""
-        of = [order.get((way.question, way.entity.id), -1) for way in self.ways]
-        ways = sorted((number, *way[2:]) for number, way in zip(of, self.ways, strict=True) if number >= 0)
-        question, topic, steps, hops, score, mean, num_ends = _transpose(self.chains, len(_ChainRow._fields))
-        candidate, chain, last, way, on = _transpose(ways, 5)
-        question, topic, hops, num_ends, candidate, chain = (
-            np.array(column, dtype=np.int64) for column in (question, topic, hops, num_ends, candidate, chain)
-        )
-        score, mean, last, way, on = (
-            np.clip(np.array(column, dtype=np.float64), -LIMIT, LIMIT) for column in (score, mean, last, way, on)
-        )
-        chains = ChainColumns(question, topic, tuple(steps), hops, score, mean, num_ends)
-        return CandidateSource(name, self.kind, chains, candidate, chain, last, way, on)
+        numbered = ((order.get((way.question, way.entity.id), -1), *way[2:]) for way in self.ways)
+        ways = sorted(way for way in numbered if way[0] >= 0)
+        columns: dict[str, Any] = dict(zip(_ChainRow._fields, _transpose(self.chains, 7), strict=True))
+        columns |= zip(("candidate", *_WayRow._fields[2:]), _transpose(ways, 5), strict=True)
+        steps = tuple(columns.pop("steps"))
+        for each, column in columns.items():
+            values = np.array(column, dtype=np.float64 if each in _LOG_ODDS else np.int64)
+            columns[each] = np.clip(values, -LIMIT, LIMIT) if each in _LOG_ODDS else values
+        found = SourceChainColumns(**columns, num_topics=num_topics, num_candidates=len(order))
+        return CandidateSource(name, self.kind, steps, found)
 
 
-def _transpose(rows: Sequence[tuple[Any, ...]], width: int) -> list[Any]:
+_LOG_ODDS = ("score", "mean", "last", "way", "on")
+
+
+def _transpose(rows: Sequence[tuple[Any, ...]], width: int) -> list[tuple[Any, ...]]:
     return list(zip(*rows, strict=True)) if rows else [()] * width

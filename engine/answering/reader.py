@@ -33,7 +33,7 @@ from ..parts import Trained, option, part
 from ..retrieval import mask_mention, merge_mediator_hops
 from ..values import AnswerEntity, RelationPath, RelationStep
 from . import Abstaining, Extractive
-from .candidates import CLOSED_BOOK, LLM, AnswerCandidates, ChainColumns, find_candidates
+from .candidates import CLOSED_BOOK, LLM, AnswerCandidates, CandidateSource, find_candidates
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -203,32 +203,13 @@ def make_reader_columns(
     similarity = PathSimilarity(vectors, SimilarityWeights(hop=0.0))
     found = []
     for source in candidates.sources:
-        hops = {path: merge_mediator_hops(RelationPath(path), words) for path in dict.fromkeys(source.chains.steps)}
-        fits, kinds = _compute_similarities(source.chains, evidence, hops, similarity)
-        path, hop_vectors = _make_paths(source.chains, hops, vectors)
-        chains = source.chains
-        ways = SourceChainColumns(
-            question=chains.question,
-            topic=chains.topic,
-            hops=chains.hops,
-            score=chains.score,
-            mean=chains.mean,
-            num_ends=chains.num_ends,
-            similarity=fits,
-            kind=kinds,
-            candidate=source.candidate,
-            chain=source.chain,
-            last=source.last,
-            way=source.way,
-            on=source.on,
-            path=path,
-            hop_vectors=hop_vectors,
-            plan=np.zeros(0),
-            num_topics=candidates.num_topics,
-            wants_one=wants_one,
-            num_candidates=len(candidates.entities),
+        hops = {path: merge_mediator_hops(RelationPath(path), words) for path in dict.fromkeys(source.steps)}
+        fits, kinds = _compute_similarities(source, evidence, hops, similarity)
+        path, hop_vectors = _make_paths(source.steps, hops, vectors)
+        columns = replace(
+            source.columns, similarity=fits, kind=kinds, path=path, hop_vectors=hop_vectors, wants_one=wants_one
         )
-        found.append((source.name, source.kind, ways))
+        found.append((source.name, source.kind, columns))
     return found
 
 
@@ -244,7 +225,9 @@ def encode_questions(evidence: Sequence[Evidence[Item]], vectors: TextVectors) -
 
 
 def _make_paths(
-    chains: ChainColumns, hops: Mapping[tuple[RelationStep, ...], tuple[Hop, ...]], vectors: TextVectors
+    chains: Sequence[tuple[RelationStep, ...]],
+    hops: Mapping[tuple[RelationStep, ...], tuple[Hop, ...]],
+    vectors: TextVectors,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     """Return the hops of each chain as rows of vectors, −1 after the last, and the vectors of hops (`PathPlan`)."""
     numbers: dict[tuple[str, bool], int] = {}
@@ -252,8 +235,8 @@ def _make_paths(
         path: [numbers.setdefault((verbalise_hop(hop), hop[0].inverse), len(numbers)) for hop in some]
         for path, some in hops.items()
     }
-    path = np.full((len(chains.steps), max(map(len, rows.values()), default=0)), -1)
-    for place, steps in enumerate(chains.steps):
+    path = np.full((len(chains), max(map(len, rows.values()), default=0)), -1)
+    for place, steps in enumerate(chains):
         path[place, : len(rows[steps])] = rows[steps]
     texts = [text for text, _ in numbers]
     found = vectors.stack(texts)
@@ -262,23 +245,22 @@ def _make_paths(
 
 
 def _compute_similarities(
-    chains: ChainColumns,
+    source: CandidateSource,
     evidence: Sequence[Evidence[Item]],
     hops: Mapping[tuple[RelationStep, ...], tuple[Hop, ...]],
     similarity: PathSimilarity,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return S and the type evidence of each chain; without a chain, S is 0 and the type evidence unknown."""
-    fits = np.zeros(len(chains.steps))
-    kinds = np.full(len(chains.steps), UNKNOWN_TYPE)
+    fits, kinds = np.zeros(len(source.steps)), np.full(len(source.steps), UNKNOWN_TYPE)
     rows: dict[tuple[int, int], list[int]] = {}
-    for row, key in enumerate(zip(chains.question.tolist(), chains.topic.tolist(), strict=True)):
-        if chains.steps[row] and evidence[key[0]].topics:
+    for row, key in enumerate(zip(source.columns.question.tolist(), source.columns.topic.tolist(), strict=True)):
+        if source.steps[row] and evidence[key[0]].topics:
             rows.setdefault(key, []).append(row)
     asked = [
         [
             PathsOfTopic(
                 mask_mention(evidence[question].question.text, evidence[question].topics[topic]),
-                [hops[chains.steps[row]] for row in some],
+                [hops[source.steps[row]] for row in some],
                 [0.0] * len(some),
             )
         ]

@@ -94,19 +94,19 @@ class SourceChainColumns:
     score: Floats
     mean: Floats
     num_ends: Ints
-    similarity: Floats
-    kind: Floats
     candidate: Ints
     chain: Ints
     last: Floats
     way: Floats
     on: Floats
-    path: Ints
-    hop_vectors: npt.NDArray[np.float32]
-    plan: Floats
     num_topics: Ints
-    wants_one: npt.NDArray[np.bool_]
     num_candidates: int
+    similarity: Floats = field(default_factory=lambda: np.zeros(0))
+    kind: Floats = field(default_factory=lambda: np.zeros(0))
+    path: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    hop_vectors: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+    plan: Floats = field(default_factory=lambda: np.zeros(0))
+    wants_one: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
 
 def asks_for_one(question: str) -> bool:

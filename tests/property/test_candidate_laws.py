@@ -45,9 +45,10 @@ def said(found: AnswerCandidates, question: int = 0) -> dict[str, set[tuple[floa
         found.entities[row].id: set() for row in range(found.starts[question], found.starts[question + 1])
     }
     for source in found.sources:
-        for row, chain, *values in zip(source.candidate, source.chain, source.last, source.way, source.on, strict=True):
+        ways = source.columns
+        for row, chain, *values in zip(ways.candidate, ways.chain, ways.last, ways.way, ways.on, strict=True):
             if found.question[row] == question:
-                path = (source.chains.hops[chain], source.chains.score[chain], source.chains.num_ends[chain])
+                path = (ways.hops[chain], ways.score[chain], ways.num_ends[chain])
                 says[found.entities[row].id].add((*map(float, path), *map(float, values)))
     return says
 
@@ -85,4 +86,4 @@ def test_what_a_filter_takes_away_from_a_union_is_no_candidate(facts: list[Tripl
     found = find_candidates([left])
     assert {each.id for each in found.entities} <= kept
     assert [source.name for source in found.sources] == ["a", "b"]
-    assert all(np.abs(source.way).max(initial=0) <= LIMIT for source in found.sources)
+    assert all(np.abs(source.columns.way).max(initial=0) <= LIMIT for source in found.sources)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,7 @@ from lodestar.engine.answering.reader import (
     make_reader_columns,
 )
 from lodestar.engine.errors import UsageError
-from lodestar.engine.evidence import Answer, Calibration, Evidence
-from lodestar.engine.evidence.extras import PlanAnswer
+from lodestar.engine.evidence import Calibration, Evidence
 from lodestar.engine.values import Chain, Entity, Question, Scored, Topic, Triple
 from lodestar.models.reader import NAMES, Reader, SourceWeights
 from lodestar.models.reader.fitting import (
@@ -158,13 +156,13 @@ def test_chains_of_triples_by_hand() -> None:
     evidence = asked("?", (Triple(FILM, "directed_by", BY), 3.0), (Triple(OTHER, "directed_by", BY), 1.0), far)
     found = find_candidates([evidence])
     (source,) = found.sources
-    chains = source.chains
-    assert [len(steps) for steps in chains.steps] == [1, 2, 0]
+    chains = source.columns
+    assert [len(steps) for steps in source.steps] == [1, 2, 0]
     assert chains.hops.tolist() == [1, 2, -1]
     assert chains.score.tolist() == [3.0, 1.0, -1.0]
     assert chains.mean.tolist() == [3.0, 2.0, -1.0]
     assert chains.num_ends.tolist() == [1, 1, 2]
-    ways = {found.entities[c].id: len(chains.steps[w]) for c, w in zip(source.candidate, source.chain, strict=True)}
+    ways = {found.entities[c].id: len(source.steps[w]) for c, w in zip(chains.candidate, chains.chain, strict=True)}
     assert ways == {"director": 1, "other film": 2, "x": 0, "y": 0}
 
 
@@ -178,14 +176,3 @@ def test_an_answer_from_chains_rests_on_all_that_lead_to_it() -> None:
     (answer,) = reading.answer_batch([evidence])
     assert {each.id: each.evidence for each in answer.entities}["director"] == (0, 2)
     assert answer.evidence.items == evidence.items
-
-
-def choose_answers(reader: Reader, *evidence: Evidence[Any], least: float = 0.0) -> list[Answer]:
-    return answerer(reader, least).answer_batch(evidence)
-
-
-def test_a_question_that_a_plan_answered_keeps_its_answer() -> None:
-    plan = PlanAnswer({"do": "count"}, "count", total=7, number=7)
-    counted, other = choose_answers(trained(), replace(one_hop(), extras=(plan,)), one_hop())
-    assert (counted.answerer, counted.number) == ("extractive", 7)
-    assert (other.answerer, other.names) == ("reader", ("director",))
