@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.retrieval.subgraph import SubgraphBatch
@@ -13,7 +9,6 @@ from lodestar.engine.retrieval.subgraph.walking import (
     SubgraphBounds,
     SubgraphExtractor,
     SubgraphQuery,
-    limit_reads,
 )
 
 from tests.conftest import examples
@@ -100,31 +95,3 @@ def test_a_batch_is_what_the_definition_gives(
     assert list(batch.unknown_topics) == [
         tuple(t for t in dict.fromkeys(query.topics) if t not in store.entities) for query in asked
     ]
-
-
-def test_half_is_shared_alike_also_where_a_node_has_more_relations_than_triples_may_be_read_of_it() -> None:
-    """The 101st relation of the first node has none. Of 216 triples 108 are shared alike: one each of the first 100, two
-    of each other; of the other 108 the first two take 48 and the third what is left, 12."""
-    nodes, counts = np.array([0] * 101 + [1, 1, 2, 2]), np.array([1] * 101 + [50] * 4)
-    limits, left_out = limit_reads(nodes, counts, SubgraphBounds(node_triples=100), 216)
-    assert limits.tolist() == [*([1] * 100), 0, 50, 50, 14, 2]
-    assert left_out[-5:].tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0], [0, 0, 36], [0, 0, 48]]
-
-
-def star(*counts: int) -> MemoryGraph:
-    """A node with so many triples of each relation."""
-    return MemoryGraph([("a", f"r{n:02}", f"{n}.{end}") for n, count in enumerate(counts) for end in range(count)])
-
-
-@pytest.mark.parametrize(
-    ("counts", "hub_degree", "is_hub"),
-    [((4, 1), 3, False), ((5, 1), 3, True), ([2] * 23 + [1] * 3, 2, False), ([2] * 24 + [1] * 2, 2, True)],
-)
-def test_a_hub_has_too_many_triples_for_the_relations_wanted_of_which_no_more_than_25_count(
-    counts: Sequence[int], hub_degree: int, is_hub: bool
-) -> None:
-    """Twice three for two relations; 25 times two for 26."""
-    graph = star(*counts)
-    (subgraph,) = extract(graph, [SubgraphQuery("", ("a",), 1, SubgraphBounds(fan_out=1))], hub_degree)
-    assert len(subgraph.heads) == len(counts)
-    assert graph.requests[1:] == (["read_hub_neighbours"] * len(counts) if is_hub else ["read_neighbours"])

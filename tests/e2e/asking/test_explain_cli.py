@@ -37,18 +37,6 @@ def test_in_the_terminal(lodestar: Lodestar, checkpoint: str) -> None:
     assert "\x1b" not in ran.out
 
 
-def test_as_json(lodestar: Lodestar, checkpoint: str) -> None:
-    ran = lodestar("explain", QUESTION, "--checkpoint", checkpoint, "--json", "--topic", "m.peru")
-    assert ran.code == 0, ran.err
-    said = json.loads(ran.out)
-    assert said["question"] == QUESTION
-    assert [item["rank"] for item in said["trace"]["items"]] == [1, 2, 3, 4, 5]
-    assert all(path["ends"] for path in said["items"])
-    for item in said["trace"]["items"]:
-        for words in (item["words"]["question"], item["words"]["path"]):
-            assert sum(word["weight"] for word in words) == pytest.approx(1, abs=1e-4)
-
-
 def test_verbs_that_search_take_a_checkpoint(lodestar: Lodestar, checkpoint: str, tmp_path: Path) -> None:
     explained = lodestar("explain", QUESTION, "--checkpoint", checkpoint, "--json", "--top-k", "10")
     ran = lodestar("ask", QUESTION, "--checkpoint", checkpoint, "--json")

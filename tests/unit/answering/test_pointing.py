@@ -65,14 +65,6 @@ def test_it_names_entities_with_the_triples_that_name_them() -> None:
     assert answer.text == ", ".join(entity.name for entity in answer.entities)
 
 
-def test_a_passage_has_the_entities_of_its_triples_once_and_names_neither_records_nor_topics() -> None:
-    passage, candidates = answerer().write_passage(evidence(*TRIPLES, Triple(LIMA, "capital", PERU)))
-    assert passage.names == ("Peru", "Lima", None, "Sol")
-    assert passage.triples == ((0, "capital", 1), (0, "currency used", 2), (2, "currency", 3), (1, "capital", 0))
-    assert passage.candidates == (1, 3)
-    assert candidates == [LIMA, SOL]
-
-
 def test_a_batch_is_each_question_alone_and_nothing_is_no_answer() -> None:
     pointing = answerer()
     both = answers(pointing, evidence(*TRIPLES), evidence())

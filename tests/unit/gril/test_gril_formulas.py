@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 import pytest
 import torch
-from lodestar.models.gril import RECALL_AT, GrowOptions
+from lodestar.models.gril import GrowOptions
 from lodestar.models.gril.network import (
     GraphRetriever,
     HopPredictor,
@@ -24,7 +24,6 @@ from lodestar.models.gril.training import (
     graph_supervision,
     numbers_of_triples,
 )
-from lodestar.models.reg.triples import triple_figures
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.gril_graphs import inputs_of, set_attention
@@ -103,28 +102,6 @@ class TestPruning:
         assert self.kept(monkeypatch, sigma=0.5) == list(range(16))
         assert self.kept(monkeypatch, sigma=0.0, budget=0) == list(range(20))
 
-    def test_at_a_hub_growing_does_not_end(self) -> None:
-        network = retriever(num_layers=2)
-        inputs = inputs_of(
-            [*((0, 0, 1 + n) for n in range(200)), *((1 + n, 1, 201 + n) for n in range(200))], topics=[0]
-        )
-        with torch.no_grad():
-            found = network(inputs)
-        assert float(found.path_probability.max()) < 0.1
-        assert int(found.is_seen.sum()) == 200 + 16
-
-    def test_each_question_has_its_own_budget(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        network = retriever(num_layers=1, budget=2)
-        inputs = inputs_of([(0, 0, 1), (0, 0, 2), (0, 0, 3), (4, 0, 5), (4, 0, 6)], topics=[0, 4])
-        inputs = replace(
-            inputs,
-            questions=inputs.questions.repeat(2, 1),
-            question_of=torch.tensor([0, 0, 0, 0, 1, 1, 1]),
-        )
-        set_attention(monkeypatch, [0.05, 0.04, 0.03, 0.02, 0.01])
-        with torch.no_grad():
-            assert network(inputs).is_kept.tolist() == [True, True, False, True, True]
-
 
 class TestGrowing:
     """0 → 1 → 2: with attention of .5 and .4."""
@@ -183,12 +160,6 @@ def test_a_reader_gets_five_triples_for_each_hop() -> None:
     encoded = EncodedSubgraphs(question_graphs(0, 2), LetterEncoder().encode, torch.device("cpu"))
     hops = cast(HopPredictor, lambda _: torch.tensor([[2.0, 1.0, 0.0], [0.0, 1.0, 2.0]]))
     assert numbers_of_triples(hops, encoded) == [5, 15]
-
-
-def test_what_is_pruned_is_not_found() -> None:
-    scores = np.array([2.0, float("-inf"), 1.0], dtype=np.float32)
-    right = np.array([False, True, True])
-    assert triple_figures(scores, right, RECALL_AT) == pytest.approx([0.5, 0.5, 0.5, 0.5, 0.25])
 
 
 def test_figures_are_means_over_the_questions_with_a_right_triple() -> None:

@@ -85,16 +85,6 @@ class TestGradients:
         for name, gradient in found.items():
             torch.testing.assert_close(gradient, (of_readers | of_retriever)[name])
 
-    def test_the_readers_gradient_reaches_the_retriever(self) -> None:
-        network = network_of()
-        network.losses(encoded(), [0, 1], [4, 4])["reading"].backward()
-        reached = {name for name in gradients(network) if name.startswith("retriever.")}
-        assert {
-            "retriever.score_out.weight",
-            "retriever.score_question.weight",
-            "retriever.of_entity.weight",
-        } <= reached
-
     def test_separate_no_token_nothing_of_the_reader_reaches_the_retriever(self) -> None:
         network = network_of(replace(JOINT, token=False, prior_weight=0.5))
         losses = network.losses(encoded(), [0, 1], [4, 4])
@@ -156,14 +146,6 @@ class TestReading:
         assert text_of(100) == (whole, [(0, 7, 8), (1, 19, 20)])
         assert text_of(10) == ("[ what ] Peru → capital → Lima ; ]", [(0, 7, 8)])
         assert text_of(9) == ("[ what ] ]", [])
-
-    def test_a_long_question_leaves_half_of_the_tokens_to_what_follows(self) -> None:
-        def tokenise(text: str) -> list[int]:
-            return [int(word) if word.isdecimal() else 9 for word in text.split()]
-
-        asked = Passage(" ".join(map(str, range(10, 90))), ("1001", "1002"), ((0, "in", 1),), ())
-        ids, _ = encode_passage(asked, tokenise, 0, 1, 17)
-        assert ids == [0, *range(82, 90), 1, 1001, 9, 9, 9, 1002, 9, 1]
 
     def test_probabilities_are_of_each_question_and_a_batch_is_its_questions_alone(self) -> None:
         torch.manual_seed(0)

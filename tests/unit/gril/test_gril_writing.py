@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -119,12 +118,3 @@ def test_a_reply_is_of_the_likeliest_token_each_time(llama: str, monkeypatch: py
         for reply, (text, _) in zip(replies, expected, strict=True)
         for name in reply.names
     )
-
-
-def test_a_prompt_of_a_chat_model_is_its_users_turn(tmp_path: Path) -> None:
-    """What its template writes is all that it begins with: no special token is put before it."""
-    reader = new_reader(options(str(write_tiny_causal_lm(tmp_path, num_layers=1, is_chat=True, begins=True))))
-    assert isinstance(reader, GenerativeReader)
-    text = reader._tokenizer.decode(reader._prompt(Passage("what", ("Peru", "Sol"), ((0, "money", 1),), ())))
-    assert text.startswith("<user>Facts:\nPeru \u2192 money \u2192 Sol\n\nQuestion: what\nAnswer with names")
-    assert text.endswith("separated by |<end><assistant>")

@@ -1,21 +1,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.linking.full_text import FullTextLinker, write_full_text_queries
-from lodestar.engine.linking.names import (
-    MENTION_FEATURES,
-    MENTION_WEIGHTS,
-    QuestionWords,
-    compute_features,
-    compute_probabilities,
-    find_mention,
-)
 from lodestar.engine.neo4j.graph import NamedEntity
 from lodestar.engine.values import Entity
 
@@ -119,59 +109,6 @@ def test_a_query_has_bounded_clauses_and_there_are_boundedly_many() -> None:
     assert queries[0].text.count('"^') == 400
     assert len(queries) == 1 + 3 * 24
     assert (queries[24].text, queries[48].text, queries[72].text) == ('"p46q.p47q"', '"p23q"', '"p23q p24q"')
-
-
-def test_probabilities_are_those_of_the_formula() -> None:
-    """1 / (1 + e^−(1·0.5 − 2·1)) = 1 / (1 + e^1.5), and 1 / 2."""
-    assert compute_probabilities(np.array([[1.0, 2.0], [2.0, 1.0]]), (0.5, -1.0)) == pytest.approx(
-        [0.182426, 0.5], abs=1e-6
-    )
-    words = QuestionWords("Where is Peru?")
-    found = [m for each in POOL if (m := find_mention(words, each, 0.8))]
-    assert compute_features(words, found, ()).shape == (2, len(MENTION_FEATURES)) == (2, len(MENTION_WEIGHTS))
-
-
-def features_of(text: str, *pool: NamedEntity, type_words: Collection[str] = ()) -> dict[str, dict[str, float]]:
-    words = QuestionWords(text)
-    found = [mention for each in pool if (mention := find_mention(words, each, 0.8, type_words))]
-    rows = compute_features(words, found, type_words).tolist()
-    return {
-        each.named.entity.id: {name: value for name, value in zip(MENTION_FEATURES, row, strict=True) if value}
-        for each, row in zip(found, rows, strict=True)
-    }
-
-
-def test_features_of_mentions_by_hand() -> None:
-    """Degrees of 99 and 9: log₁₀ 100 / 5 and log₁₀ 10 / 5; three words of which two are of content; a third of one's
-    words."""
-    found = features_of(
-        "Who ruled the Empire of Japan?",
-        named("empire", "Empire of Japan", degree=99),
-        named("japan", "Japan", degree=9),
-        named("sea", "Sea Near Japan", degree=99),
-    )
-    capitalised = {"1": 1.0, "capitalised in the question": 1.0}
-    assert found["empire"] == pytest.approx(
-        {**capitalised, "share of the name's words": 1, "words of content, 1 − 2^−n": 0.75, "degree, log₁₀ / 5": 0.4}
-    )
-    part = {**capitalised, "words of content, 1 − 2^−n": 0.5, "within a longer whole name": 1}
-    assert found["japan"] == pytest.approx(
-        {
-            **part,
-            "share of the name's words": 1,
-            "degree, log₁₀ / 5": 0.2,
-            "degree below the best of the same words": -0.2,
-        }
-    )
-    assert found["sea"] == pytest.approx(
-        {
-            **part,
-            "form: last": 1,
-            "share of the name's words": 1 / 3,
-            "degree, log₁₀ / 5": 0.4,
-            "same words, better form elsewhere": 1,
-        }
-    )
 
 
 @given(st.text(max_size=80))

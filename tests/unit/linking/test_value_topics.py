@@ -70,16 +70,6 @@ def test_a_search_starts_from_all_that_is_given_else_from_the_best_that_are_like
     assert compute_link_penalties([], 0.5) == {}
 
 
-def test_of_two_values_that_overlap_the_longer_is_a_topic() -> None:
-    graph = MemoryGraph(
-        [("ann", "wage", '"41,000 EUR"'), ("bob", "wage", '"41000"'), ("bob", "born", '"1970"')],
-        literals={'"41,000 EUR"': "41,000 EUR", '"41000"': "41000", '"1970"': "1970"},
-    )
-    text = "who was born in 1970 or has a salary of 41,000 EUR"
-    (found,) = find_value_topics(make_context(graph).db, [text])
-    assert [topic.entity.label for topic in found] == ["1970", "41,000 EUR"]
-
-
 def test_a_literal_that_the_asker_names_by_id() -> None:
     (question,) = look_up_topics(make_context(GRAPH).db, [Question("who?", ('"41000"',))], [()])
     assert [(t.entity.label, t.is_given) for t in question.topics] == [("41000", True)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import InputError, LodestarError, UsageError
-from lodestar.engine.parts import own_places, parse_line
+from lodestar.engine.parts import own_places
 from lodestar.engine.recipes import Recipe, list_parts, list_recipes, read_recipe, recipe_names
 from lodestar.engine.reorganising import Merge
 from lodestar.engine.retrieval.similarity import Similarity
@@ -51,21 +51,6 @@ def test_python_joins_parts_as_a_line_does() -> None:
     options = {"similarity.max_hop": 3, "merge.bonus": 0.5, "star.checkpoint": "x"}
     assert recipe == read_recipe("similarity + merge | star", options=options)
     assert read_recipe(Similarity(max_hop=3)).parts == {"similarity": Similarity(max_hop=3)}
-
-
-@pytest.mark.parametrize(
-    ("line", "written"),
-    [
-        ("a+b|c+d", "a + b | c + d"),
-        ("(a | b) + c", "(a | b) + c"),
-        ("a + (b + c)", "a + b + c"),
-        ("((a))", "a"),
-        ("a | (b | c)", "a | (b | c)"),
-    ],
-)
-def test_a_line_is_written_as_it_is_read(line: str, written: str) -> None:
-    assert str(parse_line(line, str)) == written
-    assert parse_line(written, str) == parse_line(line, str)
 
 
 @pytest.mark.parametrize(

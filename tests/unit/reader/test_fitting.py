@@ -7,18 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from lodestar.models.calibration import fit_logistic_regression
 from lodestar.models.reader import (
     NAMES,
     Reader,
     SourceChainColumns,
     SourceWeights,
-    way_features,
 )
 from lodestar.models.reader.fitting import (
-    Floats,
     ReaderTrainingSet,
-    _fit_weights,
     figures,
     figures_of_questions,
 )
@@ -85,37 +81,8 @@ def make_readings(*questions: Asked, beside: Sequence[Asked] = ()) -> ReaderTrai
     )
 
 
-def sigmoid(z: Floats) -> Floats:
-    found: Floats = 1 / (1 + np.exp(-z))
-    return found
-
-
 def logit(p: float) -> float:
     return float(np.log(p / (1 - p)))
-
-
-def check_least(beta: Floats, x: Floats, y: Floats, weights: Floats, penalty: float) -> None:
-    """No coefficient is better a little higher or lower: Σ weights · cross-entropy + penalty/2 · Σ (β · spread)²."""
-
-    def cost(beta: Floats) -> float:
-        p = sigmoid(x @ beta[:-1] + beta[-1])
-        entropy = -(weights * np.where(y > 0, np.log(p), np.log(1 - p))).sum()
-        return float(entropy + penalty / 2 * ((beta[:-1] * x.std(axis=0)) ** 2).sum())
-
-    varies = [*(x.std(axis=0) > 0), True]
-    for place in np.flatnonzero(varies):
-        nudge = np.eye(len(beta))[place] * 1e-3
-        assert cost(beta) < min(cost(beta + nudge), cost(beta - nudge))
-
-
-X = np.array([[1.0, 10.0], [2.0, 70.0], [4.0, 20.0], [3.0, 90.0], [5.0, 40.0], [9.0, 60.0]])
-Y = np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0])
-WEIGHTS = np.array([0.3, 0.1, 0.1, 0.2, 0.2, 0.1])
-
-
-@pytest.mark.parametrize("penalty", [0.001, 0.5])
-def test_coefficients_are_the_least_of_the_formula(penalty: float) -> None:
-    check_least(fit_logistic_regression(X, Y, WEIGHTS, penalty), X, Y, WEIGHTS, penalty)
 
 
 QUESTIONS = (
@@ -141,16 +108,3 @@ def test_figures_by_hand() -> None:
     ece = 3 / 6 * abs((2 * sure + 1) / 3 - 2 / 3) + 2 / 6 * abs(0.45 - 1 / 2)
     means = {"f1": 16 / 36, "hits_at_1": 3 / 6, "ece": ece, "oracle": (6 / 7 + 2) / 6}
     assert figures(readings, reader) == pytest.approx(means)
-
-
-def test_then_the_best_way_to_each_candidate_counts_alone() -> None:
-    readings = make_readings(
-        Asked([[1.0, -0.5, 0.3], [0.5], []], [True, False, True]),
-        Asked([[0.2, 0.7], [2.0, -1.0]], [False, True]),
-        Asked([[-0.2, 1.7], [0.4]], [False, False]),
-    )
-    source = _fit_weights([readings]).sources["a"]
-    z = way_features(readings.sources[0][2]) @ source.weights + source.bias
-    best = [z[:3].max(), z[3], z[4:6].max(), z[6:8].max(), z[8:10].max(), z[10]]
-    weights = np.array([1 / 3] * 2 + [1 / 2] * 4)
-    assert float(weights @ sigmoid(np.array(best))) == pytest.approx(1 / 3 + 1 / 2, abs=1e-3)

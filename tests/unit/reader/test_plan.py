@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from lodestar.models.reader import MAX_HOPS, Floats, PathPlan, SourceChainColumns
-from lodestar.models.reader import fitting as planning
 from lodestar.models.reader.fitting import fit_plan
 
 _FIRST, _OTHER = np.eye(4, dtype=np.float32)[:2]
@@ -57,20 +55,6 @@ def best(plan: PathPlan) -> list[int]:
 
 def test_it_learns_relations_directions_and_lengths() -> None:
     assert best(fit_plan([(ASKED, columns(3), right())])) == list(WANTED)
-
-
-def test_what_three_of_four_ask_for_has_a_probability_of_three_quarters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All ask in the same words, and there is time to learn it."""
-    monkeypatch.setattr(planning, "PLAN_STEPS", 1_000)
-    wanted = np.zeros((4, len(PATHS)))
-    wanted[np.arange(4), [1, 1, 1, 2]] = 1.0
-    scores = fit_plan([(ASKED[[0, 0, 0, 0]], columns(4), wanted.ravel())]).score(ASKED[:1], columns(1))
-    assert (np.exp(scores) / np.exp(scores).sum())[[1, 2]] == pytest.approx([0.75, 0.25], abs=0.02)
-
-
-def test_questions_without_a_right_path_teach_nothing() -> None:
-    plan = fit_plan([(ASKED, columns(3), np.zeros(15))])
-    assert not plan.score(ASKED, columns(3)).any()
 
 
 def test_the_score_by_hand() -> None:

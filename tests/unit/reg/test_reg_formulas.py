@@ -34,18 +34,6 @@ class TestDistanceEncoding:
         found = distance_encoding(nodes(0, 0, 1), nodes(2, 2, 2), flags(1, 0, 0), 1)
         np.testing.assert_allclose(found[2], [1, 0, 1 / 3, 2 / 3, 0, 0], rtol=1e-6)
 
-    def test_a_dense_reference(self) -> None:
-        rng = np.random.default_rng(3)
-        heads, tails = rng.integers(0, 9, 40), rng.integers(0, 9, 40)
-        is_topic = rng.random(9) < 0.3
-        along = np.zeros((9, 9))
-        np.add.at(along, (tails, heads), 1)
-        columns = [np.stack([~is_topic, is_topic], axis=1).astype(float)]
-        for matrix in (along, along.T):
-            mean = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
-            columns += [mean @ columns[0], mean @ mean @ columns[0], mean @ mean @ mean @ columns[0]]
-        np.testing.assert_allclose(distance_encoding(heads, tails, is_topic, 3), np.hstack(columns), rtol=1e-6)
-
 
 class TestShortestPaths:
     def test_all_shortest_paths_whichever_way_the_triples_point(self) -> None:
@@ -67,9 +55,6 @@ class TestShortestPaths:
         heads, tails, is_literal = nodes(0, 2), nodes(1, 1), flags(0, 1, 0)
         assert not mark_shortest_paths(heads, tails, is_literal, nodes(0), flags(0, 0, 1)).any()
         assert mark_shortest_paths(heads, tails, is_literal, nodes(0), flags(0, 1, 0)).tolist() == [True, False]
-
-    def test_parallel_triples_are_all_on_it(self) -> None:
-        assert mark_shortest_paths(nodes(0, 0), nodes(1, 1), flags(0, 0), nodes(0), flags(0, 1)).all()
 
 
 class TestNetwork:

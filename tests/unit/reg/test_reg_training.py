@@ -17,7 +17,6 @@ from lodestar.models.reg.triples import (
     TripleModel,
     TripleObjective,
     TripleScorer,
-    calibration_pairs,
     open_model,
     triple_figures,
 )
@@ -92,34 +91,6 @@ def test_all_right_triples_and_a_few_wrong_ones_are_learned_from() -> None:
         assert logits[0].item() == pytest.approx(every[0], abs=1e-5)
         drawn.append(int(np.abs(every - logits[1].item()).argmin()))
     assert set(drawn) == {1, 2, 3}
-
-
-def test_scores_are_those_of_the_network_and_kept_projections_change_nothing(trained: Path) -> None:
-    model, graphs = opened(trained), question_graphs(30, 36)
-    network = model._network
-    encoded = EncodedGraphs(graphs, LetterEncoder().encode, CONFIG.num_rounds, torch.device("cpu"))
-    with torch.no_grad():
-        expected = np.concatenate(
-            [network(encoded.inputs([each], [encoded.rows(each)])).numpy() for each in range(len(graphs))]
-        )
-    for _ in range(2):
-        np.testing.assert_allclose(model.score(columns_of(graphs)), expected, rtol=1e-5, atol=1e-5)
-
-
-def test_the_calibration_is_of_the_best_triples_of_each_question() -> None:
-    graphs = question_graphs(0, 2)
-    wide = replace(
-        graphs,
-        heads=np.zeros(150, dtype=np.int64),
-        tails=np.zeros(150, dtype=np.int64),
-        is_positive=np.arange(150) % 3 == 0,
-        triple_starts=np.array([0, 120, 150]),
-    )
-    rising = np.arange(150, dtype=np.float32)
-    right = wide.is_positive
-    pairs = calibration_pairs([(rising[:120], right[:120]), (rising[120:], right[120:])])
-    expected = [*range(119, 19, -1), *range(149, 119, -1)]
-    assert pairs == [(float(row), float(row % 3 == 0)) for row in expected]
 
 
 def test_recall_is_of_the_best_10_50_100_and_500_and_of_equal_scores_the_earlier_are_better() -> None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import pytest
 from lodestar.engine.answering import Extractive
-from lodestar.engine.evidence import SIMILARITY, Calibration, Certainty, Evidence
+from lodestar.engine.evidence import SIMILARITY, Calibration, Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.no_answer import NoAnswerExplainer
 from lodestar.engine.values import Chain, Entity, Question, Scored, Topic
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
-from tests.made.evidence import evidence_of, leads, retrieved
+from tests.made.evidence import evidence_of, retrieved
 
 GRAPH = MemoryGraph([("Peru", "capital", "Lima"), ("Chile", "currency", "Peso"), ("Chile", "capital", "Santiago")])
 SCORE = Calibration("logit", 10.0, -1.0)
@@ -63,48 +62,6 @@ def explain(
     stage = NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest, doubts=doubts)
     topics = (Topic(PERU, relations=(GRAPH.relations["capital"],)),)
     return stage([evidence_of(*items, text=text, calibration=calibration, topics=topics)])[0]
-
-
-@pytest.mark.parametrize(
-    ("scores", "margin", "lacking"),
-    [
-        ((0.9,), 0.5, 0.0),
-        ((0.5,), 0.5, 2 / 3 - 0.5),
-        ((-9.0,), 0.5, 0.5),
-        ((0.9, 0.8, 0.6), 0.3, 0.0),
-    ],
-)
-def test_the_certainty_is_of_the_margin_and_of_what_the_topic_lacks(
-    scores: Sequence[float], margin: float, lacking: float
-) -> None:
-    """The path of the relation that has no triple at Peru scores 1 − 1/3; of three paths the first two lead to Lima."""
-    ends = (LIMA, LIMA, CUSCO)
-    chains = [Scored(leads("capital", end, topic=PERU), score) for end, score in zip(ends, scores, strict=False)]
-    found = explain(*chains, doubts=True)
-    said = found.extra_of(Certainty)
-    assert said is not None
-    assert (said.margin, said.lacking) == pytest.approx((margin, lacking))
-    assert found.confidence == pytest.approx(SCORE.probability(scores[0] + margin - lacking - 0.25))
-    assert found.probability(0) == SCORE.probability(scores[0])
-    assert explain(*chains).extra_of(Certainty) is None
-
-
-@pytest.mark.parametrize(("number", "lacking"), [(25, 0.5), (50, 0.25)])
-def test_of_a_graph_with_many_relations_what_the_topic_lacks_counts_less(number: int, lacking: float) -> None:
-    names = {place: f"relation{place}" for place in range(1, number + 1)}
-    stage = NoAnswerExplainer(WordScorer(), SCORE, names, lambda *_: set(names.values()), doubts=True)
-    evidence = evidence_of(Scored(leads("capital", LIMA, topic=PERU), -9.0), calibration=SCORE)
-    said = stage([evidence])[0].extra_of(Certainty)
-    assert said is not None
-    assert said.lacking == pytest.approx(lacking)
-
-
-@pytest.mark.parametrize(("intercept", "reason"), [(-0.1, "no relation fits"), (0.1, "no triple")])
-def test_a_relation_lacks_a_triple_from_a_probability_of_one_half(intercept: float, reason: str) -> None:
-    stage = NoAnswerExplainer(WordScorer(), Calibration("logit", 0.0, intercept), GRAPH.numbered, nearest)
-    topics = (Topic(PERU, relations=(GRAPH.relations["capital"],)),)
-    (found,) = stage([evidence_of(text="currency?", calibration=SCORE, topics=topics)])
-    assert found.reason == reason
 
 
 @pytest.mark.parametrize(

@@ -7,21 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lodestar.models.mined import MAX_RATIO, MinedFileError, is_mined, read_pool, write_pool
+from lodestar.models.mined import MAX_RATIO, MinedFileError, read_pool, write_pool
 from lodestar.models.mined import read_mined_file as read_mined
 
 from tests.made.mined_examples import mined_file
 from tests.made.pool_examples import candidate_pool
-
-
-@pytest.mark.parametrize("name", ["pool.jsonl", "pool.jsonl.gz"])
-def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
-    pool = candidate_pool()
-    write_pool(tmp_path / name, pool)
-    read = read_pool(tmp_path / name)
-    assert (read.header, read.questions) == (pool.header, pool.questions)
-    assert len(read.sha256) == 64
-    assert not is_mined(tmp_path / name)
 
 
 @pytest.mark.parametrize("read", [read_pool, read_mined], ids=["pool", "paths"])

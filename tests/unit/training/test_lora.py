@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -59,23 +58,6 @@ def test_new_factors_change_nothing_and_alone_learn(folder: Path) -> None:
     network.train()(**model.tokenizer(TEXT, return_tensors="pt", return_token_type_ids=False)).logits.sum().backward()
     with_gradient = {name for name, parameter in network.named_parameters() if parameter.grad is not None}
     assert with_gradient == set(own)
-
-
-def layers_with_factors(network: nn.Module) -> list[Any]:
-    return [each for each in network.modules() if hasattr(each, "lora_A")]
-
-
-def test_factors_add_alpha_by_rank_times_their_product(folder: Path) -> None:
-    """W x + (alpha / rank) · B A x, in every layer that has factors."""
-    model = load_language_model(str(folder))
-    network = add_lora(model, LoraOptions(rank=2, alpha=3))
-    learned(model, network)
-    layers = layers_with_factors(network)
-    assert layers
-    for layer in layers:
-        a, b = layer.lora_A["default"].weight, layer.lora_B["default"].weight
-        x = torch.randn(5, a.shape[1])
-        torch.testing.assert_close(layer(x), layer.base_layer(x) + 3 / 2 * (x @ a.T @ b.T))
 
 
 def test_factors_are_kept_as_safetensors_and_come_back(folder: Path, tmp_path: Path) -> None:

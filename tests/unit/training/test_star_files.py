@@ -11,31 +11,11 @@ import torch
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Connection, Settings
 from lodestar.models.checkpoint import load_description, write_checkpoint
-from lodestar.models.mined import is_mined, read_mined_file
 from lodestar.models.star import StarDescription
 from lodestar.models.star.network import DualEncoder, read_checkpoint, write_network
-from lodestar.models.star.training import examples_of
 from safetensors.torch import load_file
 
-from tests.made.mined_examples import example, mined_file
 from tests.made.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
-
-
-def test_examples_are_what_can_be_walked_with_what_each_path_is_worth(tmp_path: Path) -> None:
-    asked = example()
-    assert len(asked.reachable) == 9
-    assert asked.masked == ("What is the capital of ?",)
-    assert asked.f1.tolist() == pytest.approx([1, 0, 0, 0, 0, 0, 0, 1 / 3, 0])
-    assert asked.precision.tolist() == [1, 0, 0, 0, 0, 0, 0, 0.25, 0]
-    assert asked.recall.tolist() == [1, 0, 0, 0, 0, 0, 0, 0.5, 0]
-    assert asked.f1.dtype == "float32"
-    assert asked.positive.tolist() == [True] + [False] * 8
-    assert (asked.first_shortest, asked.has_gold, len(asked.negatives)) == (0, False, 3)
-    packed, plain = mined_file(tmp_path / "a.jsonl.gz"), mined_file(tmp_path / "a.jsonl")
-    assert read_mined_file(packed) == read_mined_file(plain)
-    assert is_mined(packed)
-    assert is_mined(plain)
-    assert len(examples_of(read_mined_file(plain)).examples) == 24
 
 
 def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
-from lodestar.models.kinds import TrainingOptions
-from lodestar.models.star import SPECIAL_TOKENS, DualOptions, PoolTrainingOptions
+from lodestar.models.star import SPECIAL_TOKENS
 from lodestar.models.star.network import (
     CachedTokenizer,
     CrossAttentiveScorer,
     DualEncoder,
     cross_batch,
 )
-from lodestar.models.star.training import DualObjective, PoolObjective, dual_batch
+from lodestar.models.star.training import dual_batch
 from lodestar.models.text.bert import (
     Backbone,
     Bert,
@@ -30,11 +26,9 @@ from lodestar.models.text.bert import (
     write_backbone_description,
 )
 from lodestar.models.text.encoders import EncoderUnavailableError
-from lodestar.models.training import Objective
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, normalize
 
-from benchmarks.accuracy.error_shares import DualPoolObjective
 from tests.made.mined_examples import example_set, tiny_encoder
 from tests.made.tiny_checkpoint import tiny_backbone
 
@@ -215,55 +209,3 @@ def test_dual_scores_do_not_depend_on_the_batch_or_its_padding(dual: DualEncoder
         alone = [dual(dual_batch(texts, examples.table, [e], [c])) for e, c in zip(chosen, candidates, strict=True)]
     assert torch.allclose(stop, torch.cat([each for each, _ in alone]), atol=1e-5)
     assert torch.allclose(extend, torch.cat([each for _, each in alone]), atol=1e-5)
-
-
-def dual_objective() -> DualObjective:
-    train = [example_set(0, 4)]
-    network, tokenizer = DualEncoder(tiny_backbone()), tiny_backbone().tokenizer
-    return DualObjective(
-        network, CachedTokenizer(tokenizer), train, train, DualOptions(batch_size=3), TrainingOptions()
-    )
-
-
-def pool_objective(options: PoolTrainingOptions, *, dual: bool = False) -> PoolObjective:
-    train = [example_set(0, 4)]
-    network = DualEncoder(tiny_backbone()) if dual else CrossAttentiveScorer(tiny_backbone())
-    stop = [[np.zeros(len(e.reachable), dtype=np.float32) for e in train[0].examples]]
-    return (DualPoolObjective if dual else PoolObjective)(
-        network,
-        CachedTokenizer(tiny_backbone().tokenizer),
-        train,
-        train,
-        stop,
-        options,
-        TrainingOptions(),
-    )
-
-
-AS_IN_THE_PAPER = PoolTrainingOptions(batch_size=3, temperature=1.0)
-
-OBJECTIVES: dict[str, Callable[[], DualObjective | PoolObjective]] = {
-    "dual": dual_objective,
-    "cross": lambda: pool_objective(AS_IN_THE_PAPER),
-    "cross, each path alike": lambda: pool_objective(replace(AS_IN_THE_PAPER, path_weights=False)),
-    "dual, from pools": lambda: pool_objective(AS_IN_THE_PAPER, dual=True),
-}
-
-
-NOT_LEARNED = {
-    "dual, from pools": ("promise",),  # pools have whole paths only
-}
-
-
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_gradients_reach_every_parameter(name: str) -> None:
-    objective: Objective = OBJECTIVES[name]()
-    learned(objective.network)
-    objective.loss(objective.batches(0)[0]).backward()
-    without = {
-        parameter_name
-        for parameter_name, parameter in objective.network.named_parameters()
-        if parameter.grad is None or not parameter.grad.abs().sum() > 0
-    }
-    not_learned = ("pooler", *NOT_LEARNED.get(name, ()))
-    assert {each for each in without if not any(part in each for part in not_learned)} == set()
