@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -27,6 +27,7 @@ from ..llm import (
     estimate_tokens,
     list_schema,
 )
+from ..llm.text import end_of_thoughts, escape_data, fill_placeholders, find_json_objects
 from ..neo4j.graph import read_search_names
 from ..parts import Answerer, option, part
 from ..values import AnswerEntity, Chain, Entity
@@ -222,33 +223,9 @@ def check_prompt(text: str, where: str) -> str:
     return text
 
 
-def fill_placeholders(template: str, *, question: str, evidence: str) -> str:
-    """Return the template with its two placeholders filled; all other braces stay as they are.
-
-    Tags <question> and <evidence> inside the data are escaped, so that data cannot end its section, and so are the
-    marks of turns in chat templates, which many servers read as such inside a message, too.
-    """
-    values = {"question": escape_data(question), "evidence": escape_data(evidence)}
-    return re.sub(r"\{(question|evidence)\}", lambda match: values[match[1]], template)
-
-
-_ENDS_SECTION = re.compile(
-    r"<(?=\s*/?\s*(?:evidence|question)\b|[|｜]|/?s>|(?:start|end)_of_turn>)|\[(?=/?INST\])", re.IGNORECASE
-)
-_HARMLESS = {"<": "‹", "[": "［"}
-
-
-def escape_data(text: str) -> str:
-    """Return external text, escaped so that it can end neither its section of the template nor its turn of a chat."""
-    encodable = text.encode("utf-8", "replace").decode("utf-8")
-    return _ENDS_SECTION.sub(lambda match: _HARMLESS[match[0]], encodable)
-
-
 MAX_TEXT_CHARS = 2_000
 MAX_CLAIMS = 1_000
 """Answers that are read of a reply, the first ones."""
-MAX_STARTS = 1_000
-"""Braces of a reply at which an object is looked for, the first ones."""
 LEAST_NAMED, MAX_COMPLETED = 2, 100
 """How many ends of a chain a reply must name for all to be answers, and the most that a chain may have for it."""
 _ANSWER_LINE = re.compile(r"(?im)^[ \t]*ans(?:wers?)?[ \t]*:[ \t]*(\S.*)$")
@@ -259,10 +236,6 @@ _LIST_START = re.compile(r'"answers?"\s*:\s*\[(?P<names>(?:\s*"(?:[^"\\]|\\.)*"\
 """The names of a list that a comma follows; where the list does not end, they are all that is whole."""
 _BOLD = re.compile(r"\A\*\*(.*)\*\*\Z")
 _FENCE = re.compile(r"\A```\w*|```\Z")
-_THOUGHTS = re.compile(
-    r"(?is)\s*<(think|thinking|thoughts?|reasoning)>.*?(?:</\1>|\Z)|(?!\s*[\[{\"`]).*?</think(?:ing)?>"
-)
-"""What a model thinks before its reply; some servers leave out how that begins."""
 _TOKENS = re.compile(r"(?s)\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|//[^\n]*|/\*.*?(?:\*/|\Z)|\b(?:true|false|null)\b")
 _OF_PYTHON = {"true": "True", "false": "False", "null": "None"}
 _LISTED = re.compile(r"\A\d{1,3}[.):][ \t]+|\.\Z")
@@ -295,7 +268,7 @@ def parse_reply(content: str) -> ParsedReply:
     bullets or numbers ("none" is no answer, and marks of bold text are no part of a name); of a list that was cut off
     all names that are whole. Raises `LLMError` if there are none either.
     """
-    content = content[_end_of_thoughts(content) :].strip()
+    content = content[end_of_thoughts(content) :].strip()
     if content.startswith('"'):
         with suppress(ValueError):
             content = str(json.loads(content))
@@ -373,7 +346,7 @@ def add_token_confidence(claims: Sequence[Claim], logprobs: Sequence[tuple[str, 
     """
     if not logprobs:
         return tuple(claims)
-    start = _end_of_thoughts("".join(text for text, _ in logprobs))
+    start = end_of_thoughts("".join(text for text, _ in logprobs))
     confidences = answer_confidences(logprobs, [claim.name for claim in claims], start)
     return tuple(Claim(claim.name, confidence) for claim, confidence in zip(claims, confidences, strict=True))
 
@@ -430,28 +403,6 @@ def _select_best(same_name: dict[str, _Occurrence]) -> list[_Occurrence]:
             first = min(min(indexes) for indexes in found.values() if indexes)
             return [same_name[id_] for id_, indexes in found.items() if first in indexes]
     return []
-
-
-def find_json_objects(content: str) -> Iterator[dict[str, Any]]:
-    """Yield the outermost JSON objects in a text; at most `MAX_STARTS` braces are tried."""
-    decoder = json.JSONDecoder()
-    start = content.find("{")
-    for _ in range(MAX_STARTS):
-        if start < 0:
-            return
-        try:
-            value, end = decoder.raw_decode(content, start)
-        except (ValueError, RecursionError):
-            end = start + 1
-        else:
-            yield value
-        start = content.find("{", end)
-
-
-def _end_of_thoughts(content: str) -> int:
-    """Return where the reply begins after what the model thought."""
-    thoughts = _THOUGHTS.match(content)
-    return thoughts.end() if thoughts else 0
 
 
 def _read_lenient_object(content: str) -> list[dict[str, Any]]:

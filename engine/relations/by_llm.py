@@ -22,6 +22,7 @@ from ...models.wording import FUNCTION_WORDS, PREPOSITIONS, read_lexicon, singul
 from ..errors import InputError, LLMError
 from ..llm import Prompt, list_schema
 from ..llm.gateway import ChatGateway
+from ..llm.text import end_of_thoughts
 from ..neo4j import Request, Row, template
 from ..neo4j.catalogue import Catalogue, Phrase, RelationInfo
 from ..neo4j.gateway import Gateway
@@ -296,7 +297,7 @@ def _prompt(relation: RelationInfo, samples: Sequence[tuple[str, str]]) -> Promp
 
 
 def _texts(content: str) -> dict[str, list[str]] | None:
-    content = re.sub(r"\A.*</think>", "", content, flags=re.DOTALL)
+    content = content[end_of_thoughts(content) :]
     try:
         data = json.loads(content[content.index("{") : content.rindex("}") + 1])
     except (ValueError, RecursionError):

@@ -27,6 +27,7 @@ from ..evidence import Answer, Evidence, Item
 from ..evidence.bridges import triples_of
 from ..evidence.text import item_text
 from ..llm import Completed, Message, Prompt
+from ..llm.text import read_numbers
 from ..parts import Reorganiser, option, part
 from ..values import Scored, check_finite
 
@@ -106,8 +107,6 @@ USER = (
     "Question:\n{question}\n\nNumbered Reasoning Paths:\n{paths}\n\n"
     "Given the question, return only the indices of useful paths as a comma-separated list, or none."
 )
-_NUMBERS = re.compile(r"(?<![\w.])(\d{1,6})(?:\s*(?:-|–|\bto\b)\s*(\d{1,6}))?(?!\w|\.\d)")
-_NONE = re.compile(r"\b(none|no|nothing|empty)\b|\[\s*\]", re.IGNORECASE)
 
 
 def usefulness_prompt(question: str, texts: Sequence[str]) -> Prompt:
@@ -116,27 +115,8 @@ def usefulness_prompt(question: str, texts: Sequence[str]) -> Prompt:
     user = re.sub(r"\{(question|paths)\}", lambda found: {"question": question, "paths": paths}[found[1]], USER)
     return Prompt(
         (Message("system", SYSTEM), Message("user", user)),
-        is_read=lambda said: parse_item_numbers(said, len(texts)) is not None,
+        is_read=lambda said: read_numbers(said, len(texts)) is not None,
     )
-
-
-def parse_item_numbers(reply: str, count: int) -> frozenset[int] | None:
-    """Return the numbers that a reply names, from 1 to `count`; None where it says nothing of the kind.
-
-    Expected is ``1, 4, 7``. Brackets, words around, ranges (``2-5``) and a ``<think>`` section are read as well;
-    numbers out of bounds are left out. A reply without a number, but with a word such as "none", names none.
-    """
-    said = re.sub(r"\A.*</think>", "", reply, flags=re.DOTALL)
-    found: set[int] = set()
-    named = False
-    for match in _NUMBERS.finditer(said):
-        named = True
-        first = int(match[1])
-        last = int(match[2]) if match[2] else first
-        found.update(range(max(first, 1), min(last, count) + 1))
-    if named:
-        return frozenset(found)
-    return frozenset() if _NONE.search(said) else None
 
 
 Threshold = Annotated[float, Range(0, 2)]
@@ -223,7 +203,7 @@ def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed
         why = one_line(str(reply))
     elif reply.refusal is not None:
         why = "the language model refused"
-    elif (numbers := parse_item_numbers(reply.content, len(coarse))) is None:
+    elif (numbers := read_numbers(reply.content, len(coarse))) is None:
         why = f"expected numbers, the language model said {one_line(reply.content, 80)!r}"
     if numbers is None:
         taken = evidence.take(coarse)

@@ -10,8 +10,6 @@ with the most paths, then the first by id. Chains from different topics are diff
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -34,7 +32,6 @@ from ...models.mined import (
     read_pool,
     write_pool,
 )
-from ..answering.llm import fill_placeholders, find_json_objects
 from ..errors import GraphError, InputError, LLMError, UsageError
 from ..gold_questions import (
     NO_PATH,
@@ -49,6 +46,7 @@ from ..gold_questions import (
 )
 from ..llm import Completed, Message, Prompt
 from ..llm.gateway import ChatGateway
+from ..llm.text import fill_placeholders, read_numbers
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import RelationPathGroup, find_shortest_paths, read_neighbourhoods
@@ -260,8 +258,6 @@ def read_refined_pools(supervision: Sequence[str], sets: Collection[str]) -> dic
     return pools
 
 
-_KEYS = {"chains", "chain", "numbers", "selected", "chosen", "answer", "answers"}
-_NUMBER = re.compile(r"(?<![\w.-])\d{1,6}(?![\w.]|-\w)")
 UNNAMED = "…"
 MAX_NAME_CHARS = 80
 REFINED = "refined"
@@ -299,30 +295,17 @@ def _ask_for_chains(template: str, question: PooledQuestion) -> Prompt:
     content = fill_placeholders(template, question=one_line(question.text), evidence="\n".join(lines))
     num_chains = len(question.chains)
     return Prompt(
-        (Message("user", content),), json=True, is_read=lambda said: bool(parse_chosen_numbers(said, num_chains))
+        (Message("user", content),), json=True, is_read=lambda said: bool(read_numbers(said, num_chains, in_list=True))
     )
 
 
 def _refine(question: PooledQuestion, said: Completed, counts: Counter[str]) -> PooledQuestion:
-    chosen: tuple[int, ...] = ()
+    numbers: frozenset[int] | None = None
     if not isinstance(said, LLMError) and said.refusal is None:
-        chosen = parse_chosen_numbers(said.content, len(question.chains))
+        numbers = read_numbers(said.content, len(question.chains), in_list=True)
+    chosen = tuple(number - 1 for number in sorted(numbers or ()))
     counts[FAILED if isinstance(said, LLMError) else REFINED if chosen else UNREADABLE] += 1
     return replace(question, chosen=chosen or question.weak, how="refined" if chosen else "unrefined")
-
-
-def parse_chosen_numbers(content: str, num_chains: int) -> tuple[int, ...]:
-    """Return the indices of the chosen chains, from 0, ascending; none where the reply names no chain.
-
-    The expected reply is ``{"chains": [1, 3]}``, counted from 1. Also accepted: text around the object, other keys,
-    numbers as text, a single number instead of a list, and a bare list; of several objects or lists the last counts.
-    """
-    content = re.sub(r"\A.*</think>", "", content, flags=re.DOTALL).strip()
-    replies = [
-        value[key] for value in find_json_objects(content) if isinstance(value, dict) for key in _KEYS & value.keys()
-    ]
-    said = json.dumps(replies[-1]) if replies else "".join(re.findall(r"\[[^\[\]]*\]", content)[-1:])
-    return tuple(sorted({int(each) - 1 for each in _NUMBER.findall(said) if 1 <= int(each) <= num_chains}))
 
 
 def write_chain(chain: PoolChain) -> str:

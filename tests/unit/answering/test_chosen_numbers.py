@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.supervision.pools import parse_chosen_numbers
+from lodestar.engine.llm.text import read_numbers
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from lodestar.engine.supervision.pools import parse_chosen_numbers
     ],
 )
 def test_numbers_are_read(content: str, chosen: tuple[int, ...]) -> None:
-    assert parse_chosen_numbers(content, 4) == chosen
+    assert read_numbers(content, 4, in_list=True) == {place + 1 for place in chosen}
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,4 @@ def test_numbers_are_read(content: str, chosen: tuple[int, ...]) -> None:
     ],
 )
 def test_a_reply_without_a_chain_chooses_none(content: str) -> None:
-    assert parse_chosen_numbers(content, 4) == ()
+    assert not read_numbers(content, 4, in_list=True)

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.answering.llm import (
-    MAX_STARTS,
     Claim,
     cite_claims,
     complete_answers,
@@ -19,8 +18,7 @@ from lodestar.engine.answering.llm import (
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.llm.endpoint import MAX_REPLY_CHARS
-from lodestar.engine.reorganising.filtering import parse_item_numbers
-from lodestar.engine.supervision.pools import parse_chosen_numbers
+from lodestar.engine.llm.text import MAX_STARTS, read_numbers
 from lodestar.engine.values import Chain, Entity
 
 from tests.made.evidence import evidence_of, ranked
@@ -74,8 +72,8 @@ def test_one_answer_is_read_in_many_forms(content: str) -> None:
 )
 def test_every_reader_of_replies_passes_over_what_stands_around_them(around: str) -> None:
     assert parse_reply(around.replace("REPLY", '{"answers": ["Sol"]}')).claims == (Claim("Sol"),)
-    assert parse_chosen_numbers(around.replace("REPLY", '{"chains": [1]}'), 3) == (0,)
-    assert parse_item_numbers(around.replace("REPLY", "1"), 3) == {1}
+    assert read_numbers(around.replace("REPLY", '{"chains": [1]}'), 3, in_list=True) == {1}
+    assert read_numbers(around.replace("REPLY", "1"), 3) == {1}
 
 
 @pytest.mark.parametrize("end", [', "Int', ', "Inti', ",", ', "In\\"ti'])

@@ -12,11 +12,11 @@ import pytest
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.llm import Completed, Completion, Prompt
+from lodestar.engine.llm.text import read_numbers
 from lodestar.engine.reorganising.filtering import (
     FI,
     Relevance,
     attention_to_items,
-    parse_item_numbers,
     similarity_of_items,
 )
 from lodestar.engine.values import Chain, Entity
@@ -90,7 +90,7 @@ def shown(evidence: Evidence[Any]) -> list[tuple[str, int | None]]:
     ],
 )
 def test_the_numbers_of_a_reply_are_read_leniently(reply: str, numbers: set[int] | None) -> None:
-    assert parse_item_numbers(reply, 4) == numbers
+    assert read_numbers(reply, 4) == numbers
 
 
 class TestGroups:
