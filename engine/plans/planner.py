@@ -180,7 +180,8 @@ class _Chart:
         """Of leaving out a word: the feature, and its value."""
         self.topics, self.kinds_of = topics, kinds_of
         self.known: dict[tuple[int, int], tuple[Any, ...]] = {}
-        """Paths and overlaps of two classes, with the classes."""
+        self.paths: dict[tuple[int, int], tuple[Any, ...]] = {}
+        """Overlaps and paths of two classes, with the classes."""
 
     def read(self) -> list[Candidate]:
         """Return plans, best first."""
@@ -211,12 +212,13 @@ class _Chart:
         return self._finish(cells[0, len(places)])
 
     def _combine(self, lefts: Mapping[str, list[Node]], rights: Mapping[str, list[Node]]) -> list[Node]:
+        """Return what nodes of two neighbouring cells may make; worse ones of a category meet only better ones."""
         return [
             node
             for kind, some in lefts.items()
             for other, rule in _RULES.get(kind, {}).items()
-            for right in rights.get(other, ())
-            for left in some
+            for at, right in enumerate(rights.get(other, ()))
+            for left in some[: KEPT // (at + 1)]
             for node in rule(self, left, right)
         ]
 
@@ -261,8 +263,12 @@ class _Chart:
         more: Any = None,
         **own: float,
     ) -> Node:
-        score = sum(part.score for part in parts) + sum(self.weights[name] * value for name, value in own.items())
-        feats = (tuple(part.feats for part in parts), tuple(own.items()))
+        score = 0.0
+        for part in parts:
+            score += part.score
+        for name, value in own.items():
+            score += self.weights[name] * value
+        feats = (tuple([part.feats for part in parts]), tuple(own.items()))
         return Node(kind, plan, feats, score, cls or _NOTHING, more)
 
     def _set(self, plan: Any, cls: SetClass, parts: Sequence[Node], more: Any = None, **own: float) -> Node:
@@ -671,9 +677,9 @@ class _Chart:
 
     def _paths(self, one: SetClass, two: SetClass) -> list[tuple[tuple[str, ...], float, str]]:
         """Return paths that lead from one class to things of another, with the logarithm of their share."""
-        known = self.known.get((id(one), id(two)))
+        known = self.paths.get((id(one), id(two)))
         if known is None:
-            known = self.known[id(one), id(two)] = (one, two, self._find_paths(one, two))
+            known = self.paths[id(one), id(two)] = (one, two, self._find_paths(one, two))
         return known[2]  # type: ignore[no-any-return]
 
     def _find_paths(self, one: SetClass, two: SetClass) -> list[tuple[tuple[str, ...], float, str]]:
@@ -684,15 +690,15 @@ class _Chart:
                 fit = 1.0 if two.value else self._overlap(end, two)
                 if fit > 0.05:
                     found.append((path_of(step), math.log(share * fit * back_share), "relation_without_words"))
-        for first, share in one.steps.items() if not found else ():
-            middle = self.schema.ends.get(first)
-            for second, more in middle.steps.items() if middle else ():
-                end = self.schema.ends.get(second)
-                if end and back(second) in two.steps and second != back(first):
-                    fit = 1.0 if two.value else self._overlap(end, two)
+        lasts = [last for last in map(back, two.steps) if last in self.schema.ends] if not found else []
+        for first, share in one.steps.items() if lasts else ():
+            middle = self.schema.ends.get(first, _NOTHING).steps
+            for last in lasts:
+                if last in middle and last != back(first):
+                    fit = 1.0 if two.value else self._overlap(self.schema.ends[last], two)
                     if fit > 0.3:
-                        path = (*path_of(first), *path_of(second))
-                        found.append((path, math.log(share * more * fit), "two_relations_without_words"))
+                        path = (*path_of(first), *path_of(last))
+                        found.append((path, math.log(share * middle[last] * fit), "two_relations_without_words"))
         return sorted(found, key=lambda each: -each[1])[:4]
 
     def _leads_on(self, cls: SetClass, path: Sequence[str]) -> bool:
@@ -702,9 +708,11 @@ class _Chart:
         """Return how far the things of two classes may be the same, 0 to 1: by their kinds, else by their relations."""
         if one.value or two.value:
             return float(bool(one.value) and one.value == two.value)
-        if one.kinds and two.kinds:
-            return _overlap(one.kinds, two.kinds)
-        return _overlap(one.steps, two.steps)
+        known = self.known.get((id(one), id(two)))
+        if known is None:
+            found = _overlap(one.kinds, two.kinds) if one.kinds and two.kinds else _overlap(one.steps, two.steps)
+            known = self.known[id(one), id(two)] = (one, two, found)
+        return known[2]  # type: ignore[no-any-return]
 
     def _is_number(self, step: str, kinds: Sequence[str] = (*NUMBERS, *DATES)) -> bool:
         end = self.schema.ends.get(step)
@@ -1235,7 +1243,7 @@ def _add_up(feats: Feats, total: dict[str, float]) -> None:
 
 
 def _overlap(one: Mapping[str, float], two: Mapping[str, float]) -> float:
-    common = sum(min(share, two.get(name, 0.0)) for name, share in one.items())
+    common = sum(min(share, two[name]) for name, share in one.items() if name in two)
     return common / max(1e-9, sum(one.values()), sum(two.values()))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from ...models.text import SUBCLASS_RELATIONS, RelationWords
@@ -85,11 +86,13 @@ def leads_to_types(words: RelationWords) -> bool:
     return words.is_type or (words.properties[-1].split()[-1:] != [] and words.properties[-1].split()[-1] in TYPE_NOUNS)
 
 
+@cache
 def path_of(step: str) -> tuple[str, ...]:
     """Return the path of a step; one through a mediator has two."""
     return tuple(step.split(THROUGH))
 
 
+@cache
 def back(step: str) -> str:
     """Return the step that leads back."""
     return THROUGH.join(reverse(path_of(step)))
