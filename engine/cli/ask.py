@@ -106,7 +106,7 @@ def command(
 def _run_plan(text: str, settings: Settings, recipe: Recipe, as_json: bool) -> None:
     """Print how a plan is said, its result, and the triples that the first rows rest on."""
     from ..api import Engine
-    from ..plans.compile import explain, result_data
+    from ..plans.compile import result_data
     from ..plans.plan import read_plan
 
     plan = read_plan(text)
@@ -115,7 +115,7 @@ def _run_plan(text: str, settings: Settings, recipe: Recipe, as_json: bool) -> N
     if as_json:
         print_json(data)
         return
-    echo(click.style(printable(explain(plan)), bold=True))
+    echo(click.style(printable(data["how"]), bold=True))
     echo(printable(f"  {data['result']}"))
     for row in data["rows"][:MAX_SHOWN]:
         echo(printable(f"  {row['name']}: {'; '.join(' → '.join(triple) for triple in row['because'])}"))

@@ -21,7 +21,7 @@ from ..parts import Link, Retrieve, Wrapper, option, part
 from ..values import LinkedQuestion, Scored, Topic
 from .accounting import withhold_unaccounted
 from .by_llm import Written, is_same, write_plans
-from .compile import PlanResult, compile_plan, execute, explain
+from .compile import PlanResult, compile_plan, execute
 from .plan import (
     Both,
     Compare,
@@ -41,6 +41,7 @@ from .plan import (
 )
 from .planner import YES, Candidate, Planner
 from .schema import GraphSchema, read_schema, read_types_of
+from .sentence import explain
 from .words import StepWords, tokenise
 
 if TYPE_CHECKING:

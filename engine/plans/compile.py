@@ -1,4 +1,4 @@
-"""Compile a plan to one read-only query, composed of the files in ``cypher/plans/``, and say a plan in words.
+"""Compile a plan to one read-only query, composed of the files in ``cypher/plans/``, and execute it.
 
 A set becomes a subquery with a row for each member: x, the node; w, the triples that make it a member; by, the value
 that it was ordered by and the runner-up. Each file's parameters get the number of its place in the plan. "Has" is the
@@ -46,6 +46,7 @@ from .plan import (
     check,
     plan_data,
 )
+from .sentence import explain
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -311,64 +312,3 @@ def result_data(plan: Plan, found: PlanResult) -> dict[str, Any]:
         "plan": plan_data(plan), "how": explain(plan), "result": result, "number": found.number, "yes": found.yes,
         "total": found.total, "missing": found.missing, "rows": rows, "notes": notes,
     }  # fmt: skip
-
-
-# A plan in words
-
-_OPS = {"<": "less than", "<=": "at most", "=": "", "!=": "other than", ">=": "at least", ">": "more than"}
-_DATE_OPS = {**_OPS, "<": "before", ">": "after", "<=": "until", ">=": "since"}
-
-
-def explain(plan: Part, names: Mapping[str, str] | None = None) -> str:  # noqa: PLR0911, PLR0912
-    """Return a plan in one line of the graph's words; names: of topics, by id."""
-
-    def say(part: Part) -> str:
-        return explain(part, names)
-
-    match plan:
-        case Find(of):
-            return say(of)
-        case Count(of):
-            return f"the number of {say(of)}"
-        case Exists(of):
-            return f"whether there are {say(of)}"
-        case Total(of, path, how):
-            word = {"sum": "total", "mean": "average", "min": "least", "max": "greatest"}[how]
-            return f"the {word} {_say_path(path)} of {say(of)}"
-        case Rank(of, by, how, path):
-            what = f"the {'total' if how == 'sum' else 'average'} {_say_path(path)}" if path else "the number"
-            return f"{what} of {say(of)} by {_say_path(by)}"
-        case Compare(left, op, right):
-            return f"whether {say(left)} is {_OPS[op] or 'equal to'} {say(right)}"
-        case Topics(ids):
-            return " or ".join((names or {}).get(each, each) for each in ids[:3]) + (" …" if len(ids) > 3 else "")
-        case Kind(name):
-            return f"things of the kind {name}"
-        case Follow(of, path):
-            return f"{_say_path(path)} of {say(of)}"
-        case Both(left, right):
-            return f"{say(left)} that are also {say(right)}"
-        case Either(left, right):
-            return f"{say(left)} or {say(right)}"
-        case Without(left, right):
-            return f"{say(left)} that are not {say(right)}"
-        case Best(of, path, how, k, skip, count):
-            number = " ".join([f"after the first {skip}"] * (skip > 0) + [str(k)] * (k > 1))
-            by = f"{'number of ' if count else ''}{_say_path(path)}"
-            return f"of {say(of)} {'that' if k == 1 else 'those'} {number + ' ' if number else ''}with the {how} {by}"
-        case Where(of, condition):
-            return f"{say(of)} {say(condition)}"
-        case Has(path, to):
-            return f"whose {_say_path(path)} is {say(to)}"
-        case Lacks(path, to):
-            return f"whose {_say_path(path)} is not {say(to)}" if to is not None else f"without {_say_path(path)}"
-        case CountOf(path, op, number):
-            return f"with {_OPS[op] or 'exactly'} {number} {_say_path(path)}"
-        case Is(path, op, number, date, text, unit):
-            value = f"{number:g} {unit}".strip() if number is not None else (date or f"“{text}”")
-            return f"whose {_say_path(path)} is {(_DATE_OPS if date else _OPS)[op]} {value}".replace("is  ", "is ")
-
-
-def _say_path(path: Path) -> str:
-    words = [f"{'what has ' if step.startswith('^') else ''}{relation_words(step.removeprefix('^'))}" for step in path]
-    return ", then ".join(words)

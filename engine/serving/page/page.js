@@ -3,6 +3,7 @@
 const MAX_HISTORY = 30;
 const MAX_RIVALS = 3;
 const CLOSE = 0.3; // of a topic's score, what another entity of the same words needs to be offered
+const MAX_ROWS = 20; // of a plan's results
 const MAX_PATHS = 6, MAX_ENDS = 4; // that are drawn, and of each path
 const COLUMN = 300, ROW = 62, LABEL_AT = 78, BOX = 168, BOX_HEIGHT = 34, MARGIN = 18, TOP = 34;
 
@@ -113,6 +114,7 @@ function show(answer, topics, tookMs) {
   at("answer").textContent = answer.answer;
   at("answer").className = answer.kind !== "none" ? (answer.answer.length > 120 ? "long" : "") : "none";
   showSure(answer);
+  showPlan(answer);
   showTopics(answer, topics);
   showMeant(answer);
   showPaths(answer);
@@ -148,6 +150,33 @@ function showSure(answer) {
   const on = answer.answers[0]?.evidence || [];
   const rests = on.length ? `, resting on path ${on.slice(0, 6).join(", ")}` : "";
   place.append(bar, `confidence ${answer.confidence.toFixed(2)}${answer.unsure ? ", unsure" : ""}${rests}`);
+}
+
+// How a plan found the answer, and its results with what orders them.
+function showPlan(answer) {
+  const plan = answer.kind === "none" ? null : answer.plan, found = plan?.found ?? [];
+  at("how").textContent = plan ? `How: ${answer.why.join("; ")}.` : "";
+  const ordered = found.some((row) => row.key !== null);
+  at("results-card").hidden = !(ordered || found.length > 10);
+  at("key-name").textContent = ordered ? keyOf(plan.plan) : "";
+  at("results").tBodies[0].replaceChildren(...found.slice(0, MAX_ROWS).map((row, place) => {
+    const line = make("tr");
+    line.append(make("td", `${place + 1}`), make("td", named(row)), make("td", row.key?.toLocaleString("en") ?? ""));
+    return line;
+  }));
+  const more = (plan?.total ?? 0) - Math.min(found.length, MAX_ROWS);
+  at("results-more").textContent = more > 0 ? `and ${more.toLocaleString("en")} more` : "";
+}
+
+// The words for what orders the results of a plan: of the outermost part that does.
+function keyOf(part) {
+  const path = part.do === "rank" ? part.path ?? part.by : part.path;
+  if (part.do === "best" || part.do === "rank" || part.do === "total") {
+    const counts = part.count || (part.do === "rank" && !part.path?.length);
+    return `${counts ? "number, by " : ""}${wordsOf((counts && part.by ? part.by : path).at(-1).replace(/^\^/, ""))}`;
+  }
+  const inner = [part.of, part.left, part.right].find((each) => each && keyOf(each));
+  return inner ? keyOf(inner) : "";
 }
 
 function showTopics(answer, given) {
@@ -275,6 +304,7 @@ function layout(answer) {
   if (more > 0) leftOut.push(`${more} more path${more === 1 ? "" : "s"}`);
   const all = [...nodes.values()];
   const columns = [all.filter((each) => starts.has(each.entity.id))];
+  if (!columns[0].length) columns[0] = all.filter((each) => answering.has(each.entity.id));
   if (!columns[0].length) columns[0] = all.slice(0, 1);
   const placed = new Set(columns[0]);
   while (placed.size < all.length) {

@@ -102,6 +102,17 @@ def test_a_question_is_answered_drawn_and_said(page: Page, tmp_path: Path) -> No
 
 
 @pytest.mark.browser
+def test_a_plan_says_how_and_lists_what_orders_its_results(page: Page) -> None:
+    assert ask(page, "Which country has the most official languages?").endswith("Peru")
+    assert "most" in page.locator("#how").inner_text()
+    assert page.locator("#results tbody tr").all_inner_texts() == ["1\tPeru\t2"]
+    assert page.locator("#picture canvas").count() >= 1
+    ask(page, QUESTION)
+    assert page.locator("#how").inner_text() == ""
+    assert page.locator("#results").is_hidden()
+
+
+@pytest.mark.browser
 def test_hovering_over_a_line_or_a_node_joins_both(page: Page) -> None:
     ask(page, QUESTION)
     x, y, num_paths = page.evaluate(

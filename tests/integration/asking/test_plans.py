@@ -18,7 +18,7 @@ from lodestar.engine.cli.main import main
 from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j.catalogue import RelationInfo
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.plans.compile import MAX_ROWS, KindSource, PlanResult, Schema, compile_plan, explain
+from lodestar.engine.plans.compile import MAX_ROWS, KindSource, PlanResult, Schema, compile_plan
 from lodestar.engine.plans.plan import (
     Best,
     Both,
@@ -42,6 +42,7 @@ from lodestar.engine.plans.plan import (
     read_plan,
 )  # fmt: skip
 from lodestar.engine.plans.schema import kinds_of_ends, kinds_of_types
+from lodestar.engine.plans.sentence import explain
 from lodestar.engine.settings import Connection, Settings
 from lodestar.models.wording.kinds import EndKind
 
@@ -257,7 +258,7 @@ def test_the_engine_and_the_command_line_run_a_plan(
     (file := tmp_path / "plan.json").write_text(text, encoding="utf-8")
     ask = ["ask", "--plan", str(file)]
     said = CliRunner().invoke(main, ask, env=environment)
-    assert "of things of the kind town that with the most size" in said.output, said
+    assert "towns with the greatest size" in said.output, said
     data = json.loads(CliRunner().invoke(main, [*ask, "--json"], env=environment).output)
     assert (data["rows"][0]["value"], data["rows"][0]["next"]) == (9.0, ["t0", 5.0])
     file.write_text("drop it", encoding="utf-8")

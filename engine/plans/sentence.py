@@ -1,0 +1,117 @@
+"""Say a plan in a line of English, in the graph's words: "cities whose country is Peru with the smallest area"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...models.wording import plural
+from ..evidence.text import relation_words
+from .plan import (
+    Best,
+    Both,
+    Compare,
+    Count,
+    CountOf,
+    Either,
+    Exists,
+    Find,
+    Follow,
+    Has,
+    Is,
+    Kind,
+    Lacks,
+    Part,
+    Rank,
+    Topics,
+    Total,
+    Where,
+    Without,
+)
+
+_OPS = {"<": "less than ", "<=": "at most ", "=": "", "!=": "other than ", ">=": "at least ", ">": "more than "}
+_DATE_OPS = {**_OPS, "<": "before ", ">": "after ", "<=": "until ", ">=": "since "}
+_COUNT_OPS = {**_OPS, "=": "exactly ", "<": "fewer than "}
+_TOTALS = {"sum": "total", "mean": "average", "min": "least", "max": "greatest"}
+_DATED = frozenset("date year day time born birth".split())
+_ORDINALS = ("", "second ", "third ", "fourth ", "fifth ")
+
+
+def explain(plan: Part, names: Mapping[str, str] | None = None) -> str:  # noqa: PLR0911, PLR0912
+    """Return a plan in one line; names: of topics, by id."""
+
+    def say(part: Part) -> str:
+        return explain(part, names)
+
+    match plan:
+        case Find(of):
+            return say(of)
+        case Count(of):
+            return f"the number of {say(of)}"
+        case Exists(of):
+            return f"whether there are {say(of)}"
+        case Total(of, path, how):
+            return f"the {_TOTALS[how]} {_say_path(path)} of {say(of)}"
+        case Rank(of, by, how, path):
+            what = f"the {_TOTALS[how]} {_say_path(path)}" if path else "the number"
+            return f"{what} of {say(of)} for each {_say_path(by)}"
+        case Compare(left, op, right):
+            return f"whether {say(left)} is {_OPS[op] or 'equal to '}{say(right)}"
+        case Topics(ids):
+            return " or ".join((names or {}).get(each, each) for each in ids[:3]) + (" …" if len(ids) > 3 else "")
+        case Kind(name):
+            return _say_kind(name)
+        case Follow(of, path):
+            said = say(of)
+            for step in path:
+                word = _say_path((step,))
+                said = f"what has {said} as {_bare(step)}" if step.startswith("^") else f"the {word} of {said}"
+            return said
+        case Both(left, right):
+            return f"{say(left)} that are also {say(right)}"
+        case Either(left, right):
+            return f"{say(left)} or {say(right)}"
+        case Without(left, right):
+            return f"{say(left)} except {say(right)}"
+        case Best(of, path, how, k, skip, count):
+            return f"{f'the {k} ' if k > 1 else ''}{say(of)} with the {_say_order(path, how, skip, count)}"
+        case Where(of, condition):
+            return f"{say(of)} {say(condition)}"
+        case Has((step,), to) if step.startswith("^"):
+            return f"that are the {_bare(step)} of {say(to)}"
+        case Has(path, to):
+            return f"whose {_say_path(path)} is {say(to)}"
+        case Lacks((step,), to) if step.startswith("^"):
+            return f"that are not the {_bare(step)} of {'anything' if to is None else say(to)}"
+        case Lacks(path, to):
+            return f"without {_say_path(path)}" if to is None else f"whose {_say_path(path)} is not {say(to)}"
+        case CountOf(path, op, number):
+            return f"with {_COUNT_OPS[op]}{number} {_say_path(path)}"
+        case Is(path, op, number, date, text, unit):
+            value = f"{number:,.10g} {unit}".strip() if number is not None else (date or f"“{text}”")
+            return f"whose {_say_path(path)} is {(_DATE_OPS if date else _OPS)[op]}{value}"
+
+
+def _bare(step: str) -> str:
+    return relation_words(step.removeprefix("^"))
+
+
+def _say_path(path: Sequence[str]) -> str:
+    """Return a path as a noun: "capital", "population of the capital", "what has it as capital"."""
+    words = [f"what has it as {_bare(step)}" if step.startswith("^") else _bare(step) for step in path]
+    return " of the ".join(reversed(words))
+
+
+def _say_kind(name: str) -> str:
+    """Return the things of a kind; it may be an end of a relation, by its step."""
+    if name.startswith("^"):
+        return f"all that is the {_bare(name)} of something"
+    return plural(name) if "." not in name and "/" not in name else f"all that has a {_bare(name)}"
+
+
+def _say_order(path: Sequence[str], how: str, skip: int, count: bool) -> str:
+    ordinal = _ORDINALS[skip] if skip < len(_ORDINALS) else f"{skip + 1}th "
+    if count:
+        return f"{ordinal}{'most' if how == 'most' else 'fewest'} {_say_path(path)}"
+    is_date = not _DATED.isdisjoint(_bare(path[-1]).split())
+    word = {"most": "latest" if is_date else "greatest", "least": "earliest" if is_date else "smallest"}[how]
+    return f"{ordinal}{word} {_say_path(path)}"
