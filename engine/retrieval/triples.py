@@ -120,7 +120,7 @@ class SubgraphReader:
         from ...models.reg.triples import TripleColumns  # with PyTorch
 
         numbers, relation_of = np.unique(batch.relations, return_inverse=True)
-        texts = [entity_text(batch.table[place]) for place in range(len(batch.table.ids))]
+        texts = [entity_text(entity) for entity in batch.table]
         return TripleColumns(
             questions=[each.question.text for each in questions],
             relations=[self._texts[int(number)] for number in numbers],
@@ -159,7 +159,7 @@ class SubgraphReader:
             "triple",
             tuple(sorted(items, key=item_sort_key)),
             Calibration("logit", *calibration, of="triple"),
-            left_out=(CUT,) if batch[number].is_cut else (),
+            left_out=(CUT,) if batch.is_cut[number] else (),
             note="" if items else NOTHING,
         )
 
@@ -264,7 +264,7 @@ class Gril(SubgraphRetriever):
         encoding_s = reader.encoding_s
         batch = reader.extract(ctx.db, questions)
         columns = reader.columns(questions, batch)
-        grown = model.grow(columns, batch.table.is_literal[batch.entities], batch.node_questions)
+        grown = model.grow(columns, batch.is_literal, batch.node_questions)
         check_finite(grown.logits, "a checkpoint of kind gril")
         ctx.trace.move(reader.encoding_s - encoding_s, to="encode")
         keep = max(self.keep, top_k)

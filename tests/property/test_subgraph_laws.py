@@ -89,9 +89,6 @@ def test_a_batch_is_what_the_definition_gives(
     proposer = NumberProposer() if proposed else None
     batch = extract(graph, asked, hub_degree, proposer)
     store = store_of(graph)
-    assert [plain(subgraph) for subgraph in batch] == [
-        reference(store, query, proposer.choose if proposer else None) for query in asked
-    ]
-    assert list(batch.unknown_topics) == [
-        tuple(t for t in dict.fromkeys(query.topics) if t not in store.entities) for query in asked
-    ]
+    expected = [reference(store, query, proposer.choose if proposer else None) for query in asked]
+    assert [plain(subgraph) for subgraph in batch] == expected
+    assert [subgraph.ids for subgraph in batch] == [list(each.hops) for each in expected]

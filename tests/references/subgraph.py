@@ -30,8 +30,9 @@ class Plain:
     """A subgraph by ids."""
 
     hops: dict[str, int]
+    """Of the topics 0, and of the others 1 or more."""
     triples: set[tuple[str, int, str]] = field(default_factory=set)
-    left_out: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    is_cut: bool = False
 
 
 def plain(subgraph: SubgraphBatch) -> Plain:
@@ -39,13 +40,10 @@ def plain(subgraph: SubgraphBatch) -> Plain:
     ids = subgraph.ids
     rows = list(zip(subgraph.heads.tolist(), subgraph.relations.tolist(), subgraph.tails.tolist(), strict=True))
     assert rows == sorted(set(rows)), "triples are sorted and none is there twice"
-    nodes = list(zip(subgraph.hops.tolist(), ids, strict=True))
-    assert nodes == sorted(nodes), "nodes are sorted by hops and id"
-    assert subgraph.is_topic.tolist() == [hops == 0 for hops, _ in nodes]
     return Plain(
-        dict(zip(ids, subgraph.hops.tolist(), strict=True)),
+        {id_: int(not is_topic) for id_, is_topic in zip(ids, subgraph.is_topic.tolist(), strict=True)},
         {(ids[head], relation, ids[tail]) for head, relation, tail in rows},
-        {id_: (a, b, c) for id_, (a, b, c) in zip(ids, subgraph.left_out.tolist(), strict=True) if a or b or c},
+        subgraph.is_cut[0],
     )
 
 
@@ -67,7 +65,7 @@ def reference(store: Store, query: SubgraphQuery, choose: Chooser | None = None)
             chosen = list(choose(query.question, relations)) if choose else relations
             groups = [(node, number) for number in chosen for node in front if (node, number) in store.ends]
             _walk(store, query, found, groups, hop)
-    found.left_out = {node: counts for node, counts in found.left_out.items() if any(counts)}
+    found.hops = {node: min(hops, 1) for node, hops in sorted(found.hops.items(), key=lambda pair: (pair[1], pair[0]))}
     return found
 
 
@@ -92,9 +90,7 @@ def _walk(store: Store, query: SubgraphQuery, found: Plain, groups: list[Group],
         rest -= more
     for group in groups:
         node, number = group
-        cuts = (counts[group] - by_relation[group], by_relation[group] - by_node[group], by_node[group] - limits[group])
-        before = found.left_out.get(node, (0, 0, 0))
-        found.left_out[node] = (before[0] + cuts[0], before[1] + cuts[1], before[2] + cuts[2])
+        found.is_cut |= limits[group] < counts[group]
         for end in store.ends[group][: limits[group]]:
             found.triples.add((node, number, end) if number > 0 else (end, -number, node))
             found.hops.setdefault(end, hop)

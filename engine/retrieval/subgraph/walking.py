@@ -4,7 +4,7 @@ A hop is at most two steps, since a step into an unnamed mediator and the step o
 from the nodes that the hop before reached, the second from the mediators that the first has newly reached. (A mediator
 that is reached from a mediator is walked on from in the next hop.) A step takes all relations of a node or the best
 that a scorer proposes, in both directions. Relation signatures have the number of triples of each relation at each
-node: what the bounds allow, and what they leave out, is known before a triple is read.
+node: what the bounds allow is known before a triple is read.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from ...neo4j.graph import (
     EntityReadLimits,
     NeighbourTriples,
     NodeTable,
-    SignatureColumns,
     read_entity_signatures,
     read_hub_neighbours,
     read_neighbours,
 )
-from . import BOUNDS, Bools, EntityTable, Ints, SubgraphBatch
+from ...values import Entity
+from . import Ints, SubgraphBatch
 
 if TYPE_CHECKING:
     from ...context import Database
@@ -43,116 +43,39 @@ FloatArray = npt.NDArray[np.float32]
 MAX_QUERIES_SPARED = 25
 """However many relations of a node are wanted, not more edges are looked at than in the time of so many queries."""
 
+Limits = Mapping[int, int]
+"""How many triples of each relation, by signed catalogue number (negative where they enter), are read at a node."""
+ReadPlan = Mapping[str, Limits]
+"""What one question wants to read in one step, by the ids of nodes."""
+StepTriples = Mapping[str, Sequence[tuple[int, str, int]]]
+"""What was read in one step by the ids of nodes: signed relation, neighbour, and place among those of the relation; 0
+where all triples of the node were read."""
 
-class EntityRegistry:
-    """The entities that a batch has met, by number, with their signatures."""
+
+class MetEntities:
+    """The entities that a batch has met, by id, with the number of triples of each relation at them."""
 
     def __init__(self) -> None:
-        self.ids: list[str] = []
-        self.names: list[str | None] = []
-        self.is_literal: Bools = np.zeros(0, dtype=np.bool_)
-        self.is_mediator: Bools = np.zeros(0, dtype=np.bool_)
-        self._numbers: dict[str, int] = {}
-        self._first: Ints = np.zeros(0, dtype=np.int64)
-        self._after: Ints = np.zeros(0, dtype=np.int64)
-        self._relations: Ints = np.zeros(0, dtype=np.int64)
-        self._counts: Ints = np.zeros(0, dtype=np.int64)
-        self._ranks: Ints = np.zeros(0, dtype=np.int64)
+        self.entities: dict[str, Entity] = {}
+        self.signatures: dict[str, Limits] = {}
 
-    def number(self, id_: str) -> int | None:
-        return self._numbers.get(id_)
+    def add(self, nodes: NodeTable) -> None:
+        """Note these nodes, and the signatures that came with them."""
+        for id_, name in zip(nodes.ids, nodes.names, strict=True):
+            if id_ not in self.entities:
+                self.entities[id_] = Entity(id_, name, id_ in nodes.literals)
+        own = nodes.signatures
+        relations, counts, starts = (each.tolist() for each in (own.relations, own.counts, own.starts))
+        for row, place in enumerate(own.of.tolist()):
+            of_row = slice(starts[row], starts[row + 1])
+            self.signatures[nodes.ids[int(place)]] = dict(zip(relations[of_row], counts[of_row], strict=True))
 
-    def add(self, nodes: NodeTable) -> Ints:
-        """Return the numbers of these nodes, (num_nodes,); those not met before get one."""
-        known = len(self.ids)
-        names: list[str | None] = []
-        found = np.zeros(len(nodes.ids), dtype=np.int64)
-        for place, (id_, name) in enumerate(zip(nodes.ids, nodes.names, strict=True)):
-            number = self._numbers.setdefault(id_, known + len(names))
-            found[place] = number
-            if number == known + len(names):
-                names.append(name)
-                self.ids.append(id_)
-        self.names += names
-        literal = np.array([id_ in nodes.literals for id_ in self.ids[known:]], dtype=np.bool_)
-        unnamed = np.array([not name for name in names], dtype=np.bool_)
-        self.is_literal = np.concatenate([self.is_literal, literal])
-        self.is_mediator = np.concatenate([self.is_mediator, unnamed & ~literal])
-        self._add_signatures(found, nodes.signatures, len(names))
-        return found
+    def signature(self, id_: str) -> Limits:
+        return self.signatures.get(id_, {})
 
-    def _add_signatures(self, found: Ints, signatures: SignatureColumns, num_new: int) -> None:
-        self._first, self._after = (np.pad(ends, (0, num_new)) for ends in (self._first, self._after))
-        numbers = found[signatures.of]
-        self._first[numbers] = signatures.starts[:-1] + len(self._relations)
-        self._after[numbers] = signatures.starts[1:] + len(self._relations)
-        self._relations = np.concatenate([self._relations, signatures.relations])
-        self._counts = np.concatenate([self._counts, signatures.counts])
-
-    def groups(self, numbers: Ints) -> tuple[Ints, Ints, Ints]:
-        """Return what the signatures of these entities say, (num_groups,) each: entity, signed relation, count."""
-        at, of = expand_ranges(self._first[numbers], self._after[numbers])
-        return numbers[of], self._relations[at], self._counts[at]
-
-    def ranks(self) -> Ints:
-        """Return the place of each entity in the order of ids, (num_entities,)."""
-        if len(self._ranks) != len(self.ids):
-            order = sorted(range(len(self.ids)), key=self.ids.__getitem__)
-            self._ranks = np.zeros(len(order), dtype=np.int64)
-            self._ranks[order] = np.arange(len(order))
-        return self._ranks
-
-    def table(self) -> EntityTable:
-        return EntityTable(tuple(self.ids), tuple(self.names), self.is_literal)
-
-
-@dataclass(frozen=True, slots=True)
-class ReadPlan:
-    """What one question wants to read in one step: (num_groups,) each; a group is a relation and direction at a node.
-
-    entities: numbers of entities. relations: signed catalogue numbers. limits: how many triples, none of them 0.
-    whole: (num_groups,) whether all triples that the entity has are wanted.
-    """
-
-    entities: Ints
-    relations: Ints
-    limits: Ints
-    whole: Bools
-
-
-@dataclass(frozen=True, slots=True)
-class StepTriples:
-    """The triples that were read in one step, (num_rows,) each, sorted by source.
-
-    sources, neighbours: numbers of entities. relations: signed. positions: place among those of the same source and
-    relation, 0 where all triples of the source were read. wholes: sorted entities of which all were read.
-    """
-
-    sources: Ints
-    relations: Ints
-    neighbours: Ints
-    positions: Ints
-    wholes: Ints
-
-    def of(self, plan: ReadPlan) -> tuple[Ints, Ints, Ints]:
-        """Return source, signed relation and neighbour of the triples that a plan wants."""
-        entities = np.unique(plan.entities)
-        rows, _ = expand_ranges(*(np.searchsorted(self.sources, entities, side) for side in ("left", "right")))
-        rows = rows[self._is_wanted(rows, plan)]
-        return self.sources[rows], self.relations[rows], self.neighbours[rows]
-
-    def _is_wanted(self, rows: Ints, plan: ReadPlan) -> Bools:
-        if plan.whole.all():
-            return np.ones(len(rows), dtype=np.bool_)
-        kinds, offset = np.unique(np.concatenate([plan.relations, self.relations[rows]]), return_inverse=True)
-        groups, wanted = np.split(offset, [len(plan.relations)])
-        keys = plan.entities * len(kinds) + groups
-        order = np.argsort(keys)
-        at = self.sources[rows] * len(kinds) + wanted
-        place = np.minimum(np.searchsorted(keys[order], at), len(keys) - 1)
-        there = keys[order][place] == at
-        wanted_here: Bools = there & (self.positions[rows] < plan.limits[order][place])
-        return wanted_here
+    def is_whole(self, id_: str, limits: Limits) -> bool:
+        """Return whether these are all triples of a node."""
+        return sum(limits.values()) == sum(self.signature(id_).values())
 
 
 @dataclass(slots=True)
@@ -167,89 +90,69 @@ class StepReader:
     relations: Mapping[int, str]
     stored_as: Mapping[str, str]
     hub_degree: int = HUB_DEGREE
-    entities: EntityRegistry = field(default_factory=EntityRegistry)
+    met: MetEntities = field(default_factory=MetEntities)
 
     def read(self, db: Database | Gateway, plans: Sequence[ReadPlan], *, last: bool) -> StepTriples:
-        """Return the triples that any of the plans wants; the nodes they lead to are among `entities` from then on."""
-        wholes, wanted = _unite_plans(plans)
-        hubs = self._hubs(wanted)
-        light = {entity: limits for entity, limits in wanted.items() if entity not in hubs}
+        """Return the triples that any of the plans wants; the nodes they lead to are among `met` from then on."""
+        wanted: dict[str, dict[int, int]] = {}
+        in_part: set[str] = set()
+        for plan in plans:
+            for id_, limits in plan.items():
+                known = wanted.setdefault(id_, {})
+                known.update((relation, max(limit, known.get(relation, 0))) for relation, limit in limits.items())
+                if not self.met.is_whole(id_, limits):
+                    in_part.add(id_)
+        wholes = [id_ for id_ in wanted if id_ not in in_part]
+        hubs = {id_ for id_ in in_part if self._is_hub(id_, wanted[id_])}
+        parts = {id_: limits for id_, limits in wanted.items() if id_ in in_part - hubs}
         requests: list[Request[NeighbourTriples]] = []
-        sources: list[Ints] = []
-        if len(wholes) or light:
-            requests.append(self._request(wholes, light, last=last))
-            sources.append(np.concatenate([wholes, np.array(list(light), dtype=np.int64)]))
-        by_relation: dict[int, list[int]] = {}
+        sources: list[list[str]] = []
+        if wholes or parts:
+            requests.append(self._request(wholes, parts, last=last))
+            sources.append([*wholes, *parts])
+        by_relation: dict[int, list[str]] = {}
         for hub in sorted(hubs):
             for relation in wanted[hub]:
                 by_relation.setdefault(relation, []).append(hub)
         for relation, there in by_relation.items():
             name = self._name(relation)
             limit = max(wanted[hub][relation] for hub in there)
-            ids = [self.entities.ids[hub] for hub in there]
             type_ = self.stored_as.get(name)
-            requests.append(read_hub_neighbours(ids, name, relation, limit, stored_as=type_, last=last))
-            sources.append(np.array(there, dtype=np.int64))
-        return self._join_answers(db.run_all(requests), sources, wholes)
+            requests.append(read_hub_neighbours(there, name, relation, limit, stored_as=type_, last=last))
+            sources.append(there)
+        found: dict[str, list[tuple[int, str, int]]] = {}
+        for ids, answer in zip(sources, db.run_all(requests), strict=True):
+            self.met.add(answer.nodes)
+            columns = (answer.sources, answer.relations, answer.neighbours, answer.positions)
+            for source, relation, neighbour, position in zip(*(each.tolist() for each in columns), strict=True):
+                found.setdefault(ids[source], []).append((relation, answer.nodes.ids[neighbour], position))
+        return found
 
-    def _request(
-        self, wholes: Ints, parts: Mapping[int, Mapping[int, int]], *, last: bool
-    ) -> Request[NeighbourTriples]:
-        _, relations, _ = self.entities.groups(wholes)
-        numbers = {abs(int(n)) for n in np.unique(relations)} | {abs(n) for part in parts.values() for n in part}
+    def _request(self, wholes: Sequence[str], parts: Mapping[str, Limits], *, last: bool) -> Request[NeighbourTriples]:
+        numbers = {abs(n) for id_ in wholes for n in self.met.signature(id_)} | {
+            abs(n) for p in parts.values() for n in p
+        }
         return read_neighbours(
-            [self.entities.ids[entity] for entity in wholes],
+            wholes,
             [
                 EntityReadLimits(
-                    self.entities.ids[entity],
+                    id_,
                     {self._name(n): limit for n, limit in limits.items() if n > 0},
                     {self._name(n): limit for n, limit in limits.items() if n < 0},
                 )
-                for entity, limits in parts.items()
+                for id_, limits in parts.items()
             ],
             {self._name(number): number for number in numbers},
             last=last,
         )
 
-    def _join_answers(self, answers: Sequence[NeighbourTriples], sources: Sequence[Ints], wholes: Ints) -> StepTriples:
-        none = np.zeros(0, dtype=np.int64)
-        numbers = [self.entities.add(answer.nodes) for answer in answers]
-        source = np.concatenate([none, *(s[a.sources] for s, a in zip(sources, answers, strict=True))])
-        relation = np.concatenate([none, *(a.relations for a in answers)])
-        neighbour = np.concatenate([none, *(n[a.neighbours] for n, a in zip(numbers, answers, strict=True))])
-        position = np.concatenate([none, *(a.positions for a in answers)])
-        order = np.argsort(source)
-        return StepTriples(source[order], relation[order], neighbour[order], position[order], wholes)
-
-    def _hubs(self, wanted: Mapping[int, Mapping[int, int]]) -> set[int]:
-        """Return those of the entities that have too many edges to be looked at for the relations wanted."""
-        entities = np.array(list(wanted), dtype=np.int64)
-        owners, _, counts = self.entities.groups(entities)
-        degrees = np.bincount(owners, weights=counts)
-        return {
-            entity
-            for entity, limits in wanted.items()
-            if degrees[entity] >= self.hub_degree * min(len(limits), MAX_QUERIES_SPARED)
-        }
+    def _is_hub(self, id_: str, limits: Limits) -> bool:
+        """Return whether a node has too many edges to be looked at for the relations wanted."""
+        degree = sum(self.met.signature(id_).values())
+        return degree >= self.hub_degree * min(len(limits), MAX_QUERIES_SPARED)
 
     def _name(self, number: int) -> str:
         return look_up_relation_name(abs(number), self.relations)
-
-
-def _unite_plans(plans: Sequence[ReadPlan]) -> tuple[Ints, dict[int, dict[int, int]]]:
-    """Return the entities that every plan wants whole, sorted, and of the others how many triples of each relation."""
-    entities = np.concatenate([np.zeros(0, dtype=np.int64), *(plan.entities for plan in plans)])
-    whole = np.concatenate([np.zeros(0, dtype=np.bool_), *(plan.whole for plan in plans)])
-    in_part = np.unique(entities[~whole])
-    wanted: dict[int, dict[int, int]] = {int(entity): {} for entity in in_part}
-    for plan in plans:
-        rows = np.flatnonzero(np.isin(plan.entities, in_part))
-        for entity, relation, limit in zip(
-            plan.entities[rows].tolist(), plan.relations[rows].tolist(), plan.limits[rows].tolist(), strict=True
-        ):
-            limits = wanted[entity]
-            limits[relation] = max(limit, limits.get(relation, limit))
-    return np.setdiff1d(entities[whole], in_part), wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +218,7 @@ def _masked(query: RelationQuery) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SubgraphBounds:
-    """What a question's subgraph may hold. All are our own choices; what a bound leaves out is reported.
+    """What a question's subgraph may hold. All are our own choices; that a bound left something out is reported.
 
     fan_out: triples of a node, relation and direction. node_triples: triples read at a node. question_triples: triples
     in all, 1 / 2^(hops − 1) of them before the last hop, which reaches the answers of a long question; a triple that is
@@ -327,45 +230,53 @@ class SubgraphBounds:
     question_triples: int = 10_000
 
 
-def compute_even_limit(counts: Ints, total: int) -> int:
-    """Return the largest n with Σ min(counts, n) ≤ total: an even share of the total for each.
+def share_reads(counts: Sequence[int], total: int) -> list[int]:
+    """Return what may be read of each group: of all the same number at most, so that no more than `total` are read.
 
-    counts: (num_groups,). Where everything fits it is the largest count.
+    Where that is not enough for one of each, it is one of the first.
     """
-    if not len(counts) or int(counts.sum()) <= total:
-        return int(counts.max(initial=0))
-    ascending = np.sort(counts)
-    before = np.concatenate([[0], np.cumsum(ascending)[:-1]])
-    room = (total - before) // np.arange(len(counts), 0, -1)  # for those not below, when all below are read whole
-    return int(room[room < ascending][0])
+    left, most = total, max(counts, default=0)
+    for place, count in enumerate(sorted(counts)):
+        if (each := left // (len(counts) - place)) < count:
+            most = each
+            break
+        left -= count
+    if most > 0:
+        return [min(count, most) for count in counts]
+    served = set([place for place, count in enumerate(counts) if count][: max(total, 0)])
+    return [int(place in served) for place in range(len(counts))]
 
 
-def share_reads(counts: Ints, total: int) -> Ints:
-    """Return what may be read of each group, (num_groups,): all alike; one of the first where that is too much."""
-    limits = np.minimum(counts, compute_even_limit(counts, total))
-    if not limits.any():
-        limits[np.flatnonzero(counts)[:total]] = 1
-    return limits
+Group = tuple[str, int]
+"""The triples of one relation at a node: the node's id and the signed number of the relation."""
 
 
-def limit_reads(nodes: Ints, counts: Ints, bounds: SubgraphBounds, room: int) -> tuple[Ints, Ints]:
-    """Return what may be read of each group, (num_groups,), and what each bound leaves out of it, (num_groups, 3).
+def limit_reads(counts: Mapping[Group, int], bounds: SubgraphBounds, room: int) -> dict[Group, int]:
+    """Return how many triples of each group may be read, the most wanted first.
 
-    A group is the triples of one relation and direction at one node, the most wanted relation first. Where a question
-    has too many triples, half of the room is shared alike and the other half goes to the groups in their order. nodes:
-    (num_groups,) the node of each; counts: (num_groups,); room: triples that the question may still have.
+    Where a question has too many triples, half of the room is shared alike and the other half goes to the groups in
+    their order. room: triples that the question may still have.
     """
-    by_relation = np.minimum(counts, bounds.fan_out)
-    by_node = by_relation.copy()
-    _, place = np.unique(nodes, return_inverse=True)
-    totals = np.bincount(place, weights=by_relation)
-    for kind in np.flatnonzero(totals > bounds.node_triples):
-        groups = np.flatnonzero(place == kind)
-        by_node[groups] = share_reads(by_relation[groups], bounds.node_triples)
+    groups = list(counts)
+    by_node = [min(count, bounds.fan_out) for count in counts.values()]
+    at_node: dict[str, list[int]] = {}
+    for place, (node, _) in enumerate(groups):
+        at_node.setdefault(node, []).append(place)
+    for places in at_node.values():
+        here = [by_node[place] for place in places]
+        if sum(here) > bounds.node_triples:
+            for place, share in zip(places, share_reads(here, bounds.node_triples), strict=True):
+                by_node[place] = share
+    if sum(by_node) <= room:
+        return dict(zip(groups, by_node, strict=True))
     alike = share_reads(by_node, (room + 1) // 2)
-    left = by_node - alike
-    limits = alike + np.clip(room - alike.sum() - (np.cumsum(left) - left), 0, left)
-    return limits, np.stack([counts - by_relation, by_relation - by_node, by_node - limits], axis=1)
+    rest = room - sum(alike)
+    limits: dict[Group, int] = {}
+    for group, most, limit in zip(groups, by_node, alike, strict=True):
+        more = min(most - limit, rest)
+        limits[group] = limit + more
+        rest -= more
+    return limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,145 +325,121 @@ class SubgraphExtractor:
         reader = StepReader(self.relations, self.stored_as, self.hub_degree)
         ids = list(dict.fromkeys(id_ for query in queries for id_ in query.topics))
         if ids:
-            reader.entities.add(db.run(read_entity_signatures(ids)))
-        growing = [_Growing(query, reader.entities) for query in queries]
+            reader.met.add(db.run(read_entity_signatures(ids)))
+        growing = [_Growing(query, reader.met) for query in queries]
         num_hops = max((query.num_hops for query in queries), default=0)
         for hop in range(1, num_hops + 1):
             for out_of_mediators in (False, True):
                 fronts = [g.front(hop, out_of_mediators=out_of_mediators) for g in growing]
-                plans = self._plans(growing, fronts, hop)
-                if any(len(plan.entities) for plan in plans):
-                    last = hop == num_hops
-                    reading = reader.read(db, plans, last=last)
+                relations = self._choose_relations(growing, fronts)
+                plans = [
+                    g.plan(*each, hop) for g, each in zip(growing, zip(fronts, relations, strict=True), strict=True)
+                ]
+                if any(plans):
+                    found = reader.read(db, plans, last=hop == num_hops)
                     for g, plan in zip(growing, plans, strict=True):
-                        g.add(reading, plan, hop)
-        table = reader.entities.table()
-        return SubgraphBatch.of(table, [g.subgraph(table) for g in growing])
+                        g.add(found, plan, hop)
+        return _join(growing, reader.met)
 
-    def _plans(self, growing: Sequence[_Growing], fronts: Sequence[Ints], hop: int) -> list[ReadPlan]:
-        groups = [g.entities.groups(front) for g, front in zip(growing, fronts, strict=True)]
-        candidates = [np.unique(relations) for _, relations, _ in groups]
+    def _choose_relations(self, growing: Sequence[_Growing], fronts: Sequence[Sequence[str]]) -> list[list[int]]:
+        """Return the relations that each question walks in this step, the most wanted first."""
+        candidates = [g.relations_at(front) for g, front in zip(growing, fronts, strict=True)]
         if self.proposer is None:
-            chosen = [relations[np.lexsort((-relations, np.abs(relations)))] for relations in candidates]
-        else:
-            asked = [
-                RelationQuery(g.query.question, g.topic_names, relations)
-                for g, relations in zip(growing, candidates, strict=True)
-            ]
-            chosen = [
-                best_relations(query.relations, scores, self.num_relations)
-                for query, scores in zip(asked, self.proposer.score(asked), strict=True)
-            ]
-        return [g.plan(*group, relations, hop) for g, group, relations in zip(growing, groups, chosen, strict=True)]
+            return [sorted(relations, key=lambda n: (abs(n), -n)) for relations in candidates]
+        asked = [
+            RelationQuery(g.query.question, g.topic_names, np.array(relations, dtype=np.int64))
+            for g, relations in zip(growing, candidates, strict=True)
+        ]
+        scores = self.proposer.score(asked)
+        return [
+            best_relations(query.relations, own, self.num_relations).tolist()
+            for query, own in zip(asked, scores, strict=True)
+        ]
 
 
 class _Growing:
-    """The subgraph of one question while it grows; nodes are numbers of entities."""
+    """The subgraph of one question while it grows."""
 
-    def __init__(self, query: SubgraphQuery, entities: EntityRegistry) -> None:
+    def __init__(self, query: SubgraphQuery, met: MetEntities) -> None:
         self.query = query
-        self.entities = entities
-        found = {id_: entities.number(id_) for id_ in dict.fromkeys(query.topics)}
-        self.unknown_topics = tuple(id_ for id_, number in found.items() if number is None)
-        self.nodes = np.array(sorted(n for n in found.values() if n is not None), dtype=np.int64)
-        """Sorted; `hops`, `is_walked` and `left_out` stand beside it."""
-        self.hops = np.zeros(len(self.nodes), dtype=np.int64)
-        self.is_walked: Bools = np.zeros(len(self.nodes), dtype=np.bool_)
-        self.left_out = np.zeros((len(self.nodes), len(BOUNDS)), dtype=np.int64)
-        self.triples = np.zeros((3, 0), dtype=np.int64)
-        """Heads, relations and tails, without repeats."""
+        self.met = met
+        self.hops = {id_: 0 for id_ in query.topics if id_ in met.entities}
+        self.triples: set[tuple[str, int, str]] = set()
+        self.is_cut = False
+        self._walked: set[str] = set()
 
     @property
     def topic_names(self) -> tuple[str, ...]:
         """The names of the topics, in order."""
-        numbers = [self.entities.number(id_) for id_ in dict.fromkeys(self.query.topics)]
-        names = [self.entities.names[number] for number in numbers if number is not None]
+        names = (self.met.entities[id_].name for id_, hops in self.hops.items() if not hops)
         return tuple(name for name in names if name)
 
-    def front(self, hop: int, *, out_of_mediators: bool) -> Ints:
-        """Return the nodes that are walked on from in this step, and count them as walked."""
+    def front(self, hop: int, *, out_of_mediators: bool) -> list[str]:
+        """Return the nodes that are walked on from in this step, by id, and count them as walked."""
         if hop > self.query.num_hops:
-            return self.nodes[:0]
-        reached = ~self.is_walked & ~self.entities.is_literal[self.nodes]
-        if out_of_mediators:
-            reached &= self.entities.is_mediator[self.nodes]
-        self.is_walked |= reached
-        return self.nodes[reached]
+            return []
+        reached = (self.met.entities[id_] for id_ in self.hops.keys() - self._walked)
+        front = sorted(
+            each.id for each in reached if not each.is_literal and (each.is_mediator or not out_of_mediators)
+        )
+        self._walked.update(front)
+        return front
 
-    def plan(self, nodes: Ints, relations: Ints, counts: Ints, chosen: Ints, hop: int) -> ReadPlan:
-        """Return what is read of the groups of a front: of the `chosen` relations, best first, within the bounds."""
-        order = np.argsort(chosen)
-        at = np.searchsorted(chosen[order], relations)
-        there = np.isin(relations, chosen)
-        place = order[at[there]]
-        node, relation, count = nodes[there], relations[there], counts[there]
-        served = np.lexsort((self.entities.ranks()[node], place))
-        node, relation, count = node[served], relation[served], count[served]
+    def relations_at(self, front: Sequence[str]) -> list[int]:
+        """Return the relations at these nodes, each once, ascending."""
+        return sorted({relation for id_ in front for relation in self.met.signature(id_)})
+
+    def plan(self, front: Sequence[str], chosen: Sequence[int], hop: int) -> ReadPlan:
+        """Return what is read at the nodes of a front: of the `chosen` relations, best first, within the bounds."""
+        signatures = {id_: self.met.signature(id_) for id_ in front}
+        counts = {(id_, n): signatures[id_][n] for n in chosen for id_ in front if n in signatures[id_]}
         later = self.query.num_hops - 1 if hop < self.query.num_hops else 0
-        room = (self.query.bounds.question_triples >> later) - self.triples.shape[1]
-        limits, left_out = limit_reads(node, count, self.query.bounds, room)
-        np.add.at(self.left_out, np.searchsorted(self.nodes, node), left_out)
-        unread = np.zeros(len(self.nodes), dtype=np.int64)
-        np.add.at(unread, np.searchsorted(self.nodes, nodes), counts)
-        np.subtract.at(unread, np.searchsorted(self.nodes, node), limits)
-        read = limits > 0
-        whole = unread[np.searchsorted(self.nodes, node[read])] == 0
-        return ReadPlan(node[read], relation[read], limits[read], whole)
+        room = max((self.query.bounds.question_triples >> later) - len(self.triples), 0)
+        limits = limit_reads(counts, self.query.bounds, room)
+        self.is_cut |= limits != counts
+        plan: dict[str, dict[int, int]] = {}
+        for (id_, relation), limit in limits.items():
+            if limit:
+                plan.setdefault(id_, {})[relation] = limit
+        return plan
 
-    def add(self, reading: StepTriples, plan: ReadPlan, hop: int) -> None:
+    def add(self, found: StepTriples, plan: ReadPlan, hop: int) -> None:
         """Take in the triples that were read for a plan."""
-        sources, relations, neighbours = reading.of(plan)
-        entering = relations < 0
-        new = np.stack(
-            [np.where(entering, neighbours, sources), np.abs(relations), np.where(entering, sources, neighbours)]
-        )
-        reached = np.setdiff1d(neighbours, self.nodes)
-        order = np.argsort(np.concatenate([self.nodes, reached]))
-        self.nodes = np.concatenate([self.nodes, reached])[order]
-        self.hops = np.concatenate([self.hops, np.full(len(reached), hop)])[order]
-        self.is_walked = np.pad(self.is_walked, (0, len(reached)))[order]
-        self.left_out = np.pad(self.left_out, ((0, len(reached)), (0, 0)))[order]
-        self.triples = self._distinct(np.concatenate([self.triples, new], axis=1), self.nodes)
-
-    def subgraph(self, table: EntityTable) -> SubgraphBatch:
-        """Return what has grown, in its order: nodes by hops and id, triples by head, relation and tail."""
-        order = np.lexsort((self.entities.ranks()[self.nodes], self.hops))
-        index = np.zeros(len(order), dtype=np.int64)
-        index[order] = np.arange(len(order))
-        heads, relations, tails = self.triples
-        triples = np.stack(
-            [index[np.searchsorted(self.nodes, heads)], relations, index[np.searchsorted(self.nodes, tails)]]
-        )
-        heads, relations, tails = self._distinct(triples, np.arange(len(order)))
-        return SubgraphBatch(
-            table,
-            heads,
-            relations,
-            tails,
-            entities=self.nodes[order],
-            is_topic=self.hops[order] == 0,
-            hops=self.hops[order],
-            left_out=self.left_out[order],
-            node_starts=np.array([0, len(order)]),
-            triple_starts=np.array([0, len(heads)]),
-            unknown_topics=(self.unknown_topics,),
-        )
-
-    @staticmethod
-    def _distinct(triples: Ints, nodes: Ints) -> Ints:
-        """Return the different triples, (3, num_triples), sorted; `nodes` are all their heads and tails, sorted.
-
-        Each is packed into one integer for it, which a question's nodes and relations are too few to overflow.
-        """
-        kinds, relation = np.unique(triples[1], return_inverse=True)
-        head, tail = (np.searchsorted(nodes, ends) for ends in (triples[0], triples[2]))
-        rest, tail = np.divmod(np.unique((head * len(kinds) + relation) * len(nodes) + tail), max(len(nodes), 1))
-        head, relation = np.divmod(rest, max(len(kinds), 1))
-        return np.stack([nodes[head], kinds[relation], nodes[tail]])
+        for id_, limits in plan.items():
+            for relation, neighbour, position in found.get(id_, ()):
+                if position < limits.get(relation, 0):
+                    self.hops.setdefault(neighbour, hop)
+                    self.triples.add((id_, relation, neighbour) if relation > 0 else (neighbour, -relation, id_))
 
 
-def expand_ranges(first: Ints, after: Ints) -> tuple[Ints, Ints]:
-    """Return the rows of several ranges end to end, and the range that each is in."""
-    sizes = after - first
-    of = np.repeat(np.arange(len(sizes)), sizes)
-    return np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + first[of], of
+def _join(growing: Sequence[_Growing], met: MetEntities) -> SubgraphBatch:
+    """Return what has grown, in its order: nodes by hops and id, triples by head, relation and tail."""
+    numbers = {id_: number for number, id_ in enumerate(met.entities)}
+    triples: list[tuple[int, int, int]] = []
+    entities: list[int] = []
+    is_topic: list[bool] = []
+    node_starts, triple_starts = [0], [0]
+    for each in growing:
+        nodes = sorted(each.hops, key=lambda id_: (each.hops[id_], id_))
+        place = {id_: node_starts[-1] + number for number, id_ in enumerate(nodes)}
+        triples += sorted((place[head], relation, place[tail]) for head, relation, tail in each.triples)
+        entities += (numbers[id_] for id_ in nodes)
+        is_topic += (each.hops[id_] == 0 for id_ in nodes)
+        node_starts.append(len(entities))
+        triple_starts.append(len(triples))
+
+    def column(values: Sequence[int]) -> Ints:
+        return np.array(values, dtype=np.int64)
+
+    heads, relations, tails = np.array(triples, dtype=np.int64).reshape(-1, 3).T
+    return SubgraphBatch(
+        tuple(met.entities.values()),
+        heads,
+        relations,
+        tails,
+        column(entities),
+        np.array(is_topic, dtype=np.bool_),
+        column(node_starts),
+        column(triple_starts),
+        tuple(each.is_cut for each in growing),
+    )
