@@ -40,7 +40,7 @@ from .plan import (
     Without,
     is_within_bounds,
 )
-from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetClass, back, kind_name, path_of
+from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetClass, back, end_kind, kind_name, path_of
 from .words import StepWords, dimension_of, lexicon, tokenise
 
 FEATURES: tuple[str, ...] = (
@@ -582,7 +582,7 @@ class _Chart:
             cls = self.schema.ends.get(step)
             if fit[0] <= 0.6 or cls is None or cls.value or (step.startswith("^") and not _is_agent(inner[-1])):
                 continue
-            name = step[1:] if step.startswith("^") else f"^{step}"
+            name = end_kind(step[1:] if step.startswith("^") else f"^{step}")
             ends: Any = Kind(name)
             if len(path_of(step)) > 1:
                 froms = [kind for kind, each in self.schema.of_kind.items() if each.steps.get(step, 0.0) > 0.2]
@@ -1094,8 +1094,9 @@ class _Chart:
 
     def total_words(self, left: Node, right: Node) -> list[Node]:
         """The average salary: of all that have one."""
+        how = _how(left.plan)
         return [
-            self._make("whole", Total(Kind(step), (step,), _how(left.plan)), of, (left, right), **_fits(fit, right))
+            self._make("whole", Total(Kind(end_kind(step)), (step,), how), of, (left, right), **_fits(fit, right))
             for step, fit in right.plan.items()
             if self._is_number(step, NUMBERS) and (of := self.schema.ends.get(f"^{step}"))
         ]

@@ -98,6 +98,11 @@ def back(step: str) -> str:
     return THROUGH.join(reverse(path_of(step)))
 
 
+def end_kind(step: str) -> str:
+    """Return the name of the kind of what a step starts from, "^capital" or "has capital": no kind is called so."""
+    return step if step.startswith("^") else f"has {step}"
+
+
 def kind_name(text: str) -> str:
     """Return the name of a kind as a question has it: in small letters, in the singular; of an IRI the last part."""
     return singular(fold(relation_words(text) if "://" in text else text).strip())
@@ -164,7 +169,7 @@ def make_schema(
     of_kind = {name: classes.get(f"kind {name}", SetClass()) for name in kinds}
     largest = {noun_kind(name): name for name in sorted(of_kind, key=lambda name: sizes[f"kind {name}"])}
     largest.pop("", None)
-    kinds |= {step: KindSource((), (step,)) for r in catalogue.relations for step in (r.name, f"^{r.name}")}
+    kinds |= {end_kind(step): KindSource((), (step,)) for r in catalogue.relations for step in (r.name, f"^{r.name}")}
     relations = {r.name: r.stored_as or r.name for r in catalogue.relations}
     most = {relation: each.most_common(1)[0][0] for relation, each in dimensions.items()}
     of_types = {id_: tuple(some) for id_, some in of_type.items()}

@@ -105,7 +105,7 @@ def _say_kind(name: str) -> str:
     """Return the things of a kind; it may be an end of a relation, by its step."""
     if name.startswith("^"):
         return f"all that is the {_bare(name)} of something"
-    return plural(name) if "." not in name and "/" not in name else f"all that has a {_bare(name)}"
+    return f"all that has a {_bare(name[4:])}" if name.startswith("has ") else plural(name)
 
 
 def _say_order(path: Sequence[str], how: str, skip: int, count: bool) -> str:

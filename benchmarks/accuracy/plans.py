@@ -1,0 +1,247 @@
+"""Ask graphs of others their own questions: right, stated falsely, unsure, nothing; and how well probabilities hold.
+
+    python -m benchmarks.accuracy.plans --out runs/plans geoquery=questions-sample-200.jsonl ck25=questions-one-column.jsonl
+
+An argument is the name of an embedded server with the graph loaded, and its questions: JSON lines with `question` and
+`gold` (or `answers`), a list of names, numbers, yes or no. Right: F1 of the answers ≥ .8 (numbers to four digits).
+Stated falsely: an answer that is neither right nor unsure. Systems:
+
+- ``paths``: what the retriever finds, without plans; ``plans``: as `lodestar ask` does;
+- ``model``: with the language model of the settings for what is not sure;
+- ``text-to-cypher``: `Text2CypherRetriever` of neo4j-graphrag with the same model, its whole schema in the prompt. It asks
+  the embedded server NAME-native, which has the same graph as a property graph; an answer of it is always stated.
+
+Run again, only what was not asked is asked (OUT/GRAPH-SYSTEM.jsonl); the tables are printed for all that is there.
+Intervals: 95 %, bootstrap over questions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from lodestar.engine.api import Engine
+from lodestar.engine.errors import LodestarError
+from lodestar.engine.evaluation import bootstrap_interval, expected_calibration_error
+from lodestar.engine.evidence import Answer
+from lodestar.engine.settings import make_connection, resolve
+from lodestar.models import one_line
+
+SYSTEMS: Mapping[str, Mapping[str, Any]] = {
+    "paths": {"plans": False},
+    "plans": {},
+    "model": {"plans.samples": 2},
+    "text-to-cypher": {},
+}
+RIGHT = 0.8
+VERDICTS = ("right", "false", "unsure", "none")
+COVERAGES = (0.25, 0.5, 0.75, 1.0)
+
+Said = dict[str, Any]
+"""An answer: what is given, whether it is unsure, its probability, seconds, tokens."""
+Ask = Callable[[str], Said]
+
+
+def normalise(value: object) -> str:
+    """Return an answer as it is compared: numbers with four digits, names folded, "not in the graph" as no."""
+    text = re.sub(r"\^\^.*$", "", str(value)).strip().strip('"')
+    if text.lower() in ("no", "false", "not in the graph"):
+        return "no"
+    try:
+        return f"{float(text.replace(',', '')):.4g}"
+    except ValueError:
+        return re.sub(r"[\W_]+", " ", "yes" if text == "True" else text.rpartition("#")[2]).casefold().strip()
+
+
+def judge(said: Said, gold: Sequence[object]) -> str:
+    """Return one of `VERDICTS`."""
+    right, given = {normalise(each) for each in gold}, {normalise(each) for each in said["given"]}
+    if not given:
+        return "none" if right else "right"
+    if right and 2 * len(right & given) >= RIGHT * (len(right) + len(given)):
+        return "right"
+    return "unsure" if said["unsure"] else "false"
+
+
+@contextmanager
+def open_system(name: str, graph: str) -> Iterator[Ask]:
+    """Yield what asks a system."""
+    if name == "text-to-cypher":
+        with open_text_to_cypher(f"{graph}-native") as ask:
+            yield ask
+        return
+    with Engine(resolve({"name": graph}), options=SYSTEMS[name]) as engine:
+
+        def ask(text: str) -> Said:
+            answer: Answer = engine.ask(text)
+            tokens = sum(cost.llm.tokens for cost in answer.evidence.trace.costs)
+            given = [each.name for each in answer.answers] if answer.found else []
+            return {"given": given, "unsure": answer.unsure, "probability": answer.confidence, "tokens": tokens}
+
+        yield ask
+
+
+@contextmanager
+def open_text_to_cypher(server: str) -> Iterator[Ask]:
+    """Yield what asks neo4j-graphrag, set up as its documentation does, over a server's property graph."""
+    import neo4j
+    from neo4j_graphrag.exceptions import Neo4jGraphRagError
+    from neo4j_graphrag.llm import OpenAILLM
+    from neo4j_graphrag.retrievers import Text2CypherRetriever
+
+    settings = resolve({"name": server})
+    connection = make_connection(settings)
+    spent = 0
+
+    class Counted(OpenAILLM):
+        """Counts the tokens that the endpoint reports."""
+
+        def invoke(self, *args: Any, **kwargs: Any) -> Any:
+            nonlocal spent
+            response = super().invoke(*args, **kwargs)
+            usage = getattr(response, "usage", None)
+            spent += getattr(usage, "total_tokens", 0) or 0
+            return response
+
+    llm = Counted(
+        settings.llm_model,
+        model_params={"temperature": 0, "max_tokens": 300},
+        base_url=settings.llm_base_url or None,
+        api_key=settings.llm_api_key or "none",
+    )
+    with neo4j.GraphDatabase.driver(connection.uri, auth=(connection.user, connection.password)) as driver:
+        retriever = Text2CypherRetriever(driver, llm, neo4j_schema=describe_native(driver))
+
+        def ask(text: str) -> Said:
+            before = spent
+            try:
+                records = retriever.get_search_results(text).records
+            except (Neo4jGraphRagError, neo4j.exceptions.Neo4jError):
+                records = []
+            given = [name for record in records for value in record.values() for name in names_of(value)]
+            return {"given": given, "unsure": False, "probability": None, "tokens": spent - before}
+
+        yield ask
+
+
+def describe_native(driver: Any) -> str:
+    """Return the labels with their properties, and what joins them, as `neo4j_graphrag.schema` writes them."""
+    rows = driver.execute_query("CALL db.schema.nodeTypeProperties()").records
+    properties: dict[str, list[str]] = {}
+    for row in rows:
+        if row["propertyName"]:
+            kind = row["propertyTypes"][0].upper()
+            properties.setdefault(":".join(row["nodeLabels"]), []).append(f"{row['propertyName']}: {kind}")
+    joins = driver.execute_query(Path(__file__).with_name("describe_native.cypher").read_text(encoding="utf-8")).records
+    return "\n".join(
+        [
+            "Node properties:",
+            *(f"{label} {{{', '.join(some)}}}" for label, some in properties.items()),
+            "The relationships:",
+            *(f"(:{row['start']})-[:{row['type']}]->(:{row['end']})" for row in joins),
+        ]
+    )
+
+
+def names_of(value: Any) -> list[str]:
+    """Return a value of a record as answers: of a node its name or title, of a list each."""
+    if isinstance(value, list | tuple):
+        return [name for each in value for name in names_of(each)]
+    if hasattr(value, "labels"):
+        texts = {key: text for key, text in value.items() if isinstance(text, str)}
+        named = [text for key, text in texts.items() if re.search("name|title", key, re.I)]
+        return named[:1] or list(texts.values())[:1]
+    return [] if value is None or hasattr(value, "type") else [str(value)]
+
+
+def ask_rest(path: Path, questions: Sequence[Said], graph: str, system: str) -> list[Said]:
+    """Ask the questions that the file lacks, and return all that it has then, in order."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    done = {said["question"]: said for said in map(json.loads, path.read_text(encoding="utf-8").splitlines())}
+    rest = [each for each in questions if each["question"] not in done]
+    if rest:
+        with open_system(system, graph) as ask, path.open("a", encoding="utf-8") as file:
+            ask(rest[0]["question"])  # what a first question reads is not its own time
+            for each in rest:
+                started = time.perf_counter()
+                try:
+                    said = ask(each["question"])
+                except LodestarError as error:
+                    said = {"given": [], "unsure": False, "probability": None, "tokens": 0, "failed": one_line(error)}
+                said |= {"question": each["question"], "seconds": round(time.perf_counter() - started, 4)}
+                done[each["question"]] = said
+                file.write(json.dumps(said) + "\n")
+                file.flush()
+    return [done[each["question"]] for each in questions]
+
+
+def accuracy_row(graph: str, system: str, said: Sequence[Said], verdicts: Sequence[str]) -> str:
+    shares = []
+    for verdict in VERDICTS[:2]:
+        interval = bootstrap_interval([float(each == verdict) for each in verdicts])
+        shares.append(f"{verdicts.count(verdict) / len(said):.3f} | [{interval.low:.2f}, {interval.high:.2f}]")
+    seconds, tokens = median(each["seconds"] for each in said), sum(each["tokens"] for each in said) / len(said)
+    rest = f"{verdicts.count('unsure')} | {verdicts.count('none')} | {seconds:.2f} | {tokens:.0f}"
+    return f"| {graph} | {len(said)} | {system} | {' | '.join(shares)} | {rest} |"
+
+
+def calibration_row(graph: str, system: str, said: Sequence[Said], verdicts: Sequence[str]) -> str:
+    """Return ECE over what has a probability, and the share of wrong ones among its surest parts."""
+    pairs = [(s["probability"], v == "right") for s, v in zip(said, verdicts, strict=True) if s["given"]]
+    known = sorted(((p, hit) for p, hit in pairs if p is not None), key=lambda each: -each[0])
+    if not known:
+        return ""
+    error = expected_calibration_error([p for p, _ in known], [hit for _, hit in known])
+    parts = [known[: max(1, round(share * len(known)))] for share in COVERAGES]
+    wrong = " | ".join(f"{1 - sum(hit for _, hit in part) / len(part):.2f}" for part in parts)
+    return f"| {graph} | {len(known)} | {system} | {error:.3f} | {wrong} |"
+
+
+def main() -> None:
+    """Ask, and print the tables in Markdown; with --cases each wrong answer as well."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="+", metavar="NAME=QUESTIONS")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the answers, kept")
+    parser.add_argument("--system", dest="systems", action="append", choices=SYSTEMS, help="default: paths, plans")
+    parser.add_argument("--cases", action="store_true", help="print what is not right")
+    arguments = parser.parse_args()
+    rows, calibration, cases, hashes = [], [], [], []
+    for each in arguments.sets:
+        graph, _, file = each.partition("=")
+        text = Path(file).read_text(encoding="utf-8")
+        hashes.append(f"{graph} {hashlib.sha256(text.encode()).hexdigest()[:12]}")
+        questions = [json.loads(line) for line in text.splitlines() if line.strip()]
+        for system in arguments.systems or ("paths", "plans"):
+            said = ask_rest(arguments.out / f"{graph}-{system}.jsonl", questions, graph, system)
+            gold = [question.get("gold", question.get("answers", [])) for question in questions]
+            verdicts = [judge(*pair) for pair in zip(said, gold, strict=True)]
+            rows.append(accuracy_row(graph, system, said, verdicts))
+            calibration.append(calibration_row(graph, system, said, verdicts))
+            cases += [
+                f"{verdict:7} {graph} {system}: {one['question']} → {one['given'][:5]} ({one['probability']}); gold {right[:5]}"
+                for verdict, one, right in zip(verdicts, said, gold, strict=True)
+                if verdict != "right"
+            ]
+    print(f"Questions: {', '.join(hashes)} (sha256).\n")
+    print("| graph | n | system | right | 95 % | stated falsely | 95 % | unsure | none | s, median | tokens |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print("\n".join(rows))
+    print(
+        "\n| graph | answers | system | ECE | wrong of the surest .25 | .5 | .75 | of all |\n|---|---|---|---|---|---|---|---|"
+    )
+    print("\n".join(filter(None, calibration)))
+    if arguments.cases:
+        print("\n" + "\n".join(cases))
+
+
+if __name__ == "__main__":
+    main()
