@@ -9,6 +9,8 @@ from ..engine.errors import InputError
 from ..models import quote_line
 from ..models.wording import fold
 
+XSD = "http://www.w3.org/2001/XMLSchema#"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 FREEBASE_ID = r"[mg]\.[0-9a-z_]+"
 
 NAME_RELATIONS = (

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 from neo4j.spatial import Point
@@ -36,7 +36,8 @@ from .mapping import (
     read_mapping,
     resolve_mapping,
 )
-from .reading import make_temporary_file, translate_full_disk
+from .naming import XSD
+from .reading import spool
 from .source import (
     BATCH_ROWS,
     ROWS,
@@ -286,13 +287,16 @@ class _Spool:
 
     def __init__(self, rows: Iterable[StatementRow]) -> None:
         digest = hashlib.sha256()
-        self._file = make_temporary_file()
-        options = pa.ipc.IpcWriteOptions(compression="zstd")
-        with translate_full_disk("the graph"), pa.ipc.new_file(self._file, ROWS, options=options) as writer:
-            for batch in row_batches(rows):
-                for buffer in (buffer for column in batch.columns[1:] for buffer in column.buffers()):
-                    digest.update(buffer if buffer is not None else b"-")
-                writer.write_batch(batch)
+
+        def write(file: IO[bytes]) -> None:
+            options = pa.ipc.IpcWriteOptions(compression="zstd")
+            with pa.ipc.new_file(file, ROWS, options=options) as writer:
+                for batch in row_batches(rows):
+                    for buffer in (buffer for column in batch.columns[1:] for buffer in column.buffers()):
+                        digest.update(buffer if buffer is not None else b"-")
+                    writer.write_batch(batch)
+
+        self._file = spool(write, "the graph")
         self.digest = digest.hexdigest()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -300,7 +304,6 @@ class _Spool:
             yield from map(reader.get_batch, range(reader.num_record_batches))
 
 
-XSD = "http://www.w3.org/2001/XMLSchema#"
 WKT = "http://www.opengis.net/ont/geosparql#wktLiteral"
 
 

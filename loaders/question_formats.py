@@ -1,30 +1,96 @@
-"""The formats of question sets, one class per format, and the records and lines that they read.
+"""The formats of question sets: what a question looks like in each, and what it says.
 
-`shape` is the form of a question, for messages; `recognises` tells whether a file's first question is in this format;
-`question` returns the question, with an empty id if the set has none.
+A format of records has a shape, as data: its fields with `str` (a number counts, too), `int` (a whole number), `object`
+(anything), a list of one shape (any number of items) or of several (exactly these), an object of fields, or a tuple of
+a shape that is no object and one that is. What is absent or null is empty.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from pathlib import Path
+from typing import Any, NamedTuple
 
-from ..engine.errors import InputError
 from ..engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from ..models import quote_line
 from .naming import FREEBASE_ID, concept_id
-from .reading import format_columns, format_value
+from .reading import format_value
 
-_MAX_SHARED = 1 << 17
-_ENTITY = re.compile(rf":?({FREEBASE_ID})")
+Fields = Mapping[str, Any]
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+class FaultyQuestionError(ValueError):
+    """What was expected of a question, and what was found."""
+
+    def __init__(self, expected: str, found: str) -> None:
+        super().__init__(f"expected {expected}, found {found}")
+
+
+def fit(value: Any, shape: Any, name: str) -> Any:
+    """Return a value of JSON with the fields of a shape; raise `FaultyQuestionError` for one of another shape."""
+    if isinstance(shape, tuple):
+        shape = shape[isinstance(value, dict)]
+    if isinstance(shape, dict):
+        fields = _check({} if value is None else value, dict, f"an object as {name}")
+        return {key: fit(fields.get(key), inner, key) for key, inner in shape.items()}
+    if isinstance(shape, list):
+        items = _check([] if value is None else value, list, f"a list as {name}")
+        if len(shape) == 1:
+            return [fit(item, shape[0], name) for item in items]
+        if len(items) != len(shape):
+            raise FaultyQuestionError(f"{len(shape)} items in {name}", format_value(items))
+        return [fit(item, inner, name) for item, inner in zip(items, shape, strict=True)]
+    if shape is str:
+        return "" if value is None else _text(value, name)
+    if shape is int and (isinstance(value, bool) or not isinstance(value, int | None) or (value or 0) < 0):
+        raise FaultyQuestionError(f"a whole number as {name}", format_value(value))
+    return value
+
+
+def _check(value: Any, kind: type, expected: str) -> Any:
+    if not isinstance(value, kind):
+        raise FaultyQuestionError(expected, format_value(value))
+    return value
+
+
+def _text(value: object, name: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or _NO_TEXT.search(str(value)):
+        raise FaultyQuestionError(f"text as {name}", format_value(value))
+    return str(value)
+
+
+class QuestionFormat(NamedTuple):
+    """A format: its form for messages, which first item shows it, the shape of an item, and what an item says.
+
+    An item is a record, or the text of a line (without a shape). A record has one of the `needed` fields. A question
+    has an empty id if the set gives none.
+    """
+
+    shown: str
+    recognises: Callable[[Any], bool]
+    read: Callable[[Any], GoldQuestion]
+    shape: Fields | None = None
+    needed: tuple[str, ...] = ()
+
+    def question(self, item: Any) -> GoldQuestion:
+        """Return the question that an item is; raise `FaultyQuestionError` for one that is none."""
+        if self.shape is None:
+            return self.read(item)
+        needed = next((name for name in self.needed if name in item), self.needed[-1])
+        if item.get(needed) is None:
+            raise FaultyQuestionError(f"a field {needed}", f"an object with the fields {format_value(', '.join(item))}")
+        return self.read(fit(item, self.shape, "the question"))
+
+
+def _has(*names: str) -> Callable[[Fields], bool]:
+    return lambda record: all(name in record for name in names)
 
 
 def entity_id(text: str) -> str | None:
-    """Return the text as an id, without the leading colon of some files; None if it is not an id."""
-    match = _ENTITY.fullmatch(text.strip())
+    """Return the text as an id of Freebase, without the leading colon of some files; None if it is not an id."""
+    match = re.fullmatch(rf":?({FREEBASE_ID})", text.strip())
     return match[1] if match else None
 
 
@@ -45,7 +111,7 @@ def freebase_answers(written: Iterable[tuple[str, Iterable[str]]]) -> tuple[Gold
     return distinct_answers(found)
 
 
-@lru_cache(_MAX_SHARED)
+@lru_cache(1 << 17)
 def answer_from_name(name: str) -> GoldAnswer:
     """Return the answer whose id is its name; many questions share one object, as a set has millions."""
     return GoldAnswer(name, (name,))
@@ -64,211 +130,47 @@ def distinct_texts(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, texts)))
 
 
-_TRIPLE = 3
-_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+def _read_lodestar(item: Fields) -> GoldQuestion:
+    answers = []
+    for written in item["answers"]:
+        entity, names = (written, []) if isinstance(written, str) else (written["id"], written["names"])
+        if not entity and not any(names):
+            raise FaultyQuestionError("an id or an object with id or names as answer", format_value(written))
+        answers.append(GoldAnswer(entity or None, distinct_texts(names)))
+    paths = []
+    for path in item["paths"]:
+        found = fit(path if isinstance(path, dict) else {"relations": path}, _PATH, "paths")
+        relations, entities = found["relations"], found["entities"]
+        if not relations or not all(relations) or (entities and len(entities) != len(relations) + 1):
+            number = f"{len(relations)} and {len(entities)}"
+            raise FaultyQuestionError("relations, and no entities or one more, as paths", number)
+        paths.append(GoldPath(tuple(relations), tuple(entities)))
+    return GoldQuestion(
+        item["id"],
+        item["question"],
+        distinct_answers(answers),
+        distinct_texts(item["topic_entities"]),
+        distinct_texts(item["topic_names"]),
+        item["min_hops"] if item["num_hops"] is None else item["num_hops"],
+        tuple(paths),
+        _triples(item["triples"]),
+        options=tuple(item["options"]),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class RecordFields:
-    """The fields of an object, and its place for messages; a null field counts as absent.
-
-    Every method that reads a field raises `InputError`, with the place, if its type is wrong.
-    """
-
-    fields: Mapping[str, object]
-    number: int
-    where: str
-
-    @property
-    def found(self) -> str:
-        """The names of its fields, for messages."""
-        return f"an object with the fields {format_columns(list(self.fields))}" if self.fields else "an empty object"
-
-    def has(self, *names: str) -> bool:
-        """Return whether it has all of these fields, null or not."""
-        return all(name in self.fields for name in names)
-
-    def demand(self, name: str) -> None:
-        """Raise `InputError` if the field is absent."""
-        if self.fields.get(name) is None:
-            raise self.fault(f"a field {name}", self.found)
-
-    def text(self, name: str) -> str:
-        """Return the text, or the number as text; empty if absent."""
-        value = self.fields.get(name)
-        return "" if value is None else self._text(name, value)
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """Return a list of texts without nulls; none if absent."""
-        return self._texts(name, self.values(name))
-
-    def rows(self, name: str) -> tuple[tuple[str, ...], ...]:
-        """Return a list of lists of texts; none if absent."""
-        return tuple(self._texts(name, row) for row in self.values(name))
-
-    def triples(self, name: str) -> tuple[tuple[str, str, str], ...]:
-        """Return a list of [head, relation, tail]."""
-        found = []
-        for row in self.rows(name):
-            if len(row) != _TRIPLE:
-                raise self.fault(f"[head, relation, tail] in {name}", format_value(row))
-            found.append((row[0], row[1], row[2]))
-        return tuple(found)
-
-    def whole_number(self, name: str) -> int | None:
-        """Return the number; None if absent."""
-        value = self.fields.get(name)
-        if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
-            return value
-        raise self.fault(f"a whole number as {name}", format_value(value))
-
-    def record(self, name: str) -> RecordFields:
-        """Return the object in the field; one without fields if absent."""
-        value = self.fields.get(name)
-        return self._inner(name, {} if value is None else value)
-
-    def records(self, name: str) -> tuple[RecordFields, ...]:
-        """Return a list of objects; none if absent."""
-        return tuple(self._inner(f"{name} {i}", value) for i, value in enumerate(self.values(name), start=1))
-
-    def values(self, name: str) -> list[object]:
-        """Return a list of any values; an empty one if absent."""
-        value = self.fields.get(name)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            raise self.fault(f"a list as {name}", format_value(value))
-        return value
-
-    def inner(self, name: str, value: object) -> RecordFields | str:
-        """Return an item of a list of this name: an object or a text."""
-        return self._inner(name, value) if isinstance(value, dict) else self._text(name, value)
-
-    def fault(self, expected: str, found: str) -> InputError:
-        """Return the error that says what was expected and what was found."""
-        return InputError(f"{self.where}: expected {expected}, found {found}: correct the question or remove it")
-
-    def _inner(self, name: str, value: object) -> RecordFields:
-        if not isinstance(value, dict):
-            raise self.fault(f"an object as {name}", format_value(value))
-        return RecordFields(value, self.number, f"{self.where}, {name}")
-
-    def _texts(self, name: str, value: object) -> tuple[str, ...]:
-        if not isinstance(value, list):
-            raise self.fault(f"a list as {name}", format_value(value))
-        return tuple("" if item is None else self._text(name, item) for item in value)
-
-    def _text(self, name: str, value: object) -> str:
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise self.fault(f"text as {name}", format_value(value))
-        text = str(value)
-        if _NO_TEXT.search(text):
-            raise self.fault(f"text as {name}", quote_line(text))
-        return text
+def _triples(found: Iterable[list[str]]) -> tuple[tuple[str, str, str], ...]:
+    return tuple((head, relation, tail) for head, relation, tail in found)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line without its end; `where` is its place for messages, `path` its file's."""
+_PATH = {"relations": [str], "entities": [str]}
+_LODESTAR = {
+    "id": str, "question": str, "topic_entities": [str], "topic_names": [str], "num_hops": int, "min_hops": int,
+    "answers": [(str, {"id": str, "names": [str]})], "paths": [object], "triples": [[str, str, str]], "options": [str],
+}  # fmt: skip
+"""Of any graph: answers are ids, or objects with id, names or both; without any, abstaining is right. Paths are lists
+of relations, or objects. One of the options is the answer's name."""
 
-    text: str
-    number: int
-    where: str
-    path: str
-
-    @property
-    def found(self) -> str:
-        """The line, shortened for a message."""
-        return quote_line(self.text)
-
-    def fault(self, expected: str) -> InputError:
-        """Return the error for this line, given what was expected."""
-        return InputError(f"{self.where}: expected {expected}, found {self.found}: correct the line or remove it")
-
-
-class LodestarQuestions:
-    """Questions with ids of any graph.
-
-    Required: `question`, `answers` (ids, or objects with `id`, `names` or both; empty if abstaining is right).
-    Optional: `id`, `topic_entities` (ids), `topic_names`, `num_hops` (else `min_hops`), `paths` (lists of relations, or
-    objects with `relations` and `entities`), `triples` ([head, relation, tail]) and `options` (texts, one of which is
-    the answer's name).
-    """
-
-    shape = "JSON with id, question, topic_entities, answers"
-
-    def recognises(self, item: RecordFields) -> bool:
-        return item.has("question", "answers")
-
-    def question(self, item: RecordFields) -> GoldQuestion:
-        item.demand("answers")
-        num_hops = item.whole_number("num_hops")
-        return GoldQuestion(
-            item.text("id"),
-            item.text("question"),
-            distinct_answers(_lodestar_answers(item)),
-            distinct_texts(item.texts("topic_entities")),
-            distinct_texts(item.texts("topic_names")),
-            item.whole_number("min_hops") if num_hops is None else num_hops,
-            tuple(_paths(item)),
-            item.triples("triples"),
-            options=item.texts("options"),
-        )
-
-
-def _lodestar_answers(item: RecordFields) -> Iterator[GoldAnswer]:
-    for value in item.values("answers"):
-        written = item.inner("answers", value)
-        entity = written if isinstance(written, str) else written.text("id")
-        names = () if isinstance(written, str) else distinct_texts(written.texts("names"))
-        if not entity and not names:
-            raise item.fault("an id or an object with id or names as answer", format_value(value))
-        yield GoldAnswer(entity or None, names)
-
-
-def _paths(item: RecordFields) -> Iterator[GoldPath]:
-    for value in item.values("paths"):
-        path = RecordFields(
-            value if isinstance(value, dict) else {"relations": value}, item.number, f"{item.where}, paths"
-        )
-        relations, entities = path.texts("relations"), path.texts("entities")
-        if not all(relations) or not relations or (entities and len(entities) != len(relations) + 1):
-            raise path.fault("relations, and no entities or one more", f"{len(relations)} and {len(entities)}")
-        yield GoldPath(relations, entities)
-
-
-_METAQA_LINE = "a question with its topic in [brackets], a tab and answers separated by bars"
 _BRACKET = re.compile(r"[\[\]]")
-_HOPS = re.compile(r"(?<!\d)(\d{1,2})-hop(?![a-z])")
-
-
-class MetaqaQuestions:
-    """Questions of MetaQA.
-
-    The brackets around the topic are not part of the question. The name of the file (`2-hop-test.txt`) or of a folder
-    above it (`2-hop/vanilla/qa_test.txt`) gives the number of hops.
-    """
-
-    shape = "question with its [topic], tab, answer|answer"
-
-    def recognises(self, item: Line) -> bool:
-        asked, tab, answers = item.text.partition("\t")
-        return bool(tab) and "\t" not in answers and _split_brackets(asked) is not None
-
-    def question(self, item: Line) -> GoldQuestion:
-        asked, tab, answers = item.text.partition("\t")
-        found = _split_brackets(asked)
-        if not tab or "\t" in answers or found is None:
-            raise item.fault(_METAQA_LINE)
-        text, topics = found
-        return GoldQuestion(
-            "",
-            text,
-            tuple(map(answer_from_name, distinct_texts(answers.split("|")))),
-            topics,
-            topics,
-            _num_hops(item.path),
-        )
 
 
 def _split_brackets(asked: str) -> tuple[str, tuple[str, ...]] | None:
@@ -290,271 +192,243 @@ def _split_brackets(asked: str) -> tuple[str, tuple[str, ...]] | None:
     return "".join([*kept, asked[after:]]), distinct_texts(topics)
 
 
-@lru_cache(maxsize=1)
-def _num_hops(path: str) -> int | None:
-    parts = reversed(Path(path).parts)
-    return next((int(match[1]) for part in parts if (match := _HOPS.search(part))), None)
+def _is_metaqa(line: str) -> bool:
+    asked, tab, answers = line.partition("\t")
+    return bool(tab) and "\t" not in answers and _split_brackets(asked) is not None
 
 
-_END = "<end>"
-_PATHQUESTION_LINE = "a question, a tab, an answer(answer/answer/), a tab and a path topic#relation#answer"
-_FIELDS = 3
+def _read_metaqa(line: str) -> GoldQuestion:
+    """Read a line of MetaQA: the brackets around the topic are not part of the question."""
+    asked, _, answers = line.partition("\t")
+    found = _split_brackets(asked)
+    if found is None or not _is_metaqa(line):
+        expected = "a question with its topic in [brackets], a tab and answers separated by bars"
+        raise FaultyQuestionError(expected, quote_line(line))
+    text, topics = found
+    return GoldQuestion("", text, tuple(map(answer_from_name, distinct_texts(answers.split("|")))), topics, topics)
 
 
-class PathquestionQuestions:
-    """Questions of PathQuestion and PathQuestion-Large.
-
-    The path is `s#r1#e1#r2#a`, in some files followed by `#<end>#a`: from the topic `s` along relations to the answer
-    `a`. The answers are `a(a/b/c/)`: the end of this path and, in brackets, all ends of its relations from `s`, each
-    followed by a slash; all are right. PathQuestion-Large repeats the question for each of them. A name may contain
-    brackets, as in `PG_(USA)(PG_(USA)/)`.
-    """
-
-    shape = "question, tab, answer(answer/answer/), tab, topic#relation#answer"
-
-    def recognises(self, item: Line) -> bool:
-        fields = item.text.split("\t")
-        return len(fields) == _FIELDS and _path(fields[2]) is not None
-
-    def question(self, item: Line) -> GoldQuestion:
-        fields = item.text.split("\t")
-        path = _path(fields[2]) if len(fields) == _FIELDS else None
-        answers = () if path is None else _pathquestion_answers(fields[1].strip(), path.entities[-1])
-        if path is None or not answers:
-            raise item.fault(_PATHQUESTION_LINE)
-        topics = path.entities[:1]
-        return GoldQuestion(
-            "", fields[0], tuple(map(answer_from_name, answers)), topics, topics, len(path.relations), (path,)
-        )
+_PATHQUESTION = re.compile(r"(?P<question>[^\t]*)\t(?P<answers>[^\t]*)\t(?P<path>[^\t]*)")
 
 
-def _path(text: str) -> GoldPath | None:
+def _path_of(text: str) -> GoldPath | None:
     parts = text.strip().split("#")
-    if len(parts) > _FIELDS and parts[-2] == _END:
+    if len(parts) > 3 and parts[-2] == "<end>":
         parts = parts[:-2]
-    if len(parts) < _FIELDS or not len(parts) % 2 or not all(parts):
+    if len(parts) < 3 or not len(parts) % 2 or not all(parts):
         return None
     return GoldPath(tuple(parts[1::2]), tuple(parts[::2]))
 
 
-def _pathquestion_answers(text: str, end: str) -> tuple[str, ...]:
-    """Return all right answers; none if the text is not the path's end, alone or with a list in brackets."""
-    if text == end:
-        return (end,)
-    rest = text.removeprefix(f"{end}(")
-    if rest == text or not rest.endswith(")"):
-        return ()
-    return distinct_texts([*rest[:-1].split("/"), end])
+def _is_pathquestion(line: str) -> bool:
+    found = _PATHQUESTION.fullmatch(line)
+    return found is not None and _path_of(found["path"]) is not None
 
 
-class RogQuestions:
-    """Questions of RoG, NSM and similar sets.
+def _read_pathquestion(line: str) -> GoldQuestion:
+    """Read a line of PathQuestion.
 
-    RoG: `q_entity` and `answer` are lists of names; a Freebase id among them is an id. Enriched: `answer_mids` parallel
-    to `answer` (both hold a literal's text), `ground_relation_paths` are the gold paths (empty ones, of questions whose
-    topic is the answer, are skipped) and `gpt_triples` the triples. NSM: `answers` are objects with `kb_id` and `text`;
-    `entities`, ids or such objects, are the topics; numbers need another file and are ignored.
+    The path is `s#r1#e1#r2#a`, in some files followed by `#<end>#a`: from the topic `s` along relations to the answer
+    `a`. The answers are `a(a/b/c/)`: the end of this path and, in brackets, all ends of its relations from `s`, each
+    followed by a slash; all are right. A name may contain brackets, as in `PG_(USA)(PG_(USA)/)`.
     """
-
-    shape = "JSON with id, question, q_entity, answer"
-
-    def recognises(self, item: RecordFields) -> bool:
-        return item.has("question") and (item.has("q_entity", "answer") or item.has("entities", "answers"))
-
-    def question(self, item: RecordFields) -> GoldQuestion:
-        topics = _topics(item)
-        ids = [entity_id(topic) for topic in topics]
-        return GoldQuestion(
-            item.text("id"),
-            item.text("question"),
-            freebase_answers(_rog_answers(item)),
-            distinct_texts(entity for entity in ids if entity),
-            distinct_texts(topic for topic, entity in zip(topics, ids, strict=True) if not entity),
-            paths=tuple(dict.fromkeys(GoldPath(path) for path in item.rows("ground_relation_paths") if path)),
-            triples=item.triples("gpt_triples"),
-        )
+    found = _PATHQUESTION.fullmatch(line)
+    path = _path_of(found["path"]) if found else None
+    if found and path:
+        end, text = path.entities[-1], found["answers"].strip()
+        listed = text.removeprefix(f"{end}(")
+        if text == end or (listed != text and listed.endswith(")")):
+            right = [end] if text == end else [*listed[:-1].split("/"), end]
+            answers, topics = tuple(map(answer_from_name, distinct_texts(right))), path.entities[:1]
+            return GoldQuestion("", found["question"], answers, topics, topics, len(path.relations), (path,))
+    expected = "a question, a tab, an answer(answer/answer/), a tab and a path topic#relation#answer"
+    raise FaultyQuestionError(expected, quote_line(line))
 
 
-def _topics(item: RecordFields) -> list[str]:
-    if item.has("q_entity"):
-        return list(item.texts("q_entity"))
-    found = [item.inner("entities", value) for value in item.values("entities") if not isinstance(value, int)]
-    return [topic if isinstance(topic, str) else topic.text("kb_id") or topic.text("text") for topic in found]
-
-
-def _rog_answers(item: RecordFields) -> list[tuple[str, list[str]]]:
-    if not item.has("answer"):
-        item.demand("answers")
-        return [(answer.text("kb_id"), [answer.text("text")]) for answer in item.records("answers")]
-    item.demand("answer")
-    names = item.texts("answer")
-    ids = item.texts("answer_mids") if item.has("answer_mids") else names
+def _read_rog(item: Fields) -> GoldQuestion:
+    """Read RoG, NSM and the like: a Freebase id among topics or answers is an id; numbers of NSM need another file."""
+    topics = item["q_entity"]
+    for topic in [] if topics else item["entities"]:
+        if not isinstance(topic, int):
+            found = fit(topic if isinstance(topic, dict) else {"text": topic}, _NSM_ENTITY, "entities")
+            topics.append(found["kb_id"] or found["text"])
+    names = item["answer"]
+    ids = item["answer_mids"] or names
     if len(ids) != len(names):
-        raise item.fault("one of answer_mids for each answer", f"{len(ids)} for {len(names)}")
-    return [(entity, [name]) for entity, name in zip(ids, names, strict=True)]
+        raise FaultyQuestionError("one of answer_mids for each answer", f"{len(ids)} for {len(names)}")
+    answers = [(id_, [name]) for id_, name in zip(ids, names, strict=True)]
+    answers = answers or [(answer["kb_id"], [answer["text"]]) for answer in item["answers"]]
+    ids_of_topics = [entity_id(topic) for topic in topics]
+    return GoldQuestion(
+        item["id"],
+        item["question"],
+        freebase_answers(answers),
+        distinct_texts(found for found in ids_of_topics if found),
+        distinct_texts(topic for topic, found in zip(topics, ids_of_topics, strict=True) if not found),
+        paths=tuple(dict.fromkeys(GoldPath(tuple(path)) for path in item["ground_relation_paths"] if path)),
+        triples=_triples(item["gpt_triples"]),
+    )
 
 
-class WebqspQuestions:
-    """Questions of WebQSP.
+_NSM_ENTITY = {"kb_id": str, "text": str}
+_ROG = {
+    "id": str, "question": str, "q_entity": [str], "entities": [object], "answer": [str], "answer_mids": [str],
+    "answers": [_NSM_ENTITY], "ground_relation_paths": [[str]], "gpt_triples": [[str, str, str]],
+}  # fmt: skip
+"""`answer_mids` are parallel to `answer`; empty paths are those of questions whose topic is the answer."""
 
-    The answers are the union over the parses: entities by id and name, values by their text. A question without parses,
-    or whose parses have no answers, has none: abstaining is right. Each parse's inferential chain is a gold path from
-    its topic entity; mediators are separate steps, so that it does not give the hops.
-    """
 
-    shape = "JSON with QuestionId, RawQuestion, Parses"
+def _read_webqsp(item: Fields) -> GoldQuestion:
+    """Read WebQSP: the answers of all parses; each inferential chain, mediators included, is a gold path."""
+    parses = item["Parses"]
+    chains = dict.fromkeys(tuple(parse["InferentialChain"]) for parse in parses)
+    return GoldQuestion(
+        item["QuestionId"],
+        item["RawQuestion"] or item["ProcessedQuestion"],
+        freebase_answers(
+            (answer["AnswerArgument"], [answer["EntityName"]]) for parse in parses for answer in parse["Answers"]
+        ),
+        distinct_texts(parse["TopicEntityMid"] for parse in parses),
+        distinct_texts(parse["TopicEntityName"] for parse in parses),
+        paths=tuple(GoldPath(chain) for chain in chains if chain and all(chain)),
+    )
 
-    def recognises(self, item: RecordFields) -> bool:
-        return item.has("Parses")
 
-    def question(self, item: RecordFields) -> GoldQuestion:
-        item.demand("Parses")
-        parses = item.records("Parses")
-        chains = (parse.texts("InferentialChain") for parse in parses)
-        return GoldQuestion(
-            item.text("QuestionId"),
-            item.text("RawQuestion") or item.text("ProcessedQuestion"),
-            freebase_answers(
-                (answer.text("AnswerArgument"), [answer.text("EntityName")])
-                for parse in parses
-                for answer in parse.records("Answers")
-            ),
-            distinct_texts(parse.text("TopicEntityMid") for parse in parses),
-            distinct_texts(parse.text("TopicEntityName") for parse in parses),
-            paths=tuple(GoldPath(chain) for chain in dict.fromkeys(chains) if all(chain) and chain),
-        )
-
+_WEBQSP = {
+    "QuestionId": str, "RawQuestion": str, "ProcessedQuestion": str,
+    "Parses": [{
+        "TopicEntityMid": str, "TopicEntityName": str, "InferentialChain": [str],
+        "Answers": [{"AnswerArgument": str, "EntityName": str}],
+    }],
+}  # fmt: skip
 
 _NS_ENTITY = rf"\bns:({FREEBASE_ID})"
-_TOPIC = re.compile(_NS_ENTITY)
 _EXCLUDED = re.compile(rf"!=\s*{_NS_ENTITY}|{_NS_ENTITY}\s*!=")
 
 
-class CwqQuestions:
-    """Questions of ComplexWebQuestions.
-
-    The topic entities are the ids in the query, in its order, except those that it only excludes as answers. An
-    answer's name may be null; its aliases are names, too.
-    """
-
-    shape = "JSON with ID, question, answers, sparql"
-
-    def recognises(self, item: RecordFields) -> bool:
-        return item.has("ID", "question")
-
-    def question(self, item: RecordFields) -> GoldQuestion:
-        item.demand("answers")
-        return GoldQuestion(
-            item.text("ID"),
-            item.text("question"),
-            freebase_answers(
-                (answer.text("answer_id"), [answer.text("answer"), *answer.texts("aliases")])
-                for answer in item.records("answers")
-            ),
-            distinct_texts(_TOPIC.findall(_EXCLUDED.sub(" ", item.text("sparql")))),
-        )
-
-
-_PAIR = 2
-
-
-class GrailqaQuestions:
-    """Questions of GrailQA.
-
-    Published: the topic entities are the entity nodes of the graph query, and the walk from each to the question node
-    is a gold path. An edge may be half of a fact with a mediator, so that `num_edge` does not give the hops. Flat:
-    `relations`, `topic_entities` [id, name] and `answers` [id or literal, name]; the relations are sorted by name, and
-    how they join is unknown, so that there is a gold path only for a single relation.
-    """
-
-    shape = "JSON with qid, question, answer, graph_query (or id, question, relations, topic_entities, answers)"
-
-    def recognises(self, item: RecordFields) -> bool:
-        return item.has("question") and (item.has("qid") or item.has("relations", "answers"))
-
-    def question(self, item: RecordFields) -> GoldQuestion:
-        return _flat(item) if item.has("relations") else _read_published(item)
-
-
-def _read_published(item: RecordFields) -> GoldQuestion:
-    item.demand("answer")
-    query = item.record("graph_query")
-    topics = [node for node in query.records("nodes") if node.text("node_type") == "entity"]
+def _read_cwq(item: Fields) -> GoldQuestion:
+    """Read ComplexWebQuestions: topics are the ids in the query, except those that it only excludes as answers."""
     return GoldQuestion(
-        item.text("qid"),
-        item.text("question"),
-        freebase_answers(
-            (answer.text("answer_argument"), [answer.text("entity_name")]) for answer in item.records("answer")
-        ),
-        distinct_texts(node.text("id") for node in topics),
-        distinct_texts(node.text("friendly_name") for node in topics),
-        paths=tuple(dict.fromkeys(_walks(query, topics))),
+        item["ID"],
+        item["question"],
+        freebase_answers((each["answer_id"], [each["answer"], *each["aliases"]]) for each in item["answers"]),
+        distinct_texts(re.findall(_NS_ENTITY, _EXCLUDED.sub(" ", item["sparql"]))),
     )
 
 
-def _flat(item: RecordFields) -> GoldQuestion:
-    item.demand("answers")
-    topics = _pairs(item, "topic_entities")
-    relations = distinct_texts(item.texts("relations"))
+_CWQ = {
+    "ID": str, "question": str, "answers": [{"answer_id": str, "answer": str, "aliases": [str]}], "sparql": str,
+}  # fmt: skip
+
+
+def _read_grailqa(item: Fields) -> GoldQuestion:
+    """Read GrailQA as published, or flat.
+
+    Published: the topics are the entities of the graph query, the walk from each to the question node is a gold path.
+    Flat: the relations are sorted by name, so that only a single one gives a path.
+    """
+    nodes, relations = item["graph_query"]["nodes"], distinct_texts(item["relations"])
+    entities = [node for node in nodes if node["node_type"] == "entity"]
+    topics = [(node["id"], node["friendly_name"]) for node in entities] + item["topic_entities"]
+    answers = [(each["answer_argument"], [each["entity_name"]]) for each in item["answer"]]
+    answers += [(argument, [name]) for argument, name in item["answers"]]
+    paths = [*_walks(item["graph_query"], entities)]
+    if topics and len(relations) == 1:
+        paths.append(GoldPath(relations))
     return GoldQuestion(
-        item.text("id"),
-        item.text("question"),
-        freebase_answers((argument, [name]) for argument, name in _pairs(item, "answers")),
+        item["qid"] or item["id"],
+        item["question"],
+        freebase_answers(answers),
         distinct_texts(entity for entity, _ in topics),
         distinct_texts(name for _, name in topics),
-        paths=(GoldPath(relations),) if topics and len(relations) == 1 else (),
+        paths=tuple(dict.fromkeys(paths)),
     )
 
 
-def _pairs(item: RecordFields, name: str) -> list[tuple[str, str]]:
-    rows = item.rows(name)
-    for row in rows:
-        if len(row) != _PAIR:
-            raise item.fault(f"[id, name] in {name}", format_value(row))
-    return [(row[0], row[1]) for row in rows]
+_GRAILQA = {
+    "qid": str, "id": str, "question": str, "relations": [str], "topic_entities": [[str, str]],
+    "answer": [{"answer_argument": str, "entity_name": str}], "answers": [[str, str]],
+    "graph_query": {
+        "nodes": [{"nid": str, "node_type": str, "id": str, "friendly_name": str, "question_node": int}],
+        "edges": [{"start": str, "relation": str, "end": str}],
+    },
+}  # fmt: skip
 
 
-def _walks(query: RecordFields, topics: list[RecordFields]) -> Iterator[GoldPath]:
+def _walks(query: Fields, topics: Iterable[Fields]) -> Iterator[GoldPath]:
     """Yield the shortest walk from each topic to the question node, with edges in either direction."""
-    edges = [(edge.text("start"), edge.text("relation"), edge.text("end")) for edge in query.records("edges")]
-    goals = {node.text("nid") for node in query.records("nodes") if node.whole_number("question_node")}
+    goals = {node["nid"] for node in query["nodes"] if node["question_node"]}
     for topic in topics:
-        walks: dict[str, tuple[str, ...]] = {topic.text("nid"): ()}
+        walks: dict[str, tuple[str, ...]] = {topic["nid"]: ()}
         waiting = list(walks)
         for node in waiting:
-            for start, relation, end in edges:
-                for here, there in ((start, end), (end, start)):
-                    if here == node and there not in walks and relation:
-                        walks[there] = (*walks[node], relation)
+            for edge in query["edges"]:
+                for here, there in ((edge["start"], edge["end"]), (edge["end"], edge["start"])):
+                    if here == node and there not in walks and edge["relation"]:
+                        walks[there] = (*walks[node], edge["relation"])
                         waiting.append(there)
         yield from (GoldPath(walks[goal]) for goal in sorted(goals & walks.keys()) if walks[goal])
 
 
-class MedqaQuestions:
-    """Questions of MedQA.
+def _read_medqa(item: Fields) -> GoldQuestion:
+    """Read MedQA: the topics are MetaMap's phrases and the options, with the ids that `load text` gives concepts."""
+    options = _check(item["options"], dict, "an object as options")
+    letter, number = item["answer_idx"], item["realidx"]
+    if not options.get(letter):
+        raise FaultyQuestionError("the letter of an option as answer_idx", letter or "none")
+    written = tuple(_text(options[each], "options") for each in sorted(options))
+    return GoldQuestion(
+        "" if number is None else f"medqa-{number}",
+        item["question"],
+        (GoldAnswer(None, (str(options[letter]),)),),
+        distinct_texts(map(concept_id, (*item["metamap_phrases"], *written))),
+        options=written,
+    )
 
-    The topics are the phrases that MetaMap found in the question, and the options, with the ids that `load text` gives
-    such concepts; those missing from the graph are ignored.
-    """
 
-    shape = "JSON with question, options, answer_idx"
+_MEDQA = {"realidx": int, "question": str, "options": object, "answer_idx": str, "metamap_phrases": [str]}
 
-    def recognises(self, item: RecordFields) -> bool:
-        return item.has("question", "options", "answer_idx")
 
-    def question(self, item: RecordFields) -> GoldQuestion:
-        options = item.record("options")
-        letter = item.text("answer_idx")
-        right = options.text(letter)
-        if not right:
-            raise item.fault("the letter of an option as answer_idx", letter or "none")
-        written = tuple(options.text(each) for each in sorted(options.fields))
-        named = distinct_texts(map(concept_id, (*item.texts("metamap_phrases"), *written)))
-        number = item.whole_number("realidx")
-        return GoldQuestion(
-            "" if number is None else f"medqa-{number}",
-            item.text("question"),
-            (GoldAnswer(None, (right,)),),
-            named,
-            options=written,
-        )
+RECORD_FORMATS = {
+    "webqsp": QuestionFormat(
+        "JSON with QuestionId, RawQuestion, Parses", _has("Parses"), _read_webqsp, _WEBQSP, ("Parses",)
+    ),
+    "cwq": QuestionFormat(
+        "JSON with ID, question, answers, sparql", _has("ID", "question"), _read_cwq, _CWQ, ("answers",)
+    ),
+    "grailqa": QuestionFormat(
+        "JSON with qid, question, answer, graph_query (or id, question, relations, topic_entities, answers)",
+        lambda item: "question" in item and ("qid" in item or {"relations", "answers"} <= item.keys()),
+        _read_grailqa,
+        _GRAILQA,
+        ("answer", "answers"),
+    ),
+    "rog": QuestionFormat(
+        "JSON with id, question, q_entity, answer",
+        lambda item: "question" in item and any({a, b} <= item.keys() for a, b in _OF_ROG),
+        _read_rog,
+        _ROG,
+        ("answer", "answers"),
+    ),
+    "medqa": QuestionFormat(
+        "JSON with question, options, answer_idx",
+        _has("question", "options", "answer_idx"),
+        _read_medqa,
+        _MEDQA,
+        ("options",),
+    ),
+    "lodestar": QuestionFormat(
+        "JSON with id, question, topic_entities, answers",
+        _has("question", "answers"),
+        _read_lodestar,
+        _LODESTAR,
+        ("answers",),
+    ),
+}
+_OF_ROG = (("q_entity", "answer"), ("entities", "answers"))
+LINE_FORMATS = {
+    "metaqa": QuestionFormat("question with its [topic], tab, answer|answer", _is_metaqa, _read_metaqa),
+    "pathquestion": QuestionFormat(
+        "question, tab, answer(answer/answer/), tab, topic#relation#answer", _is_pathquestion, _read_pathquestion
+    ),
+}

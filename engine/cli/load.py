@@ -185,7 +185,7 @@ _FORMATS = {
         "triples from parquet: columns head, relation and tail, or other usual names",
         ["names_path"],
     ),
-    "jsonl": ("JSON lines with a triple each: objects with head, relation and tail", []),
+    "jsonl": ("JSON lines with a triple each: objects with head, relation and tail", ["names_path"]),
     "rdf": (
         "RDF of any syntax: N-Triples, N-Quads, Turtle, TriG, RDF/XML and OWL, JSON-LD, N3",
         ["bases", "name_relations", "shared_blank_nodes", "languages"],

@@ -91,7 +91,7 @@ def detect_format(path: str) -> str:
 
     Raises `InputError` if that is unclear.
     """
-    from ..reading import list_files
+    from ..reading import list_files, unpacked_name
     from .tables import looks_like_tables
 
     if path == "-" or (path and Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
@@ -103,7 +103,7 @@ def detect_format(path: str) -> str:
     files = list_files(path)
     firsts: dict[str, str] = {}
     for each in files:
-        firsts.setdefault(Path(_unpacked(each)).suffix, each)  # one of each ending
+        firsts.setdefault(Path(unpacked_name(each)).suffix, each)  # one of each ending
     found = {each: _detect(each) for each in firsts.values()}
     kinds: dict[str, str] = {}
     for each, kind in found.items():
@@ -119,7 +119,7 @@ def detect_format(path: str) -> str:
 
 def _detect(path: str) -> str:
     """Return the format of a file, or why none is found."""
-    from ..reading import PARQUET, RereadableFile
+    from ..reading import PARQUET, RereadableFile, parquet_columns, unpacked_name
     from .tables import looks_like_tables
 
     file = RereadableFile(path)
@@ -130,20 +130,13 @@ def _detect(path: str) -> str:
         return "tables"
     if start.startswith(PARQUET):
         from .delimited import columns_by_name
-        from .triple_records import read_columns
 
-        return "parquet" if columns_by_name(read_columns(path)) else "rog"
+        return "parquet" if columns_by_name(parquet_columns(file)) else "rog"
     lines = start.decode("utf-8", "replace").splitlines()
     whole = lines if len(start) < _LOOKED_AT_BYTES or len(lines) == 1 else lines[:-1]
-    name = _unpacked(file.name.lower())
+    name = unpacked_name(file.name.lower())
     found = _by_name(name, whole) or _by_content(name, start, [line for line in whole if line.strip()])
     return found or _foreign(name, start) or f"the format cannot be told from the file: {_name_one()}"
-
-
-def _unpacked(name: str) -> str:
-    from ..reading import PACKED_ENDINGS
-
-    return next((name.removesuffix(ending) for ending in PACKED_ENDINGS if name.endswith(ending)), name)
 
 
 def _name_one() -> str:

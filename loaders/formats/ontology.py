@@ -12,10 +12,9 @@ from typing import Any
 from pyoxigraph import BlankNode, NamedNode
 
 from ...engine.writing import label_of
-from ..naming import ALIAS_RELATIONS, NAME_RELATIONS
+from ..naming import ALIAS_RELATIONS, NAME_RELATIONS, RDF
 
 OWL = "http://www.w3.org/2002/07/owl#"
-RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 _PROPERTIES = {f"{RDF}Property"} | {
     f"{OWL}{name}"

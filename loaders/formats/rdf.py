@@ -23,8 +23,8 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFor
 from ...engine.errors import InputError
 from ...engine.writing import RelationFacts
 from ...models import quote_line
-from ..naming import ALIAS_RELATIONS, NAME_RELATIONS, Languages
-from ..reading import MAX_RECORD_BYTES, PACKED_ENDINGS, RereadableFile, read_pieces
+from ..naming import ALIAS_RELATIONS, NAME_RELATIONS, RDF, XSD, Languages
+from ..reading import RereadableFile, read_pieces, unpacked_name
 from ..source import (
     BATCH_ROWS,
     ROWS,
@@ -38,8 +38,7 @@ from ..source import (
 )
 from .ontology import Ontology, is_ontology
 
-RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-_STRING = "http://www.w3.org/2001/XMLSchema#string"
+_STRING = f"{XSD}string"
 _NO_LANGUAGE = f"{RDF}langString"
 _REIFIES = f"{RDF}reifies"
 _RELATIVE = "relative-iri-of-lodestar:/"
@@ -134,10 +133,7 @@ class RdfSource(FileSource):
             start = head.peek(_LOOKED_AT)
             if not start:
                 raise InputError(f"{file.shown}: the file is empty")
-            name = file.name
-            for packed in PACKED_ENDINGS:
-                name = name.removesuffix(packed)
-            syntax = detect_syntax(name, start)
+            syntax = detect_syntax(unpacked_name(file.name), start)
             if syntax is None:
                 raise InputError(f"{file.shown}: expected RDF, found another kind of file")
             if syntax == RdfFormat.RDF_XML:
@@ -294,7 +290,7 @@ def _quads(
     source: Any = reader
     base = bases[0] if bases else None
     if syntax == RdfFormat.JSON_LD:
-        source = _read_json_ld(file, reader)
+        source = _SCHEMA_ORG.sub(rb'\1{"@vocab": "http://schema.org/"}', file.read_whole("convert it to N-Quads"))
         base = base or _RELATIVE
     quads = parse(source, syntax, base_iri=base, lenient=syntax == RdfFormat.N_QUADS)
     while True:
@@ -356,11 +352,3 @@ def _check_xml(file: RereadableFile) -> None:
         raise InputError(f"{file.shown}:{error.lineno}: expected RDF/XML, found a fault: {fault}") from error
     except (ValueError, LookupError) as error:  # what expat makes of encodings that it does not know
         raise InputError(f"{file.shown}: its encoding is not read ({error}): convert it to UTF-8") from error
-
-
-def _read_json_ld(file: RereadableFile, reader: BufferedReader[Any]) -> bytes:
-    """Return JSON-LD with schema.org's context in the place of its address: its terms are schema.org's."""
-    raw = reader.read(MAX_RECORD_BYTES + 1)
-    if len(raw) > MAX_RECORD_BYTES:
-        raise InputError(f"{file.shown}: the document is longer than {MAX_RECORD_BYTES:,} bytes: convert it to N-Quads")
-    return _SCHEMA_ORG.sub(rb'\1{"@vocab": "http://schema.org/"}', raw)

@@ -28,11 +28,10 @@ from ..property_graph import (
     XSD,
     LiteralText,
 )
-from ..reading import PACKED_ENDINGS, PARQUET, RereadableFile, list_files, warn_of_others
+from ..reading import PARQUET, RereadableFile, list_files, parquet_columns, unpacked_name, warn_of_others
 from ..source import digest_of, split_batches
 from ..stage import run_on_batches
 from .delimited import columns_by_name, why_table
-from .triple_records import read_columns
 
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet")
 SQLITE = b"SQLite format 3\0"
@@ -269,7 +268,7 @@ def looks_like_tables(path: str) -> bool:
     if start.startswith(SQLITE) or start[8:12] == DUCKDB:
         return True
     if start.startswith(PARQUET):
-        names = read_columns(files[0])
+        names = parquet_columns(RereadableFile(files[0]))
         return bool(names) and columns_by_name(names) is None and not {"graph", "subgraph"} & set(names)
     if not table_name(files[0]) or not start.strip():
         return False
@@ -319,7 +318,7 @@ def _is_header(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 def table_name(path: str) -> str:
     """Return the name of the table that a file by its name is, empty for another file."""
-    stem = _without(Path(path).name, PACKED_ENDINGS)
+    stem = unpacked_name(Path(path).name)
     return _without(stem, ENDINGS) if stem.lower().endswith(ENDINGS) else ""
 
 

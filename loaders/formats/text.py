@@ -14,7 +14,7 @@ from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from ...engine.writing import RelationFacts
 from ...models import quote_line
 from ..naming import concept_id
-from ..reading import MAX_RECORD_BYTES, RereadableFile, read_records
+from ..reading import RereadableFile, read_records
 from ..source import (
     NO_ID,
     FileSource,
@@ -78,16 +78,11 @@ def documents(file: RereadableFile) -> Iterator[Document]:
         for line, record, fault in read_records(file):
             yield Document(line, record, fault) if fault else _of_record(line, record)
         return
-    with file.open_buffered() as reader:
-        raw = reader.read(MAX_RECORD_BYTES + 1)
-        if len(raw) > MAX_RECORD_BYTES:
-            raise InputError(f"{file.shown}: the document is longer than {MAX_RECORD_BYTES:,} bytes: cut it into files")
-        try:
-            text = raw.decode()
-        except UnicodeDecodeError as error:
-            yield Document(1, quote_line(raw[:200]), f"expected UTF-8, found byte 0x{raw[error.start]:02x}")
-        else:
-            yield Document(1, text.replace("\0", " "))
+    raw = file.read_whole("cut it into files")
+    try:
+        yield Document(1, raw.decode().replace("\0", " "))
+    except UnicodeDecodeError as error:
+        yield Document(1, quote_line(raw[:200]), f"expected UTF-8, found byte 0x{raw[error.start]:02x}")
 
 
 def _ending(name: str) -> str:

@@ -13,11 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...models import quote_line
-from ..naming import Languages
+from ..naming import XSD, Languages
 from ..reading import RereadableFile, read_records
 from ..source import FileSource, StatementRow, reject_row, triple_row
 
-XSD = "http://www.w3.org/2001/XMLSchema#"
 _LEFT_OUT = {"external-id", "commonsMedia", "globe-coordinate", "geo-shape", "tabular-data", "musical-notation", "math"}
 """Datatypes of claims that are no knowledge of this graph."""
 _DAY, _MONTH, _YEAR = 11, 10, 9

@@ -1,4 +1,4 @@
-"""Find and read files: their bytes, unpacked and in UTF-8, and records of JSON lines or parquet."""
+"""Find and read files: their bytes, unpacked and in UTF-8, and records of JSON or parquet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -32,8 +32,10 @@ from isal.igzip_lib import IsalError
 from ...engine.errors import InputError, StorageError
 from ...models import quote_line
 
+_log = logging.getLogger(__name__)
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
+MIB = 1 << 20
 
 
 @contextmanager
@@ -46,51 +48,26 @@ def use_spool_folder(folder: Path) -> Iterator[None]:
         _folder.reset(token)
 
 
-FREE_BYTES = 1 << 30
-"""The free space to leave on the disk."""
-MIB = 1 << 20
+def spool(write: Callable[[IO[bytes]], object], shown: str) -> IO[bytes]:
+    """Return a temporary file with what is written, which is deleted with the object.
 
-
-def make_temporary_file() -> IO[bytes]:
-    """Return a file in the folder of `use_spool_folder`, which is deleted with the object."""
+    Raises `StorageError` if there is no room for what comes from `shown`.
+    """
     folder = _folder.get() or Path(tempfile.gettempdir())
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return cast(IO[bytes], tempfile.TemporaryFile(dir=folder))  # lives as long as the source
+        file = cast(IO[bytes], tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - lives as long as the source
     except OSError as error:
         raise StorageError(f"{folder}: cannot be written: {error.strerror or error}") from error
-
-
-@contextmanager
-def translate_full_disk(shown: str) -> Iterator[None]:
-    """Raise `StorageError` where there is no room for what comes from somewhere."""
     try:
-        yield
+        write(file)
+        file.flush()
     except OSError as error:
         if error.errno not in _NO_ROOM:
             raise
-        folder = _folder.get() or Path(tempfile.gettempdir())
         raise StorageError(
             f"{folder}: no room left on the disk for what comes from {shown}: make room or name another LODESTAR_HOME"
         ) from error
-
-
-def spool_stream(stream: IO[bytes], shown: str, max_bytes: int | None = None) -> IO[bytes]:
-    """Return a temporary file with the whole stream.
-
-    Raises `StorageError` if there is no room for it, `InputError` if it exceeds `max_bytes`.
-    """
-    file = make_temporary_file()
-    num_bytes = 0
-    with translate_full_disk(shown):
-        while piece := stream.read(MIB):
-            num_bytes += len(piece)
-            if max_bytes is not None and num_bytes > max_bytes:
-                raise InputError(f"{shown}: expected at most {max_bytes:,} bytes, found more: check what writes to it")
-            if num_bytes % (64 * MIB) < MIB and shutil.disk_usage(file.fileno()).free < FREE_BYTES:
-                raise OSError(errno.ENOSPC, "")
-            file.write(piece)
-        file.flush()
     return file
 
 
@@ -107,39 +84,33 @@ _HEAD_BYTES = 8
 _DAMAGED: Any = (gzip.BadGzipFile, zlib.error, IsalError, lzma.LZMAError, zipfile.BadZipFile)
 
 
+def unpacked_name(name: str) -> str:
+    """Return the name of a file without the ending that says that it is packed."""
+    return next((name[: -len(end)] for end in PACKED_ENDINGS if name.lower().endswith(end)), name)
+
+
 def _packing(head: bytes) -> str:
     return next((name for start, name in PACKED.items() if head.startswith(start)), "")
 
 
-class _Utf16(RawIOBase):
-    """A stream of UTF-16 as UTF-8."""
+class _Pieces(RawIOBase):
+    """A stream of pieces of bytes."""
 
-    def __init__(self, stream: RawIOBase) -> None:
-        self._stream = stream
-        self._decoder = codecs.getincrementaldecoder("utf-16")()
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
         self._rest = b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        at_end = False
-        while not self._rest and not at_end:
-            piece = self._stream.read(MIB) or b""
-            at_end = not piece
-            try:
-                self._rest = self._decoder.decode(piece, final=at_end).encode()
-            except UnicodeError as error:
-                raise UnreadableError(f"expected UTF-16, found a fault: {error}") from error
+        self._rest = self._rest or next(filter(None, self._pieces), b"")
         size = min(len(self._rest), len(buffer))
         buffer[:size], self._rest = self._rest[:size], self._rest[size:]
         return size
 
 
-_log = logging.getLogger(__name__)
-
-
-def read_pieces(reader: BufferedReader[Any]) -> Iterator[bytes]:
+def read_pieces(reader: Any) -> Iterator[bytes]:
     """Yield what is to read in large pieces: expat begins a token anew with each piece, and one may be very long."""
     return iter(partial(reader.read, 4 * MIB), b"")
 
@@ -150,7 +121,7 @@ class RereadableFile:
     Raises `InputError` at once if there is nothing to read.
     """
 
-    def __init__(self, path: str, max_piped_bytes: int | None = None) -> None:
+    def __init__(self, path: str) -> None:
         self.name = "stdin" if path == "-" else Path(path).name
         self.shown = "stdin" if path == "-" else path
         self._path = Path(path)
@@ -163,7 +134,9 @@ class RereadableFile:
             if not path:
                 raise InputError("expected the path of a file, found an empty one")
             if path == "-":
-                self._spooled = spool_stream(_stdin(), "standard input", max_piped_bytes)
+                if sys.stdin is None or sys.stdin.closed:
+                    raise InputError("stdin: expected a file, found standard input closed")
+                self._spooled = spool(partial(shutil.copyfileobj, sys.stdin.buffer), "standard input")
             elif self._path.is_dir():
                 raise InputError(f"{path}: expected a file, found a folder")
             else:
@@ -171,7 +144,7 @@ class RereadableFile:
                     _log.warning("%s is a pipe: waiting for what is written to it", quote_line(path))
                 with self._path.open("rb") as file:
                     if not self._path.is_file():
-                        self._spooled = spool_stream(file, path, max_piped_bytes)
+                        self._spooled = spool(partial(shutil.copyfileobj, file), path)
 
     @property
     def size_bytes(self) -> int:
@@ -204,7 +177,8 @@ class RereadableFile:
                 if packing := _packing(head) if stream is not file else "":
                     raise InputError(f"{self.shown}: a {packing} file in a packed file: unpack it first")
                 if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                    stream = _Utf16(stream)
+                    texts = codecs.iterdecode(read_pieces(stream), "utf-16")
+                    stream = _Pieces(text.encode() for text in texts)
                 unread = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
                 while unread:
                     unread -= len(stream.read(unread) or b"")
@@ -219,11 +193,15 @@ class RereadableFile:
 
     def first_bytes(self, size: int) -> bytes:
         """Return the first bytes of the unpacked file; fewer only of a shorter file."""
-        found = b""
-        with self.translate_faults(), self.open_unpacked() as stream:
-            while len(found) < size and (piece := stream.read(size - len(found))):
-                found += piece
-        return found
+        with self.open_buffered(size) as reader:
+            return reader.read(size)
+
+    def read_whole(self, advice: str) -> bytes:
+        """Return the unpacked file; raise `InputError` with an advice for one above `MAX_RECORD_BYTES`."""
+        raw = self.first_bytes(MAX_RECORD_BYTES + 1)
+        if len(raw) > MAX_RECORD_BYTES:
+            raise InputError(f"{self.shown}: the document is longer than {MAX_RECORD_BYTES:,} bytes: {advice}")
+        return raw
 
     def _unpack(self, file: FileIO, opened: ExitStack) -> RawIOBase:
         """Return the stream of what is packed in the file, else the file."""
@@ -231,30 +209,25 @@ class RereadableFile:
         file.seek(0)
         if not packing:
             return file
-        stream: Any
         if packing == "gzip":
             return opened.enter_context(cast(Any, igzip_threaded).open(file, "rb", threads=1)).raw
-        if packing == "bzip2":
-            stream = bz2.BZ2File(file)
-        elif packing == "xz":
-            stream = lzma.LZMAFile(file)  # noqa: SIM115 - entered below
-        elif packing == "zstd":
-            own = FileIO(os.dup(file.fileno()))  # pyarrow closes it
-            stream = pa.CompressedInputStream(pa.PythonFile(own, "r"), "zstd")
-        else:
+        if packing == "zip":
             archive = opened.enter_context(zipfile.ZipFile(file))
             members = [each for each in archive.infolist() if not each.is_dir() and "__MACOSX" not in each.filename]
             if len(members) != 1:
                 raise InputError(f"{self.shown}: expected one file in the archive, found {len(members)}: unpack it")
-            stream = archive.open(members[0])
-        return opened.enter_context(stream)
+            return cast(Any, opened.enter_context(archive.open(members[0])))
+        if packing == "zstd":
+            own = FileIO(os.dup(file.fileno()))  # pyarrow closes it
+            return cast(Any, opened.enter_context(pa.CompressedInputStream(pa.PythonFile(own, "r"), "zstd")))
+        return opened.enter_context(cast(Any, bz2.BZ2File if packing == "bzip2" else lzma.LZMAFile)(file))
 
     @contextmanager
     def translate_faults(self, line: Callable[[], int] = lambda: 0) -> Iterator[None]:
         """Raise `InputError` with the file, and the line if there is one, for any fault of the file."""
         try:
             yield
-        except (UnreadableError, EOFError, OSError, *_DAMAGED) as error:
+        except (EOFError, OSError, UnicodeDecodeError, *_DAMAGED) as error:
             place = f"{self.shown}:{line()}" if line() else self.shown
             raise InputError(f"{place}: {self._describe(error)}") from error
 
@@ -263,26 +236,17 @@ class RereadableFile:
             return f"the {self._packing} file is cut off: fetch it again"
         if isinstance(error, _DAMAGED):
             return f"the {self._packing} file is damaged ({error}): fetch it again"
+        if isinstance(error, FileNotFoundError):
+            return "no such file"
         if isinstance(error, OSError):
-            missing = isinstance(error, FileNotFoundError)
-            return "no such file" if missing else f"cannot be read: {error.strerror or error}"
-        return str(error)
+            return f"cannot be read: {error.strerror or error}"
+        return f"expected {'UTF-16' if '16' in str(error) else 'UTF-8'}, found a fault: {error}"
 
     @contextmanager
     def _open(self) -> Iterator[FileIO]:
-        if self._spooled:
-            with FileIO(os.dup(self._spooled.fileno())) as file:
-                file.seek(0)
-                yield file
-        else:
-            with FileIO(self._path) as file:
-                yield file
-
-
-def _stdin() -> IO[bytes]:
-    if sys.stdin is None or sys.stdin.closed:
-        raise InputError("stdin: expected a file, found standard input closed")
-    return sys.stdin.buffer
+        with FileIO(os.dup(self._spooled.fileno()) if self._spooled else self._path) as file:
+            file.seek(0)
+            yield file
 
 
 _NOT_READ = (".", "_")
@@ -296,21 +260,16 @@ def list_files(path: str, endings: Sequence[str] = ()) -> list[str]:
     others. Raises `InputError` where none is left.
     """
     if path and Path(path).is_dir():
-        found = [str(each) for each in Path(path).iterdir()]
+        found, reason = map(str, Path(path).iterdir()), "expected files, found none there"
     elif has_magic(path) and not Path(path).exists():
-        found = glob(path, recursive=True)  # noqa: PTH207 - a pattern may begin at the root
+        found = iter(glob(path, recursive=True))  # noqa: PTH207 - a pattern may begin at the root
+        reason = "no such file, nor any that fits it as a pattern"
     else:
         return [path]
     files = sorted(each for each in found if Path(each).is_file() and not Path(each).name.startswith(_NOT_READ))
     if not files:
-        reason = (
-            "expected files, found none there"
-            if Path(path).is_dir()
-            else "no such file, nor any that fits it as a pattern"
-        )
         raise InputError(f"{path}: {reason}")
-    ends = tuple(f"{ending}{packed}" for ending in endings for packed in ("", *PACKED_ENDINGS))
-    return [each for each in files if each.lower().endswith(ends)] or files
+    return [each for each in files if unpacked_name(each).lower().endswith(tuple(endings))] or files
 
 
 def warn_of_others(path: str, read: Collection[str]) -> None:
@@ -326,89 +285,90 @@ def derive_source_name(path: str, files: list[str]) -> str | None:
 
 MAX_RECORD_BYTES = 256_000_000
 PARQUET = b"PAR1"
-_RECORDS_AT_ONCE = 16
 
 
 class UnreadableError(ValueError):
-    """Why bytes are not readable as text or JSON, on which of their lines, and whether they only end too early."""
+    """Why bytes are not readable as text or JSON, and on which of their lines."""
 
-    def __init__(self, reason: str, line: int = 1, ends_early: bool = False) -> None:
+    def __init__(self, reason: str, line: int = 1) -> None:
         super().__init__(reason)
         self.line = line
-        self.ends_early = ends_early
-
-
-def record_lines(reader: BufferedReader[Any], place: str) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines with their ends and their numbers from 1; raise `InputError` for one above `MAX_RECORD_BYTES`."""
-    line = 0
-    while raw := reader.readline(MAX_RECORD_BYTES + 1):
-        line += 1
-        if len(raw) > MAX_RECORD_BYTES:
-            raise InputError(f"{place}:{line}: the record is longer than {MAX_RECORD_BYTES:,} bytes")
-        yield line, raw
 
 
 def read_records(file: RereadableFile) -> Iterator[tuple[int, Any, str]]:
-    """Yield the number and the value of each line of JSON lines, and why one is none, with its start as the value.
+    """Yield the line and the value of each record of JSON, and why one is none, with its start as the value.
 
-    Lines may also be the items of one list. Blank ones are left out. Raises `InputError` for an empty file.
+    Records are lines, which may be the items of one list; else the file is one value. Raises `InputError` for an empty
+    file.
     """
-    line = 0
-    with file.open_buffered(line=lambda: line) as reader:
-        for line, raw in record_lines(reader, file.shown):
+    number, is_first = 0, True
+    with file.open_buffered(line=lambda: number) as reader:
+        while raw := reader.readline(MAX_RECORD_BYTES + 1):
+            number += 1
+            if len(raw) > MAX_RECORD_BYTES:
+                raise InputError(f"{file.shown}:{number}: the record is longer than {MAX_RECORD_BYTES:,} bytes")
             text = raw.strip().removesuffix(b",")
             if text in (b"", b"[", b"]"):
                 continue
+            line = number
             try:
                 record, fault = parse_record(text), ""
             except UnreadableError as error:
                 record, fault = quote_line(raw), str(error)
+                if is_first:
+                    try:
+                        yield 1, parse_record(file.read_whole("write a record on each line")), ""
+                        return
+                    except UnreadableError as of_all:
+                        line, fault = of_all.line, str(of_all)
+            is_first = False
             yield line, record, fault
-    if not line:
+    if not number:
         raise InputError(f"{file.shown}: the file is empty")
-
-
-def decode_line(raw: bytes) -> str:
-    """Return the text without its line end; raise `UnreadableError` if it is not UTF-8."""
-    try:
-        return raw.decode().rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        found = error.object
-        line = found.count(b"\n", 0, error.start) + 1
-        raise UnreadableError(f"expected UTF-8, found byte 0x{found[error.start]:02x}", line) from error
 
 
 def parse_record(raw: bytes) -> Any:
     """Return the value of JSON bytes; raise `UnreadableError`."""
-    text = decode_line(raw)
     try:
-        return json.loads(text)
+        return json.loads(raw.decode())
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise UnreadableError(f"expected UTF-8, found byte 0x{raw[error.start]:02x}", line) from error
     except json.JSONDecodeError as error:
-        reason = f"expected JSON, found a fault at character {error.colno}"
-        raise UnreadableError(reason, error.lineno, error.pos >= len(text.rstrip())) from error
+        raise UnreadableError(f"expected JSON, found a fault at character {error.colno}", error.lineno) from error
     except RecursionError as error:
         raise UnreadableError("expected JSON, found too many brackets") from error
     except ValueError as error:
         raise UnreadableError("expected JSON, found a number with too many digits") from error
 
 
-def parquet_records(
-    reader: BufferedReader[Any], place: str, wanted: Callable[[Sequence[str]], Sequence[str]]
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows with the file's wanted columns; raise `InputError` for a damaged file."""
+def read_parquet(
+    file: RereadableFile, choose: Callable[[Sequence[str]], Sequence[str]], batch_size: int = 16
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the columns chosen of those that are there; raise `InputError` for a damaged file."""
     from pyarrow import parquet
 
-    try:
-        file = parquet.ParquetFile(reader)
-        columns = list(wanted(file.schema_arrow.names))
-        for batch in file.iter_batches(batch_size=_RECORDS_AT_ONCE, columns=columns):
-            yield from batch.to_pylist()
-    except pa.ArrowException as error:
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"{place}: the parquet file is damaged ({reason}): fetch it again") from error
+    with file.open_buffered() as reader:
+        try:
+            found = parquet.ParquetFile(reader)
+            yield from found.iter_batches(batch_size, columns=list(choose(found.schema_arrow.names)))
+        except pa.ArrowException as error:
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"{file.shown}: the parquet file is damaged ({reason}): fetch it again") from error
 
 
-def format_columns(names: Sequence[str]) -> str:
+def parquet_columns(file: RereadableFile) -> list[str]:
+    """Return the names of the columns of a parquet file; none of a damaged one."""
+    from pyarrow import parquet
+
+    with file.open_buffered() as reader:
+        try:
+            return list(parquet.read_schema(reader).names)
+        except pa.ArrowException:
+            return []
+
+
+def format_columns(names: Iterable[str]) -> str:
     """Return the names of columns or fields for a message."""
     return quote_line(", ".join(names))
 
