@@ -16,7 +16,7 @@ from ..engine.values import Entity
 from ..engine.writing.changing import LiteralValue, Stated, parse_stated_triples
 from ..models import quote_line
 from .export import CHUNK_SIZE, HeadTriples, stream_names, stream_triples
-from .formats.delimited import columns_by_name
+from .formats.columns import columns_by_name
 from .formats.table_graph import TableGraph
 from .formats.tables import Database
 from .loading import LoadOptions, Mode

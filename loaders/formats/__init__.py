@@ -129,7 +129,7 @@ def _detect(path: str) -> str:
     if looks_like_tables(path):
         return "tables"
     if start.startswith(PARQUET):
-        from .delimited import columns_by_name
+        from .columns import columns_by_name
 
         return "parquet" if columns_by_name(parquet_columns(file)) else "rog"
     lines = start.decode("utf-8", "replace").splitlines()
@@ -173,7 +173,7 @@ def _by_content(name: str, start: bytes, lines: Sequence[str]) -> str | None:
 
 def _has_triple(line: str) -> bool:
     """Return whether a line is a JSON object with the fields of a triple."""
-    from .delimited import columns_by_name
+    from .columns import columns_by_name
 
     try:
         record = json.loads(line)

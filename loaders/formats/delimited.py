@@ -10,17 +10,24 @@ that it does not name may be a value, and any other id that it does not name is 
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from io import StringIO
 from typing import ClassVar, Literal
 
 from ...engine.errors import InputError
 from ...models import quote_line
-from ...models.wording import AUXILIARIES, PREPOSITIONS, read_lexicon, translate_label
 from ..reading.lines import LineReader
 from ..source import NO_ID, FileSource, LineFile, Part
+from .columns import (
+    NUM_COLUMNS,
+    NUMERIC,
+    OF_IMPORTER,
+    SEPARATORS,
+    columns_by_name,
+    cut,
+    find_separator,
+    why_table,
+)
 
 Values = Literal["auto", "all", "none"]
 
@@ -49,147 +56,12 @@ def value_pattern(values: Values, ids: Iterable[str]) -> str | None:
     return "|".join(f"(?:{form})" for form in forms) or None
 
 
-NUM_COLUMNS = 3
-
-_HEADER_WORDS = (
-    frozenset("head headid subject subj source from h s".split()),
-    frozenset("relation relationid rel predicate pred property edge r p".split()),
-    frozenset("tail tailid object obj target to t o".split()),
-)
-_OTHER_HEADER_WORDS = (
-    frozenset("headentity subjectid sourceid src fromid start startid startnode entity1 node1 e1".split()),
-    frozenset("relationtype relationship relationshiptype reltype predicateid edgetype link type label".split()),
-    frozenset("tailentity objectid targetid tgt toid end endid endnode dst destination entity2 node2 e2".split()),
-)
-"""Taken for what they say where the first do not tell. Both are without what is neither letter nor digit."""
-_NO_WORD = re.compile(r"[\W_]+")
-_OF_IMPORTER = re.compile(r"[^:]*:(?:ID|START_ID|END_ID|LABEL|TYPE)(?:\(.*\))?", re.IGNORECASE)
-"""How the columns of neo4j-admin's files are called."""
-_NUMERIC = r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?|\d{4}-\d\d(?:-\d\d)?.*|\d{1,2}:\d\d(?::\d\d)?"
 _AS_TABLE = "load it as a table by `lodestar load tables FILE`, or give --columns 1,2,3 if these are triples"
-SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
-
-
-def columns_by_name(cells: Sequence[str]) -> tuple[int, ...] | None:
-    """Return the columns, from 1, that are called head, relation and tail or the like, each by one cell."""
-    called = [_NO_WORD.sub("", cell.lower()) for cell in cells]
-    for of_column in (_HEADER_WORDS, tuple(map(frozenset.union, _HEADER_WORDS, _OTHER_HEADER_WORDS))):
-        found = [[i for i, word in enumerate(called, 1) if word in words] for words in of_column]
-        if all(len(places) == 1 for places in found):
-            return tuple(places[0] for places in found)
-    return None
-
-
-LEAST_SAME = 7
-"""In so many rows a column that is always the same is no chance."""
-
-
-def why_table(rows: Sequence[Sequence[str]]) -> str | None:
-    """Return why the first rows of a file with three columns and no header that is known are no triples, if so.
-
-    The first row of a table is unlike the others. Else something has to speak for a relation in the middle: how it is
-    written, ids of one form on both sides, an entity that is a head and a tail, or that it is the same in all rows.
-    """
-    if len(rows) < 2:
-        return None
-    header, rest = rows[0], rows[1:]
-    columns = [[row[place] for row in rest] for place in range(NUM_COLUMNS)]
-    heads, relations, tails = columns
-    words = [_NO_WORD.sub("", cell.lower()) for cell in header]
-    is_alone = all(cell not in column for cell, column in zip(header, columns, strict=True))
-    are_words = all(re.fullmatch(r"[^\W\d_]\w{0,39}(?: \w{1,12})?", cell) for cell in header)
-    num_unlike = sum(_style(cell) not in set(map(_style, column)) for cell, column in zip(header, columns, strict=True))
-    is_apart = len(set(heads)) == len(heads) and set(heads).isdisjoint(tails)
-    different = set(relations)
-    num_said = sum(map(_reads_as_relation, different))
-    is_code = not num_said and any(re.search(r"\d", relation) for relation in different)
-    reasons = {
-        "the columns are called as those of neo4j-admin's nodes": any(
-            re.fullmatch(r"[^:]*:(?:ID|LABEL)(?:\(.*\))?", cell) for cell in header
-        ),
-        "the header names two ends and no relation": all(
-            any(word in _HEADER_WORDS[end] and len(word) > 1 for word in words) for end in (0, 2)
-        ),
-        "the relations are numbers, dates, or yes and no": set(map(_style, relations)) <= {"number", "flag"},
-        "the first row is unlike the others, as a header is": is_alone
-        and are_words
-        and (num_unlike > 1 or (len(rest) > 2 and (num_unlike > 0 or (is_apart and len(different) > 1)))),
-        "the heads are amounts, dates, or yes and no": all(
-            _style(head) == "flag" or re.fullmatch(r"[+-]?\d+[.,]\d+|\d{4}-\d\d-\d\d.*", head) for head in heads
-        ),
-        "the relations are proper names": all(
-            re.fullmatch(r"[A-Z][a-z]+(?: [A-Z][a-z]+)*", relation) for relation in relations
-        ),
-        "nearly every row has its own relation": len(rest) > 3
-        and len(different) > 0.7 * len(rest)
-        and (2 * num_said < len(different) or any("://" in relation for relation in different)),
-        "nothing tells that the second column has relations": len(rest) > 2
-        and (len(different) > 1 or len(rest) < LEAST_SAME)
-        and 2 * num_said < len(different)
-        and not _are_ids(heads, tails)
-        and (is_code or set(filter(_LETTER.search, heads)).isdisjoint(tails)),
-    }
-    return next((reason for reason, holds in reasons.items() if holds), None)
-
-
-_LETTER = re.compile(r"[^\W\d_]")
-_NAMED = re.compile(r"[^\W\d][./:#][^\W\d]|[^\W\d_]_[^\W\d_]|[a-z][A-Z]")
-"""What names of programs and of vocabularies have in them: people.person.born, has_part, bornIn."""
-
-
-MOST_WORDS = 6
-"""The most words of a relation."""
-
-
-def _reads_as_relation(text: str) -> bool:
-    """Return whether a text is written as a relation is, rather than as a value of a column.
-
-    As a name of a vocabulary; as words with a preposition that is not the first of several (born in, in; not in
-    progress), or that an auxiliary begins (is part, has_part); or as the lexicon of relations has it.
-    """
-    words = text.lower().replace("_", " ").split() or [""]
-    is_linked = not PREPOSITIONS.isdisjoint(words[1:]) or words[0] in AUXILIARIES or text.lower() in PREPOSITIONS
-    is_other = (
-        len(words) > MOST_WORDS or text.endswith(("?", ".", "!")) or (len(words) > 1 and words[0] in PREPOSITIONS)
-    )
-    is_known = text in read_lexicon().relations or (text.islower() and bool(translate_label(text)))
-    return not is_other and (is_linked or is_known or ("@" not in text and _NAMED.search(text) is not None))
-
-
-def _are_ids(heads: Sequence[str], tails: Sequence[str]) -> bool:
-    """Return whether both sides have ids of one form with letters and digits, as Q42 and m.0abc are."""
-    forms = [{re.sub(r"[a-z\d]+", "a", cell) for cell in column if re.search(r"\d", cell)} for column in (heads, tails)]
-    return len(forms[0]) == 1 and bool(forms[0] & forms[1]) and all(map(_LETTER.search, heads))
-
-
-def _style(cell: str) -> str:
-    """Return how a cell is written: as a number or a time, yes or no, in small letters, or as other text."""
-    styles = {
-        "number": re.fullmatch(_NUMERIC, cell),
-        "flag": cell.lower() in {"yes", "no", "true", "false"},
-        "name": re.search(r"\w[./:#]\w", cell),
-        "lower": re.fullmatch(r"[^\W\dA-Z][^A-Z ]*(?:[A-Z][a-z]*|[ _-][^\WA-Z]+)*", cell),
-        "phrase": " " in cell,
-    }
-    return next((style for style, fits in styles.items() if fits), "text")
-
-
-def find_separator(line: str, usual: str, quoted: bool) -> str:
-    """Return the separator of a line: the usual one, or another that parts it in three or more."""
-    return next((each for each in (usual, *SEPARATORS) if len(cut(line, each, quoted)) >= NUM_COLUMNS), usual)
-
-
-def cut(line: str, separator: str, quoted: bool) -> list[str]:
-    """Return the columns of a line."""
-    if not quoted or '"' not in line:
-        return [cell.strip(" ") for cell in line.split(separator)]
-    rows = csv.reader(StringIO(line, newline=""), delimiter=separator, skipinitialspace=True)
-    return [cell.strip(" ") for cell in next(rows)]
 
 
 def _are_quoted(lines: Sequence[str], separator: str) -> bool:
     """Return whether all columns of some lines are quoted, but for numbers, as other programs write TSV."""
-    pattern = re.compile(rf'(?=")(?:(?:"(?:[^"]|"")*"|{_NUMERIC})(?:{re.escape(separator)}|$))+')
+    pattern = re.compile(rf'(?=")(?:(?:"(?:[^"]|"")*"|{NUMERIC})(?:{re.escape(separator)}|$))+')
     return all(map(pattern.fullmatch, lines))
 
 
@@ -266,7 +138,7 @@ class DelimitedSource(FileSource):
         chosen, width = (1, 2, 3), len(cells)
         if self._columns is not None:
             chosen, has_header = self._chosen_columns(self._columns, cells, place)
-        elif called is None and any(map(_OF_IMPORTER.fullmatch, cells)):
+        elif called is None and any(map(OF_IMPORTER.fullmatch, cells)):
             raise InputError(
                 f"{place}: the columns are called as neo4j-admin's nodes or relationships are: load their folder by "
                 f"`lodestar load tables`: {quote_line(first)}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from ..property_graph import (
 )
 from ..reading import derive_source_name, list_files
 from ..stage import translate_interrupts
-from .tables import Column, Database, Reference, Table, quote_name, read_tables
+from .tables import Column, Database, Reference, Table, quote_name, read_tables, select
 from .tables_of_admin import AdminGraph, is_admin_csv
 
 KEY_ENDS = ("identifier", "number", "code", "uuid", "guid", "key", "id", "no", "nr", "fk", "ref")
@@ -118,7 +118,8 @@ class TableGraph(PropertyGraph):
             columns = [table.columns[name] for name in table.properties]
             counts = Counter({column.name: column.num for column in columns if column.num})
             if table.joins:
-                self._add_type(types, self._relation_of_join(table), table, table.joins, table.num_rows, counts)
+                ends = [end.table for end in table.joins]
+                self._add_type(types, self._relation_of_join(table), table, ends, table.num_rows, counts)
                 continue
             num_nodes += table.num_rows
             if table.num_rows:
@@ -128,8 +129,8 @@ class TableGraph(PropertyGraph):
                 facts.num += table.num_rows
                 facts.keys += counts
             for reference in table.references:
-                ends = (Reference(table.key, table.name, table.key), reference)
                 num = min(table.columns[name].num for name in reference.columns)
+                ends = [table.name, reference.table]
                 self._add_type(types, self._relation(reference), table, ends, num, Counter())
         if not num_nodes:
             raise InputError(f"{self.name}: expected tables with rows, found none")
@@ -162,15 +163,9 @@ class TableGraph(PropertyGraph):
                 continue
             table.key = tuple(name for name in table.key if fold(name) in _PLAIN_KEYS)
             targets = [other for other in self._tables.values() if other is not table and len(other.key) == 1]
-            holding = [
-                other
-                for other in targets
-                if all(self._num_missing(table, (end,), other, other.key) == 0 for end in ends)
-            ]
-            if holding:
-                target = max(holding, key=lambda other: _num_shared(other.name, table.name))
-            else:
-                target = self._make_ends(table, ends)
+            holding = [each for each in targets if not any(self._num_missing(table, (end,), each) for end in ends)]
+            target = max(holding, key=lambda each: _num_shared(each.name, table.name), default=None)
+            target = target or self._make_ends(table, ends)
             first, second = (Reference((end,), target.name, target.key) for end in ends)
             table.references, table.joins = [first, second], (first, second)
             named = next((plain[name] for name in _RELATION_COLUMNS if name in plain), "")
@@ -200,12 +195,8 @@ class TableGraph(PropertyGraph):
                     known.append(Reference(columns, other.name, to or other.key))
             table.references = known
             taken = {name for reference in known for name in reference.columns}
-            for name, column in table.columns.items():
-                if (
-                    not table.joins
-                    and name not in taken
-                    and (found := self._guess_reference(table, column, 2 if is_declared else 1))
-                ):
+            for name, column in [] if table.joins else table.columns.items():
+                if name not in taken and (found := self._guess_reference(table, column, 2 if is_declared else 1)):
                     table.references.append(found)
 
     def _guess_reference(self, table: Table, column: Column, least: int) -> Reference | None:
@@ -223,15 +214,10 @@ class TableGraph(PropertyGraph):
                     found.append((evidence, shared, Reference((column.name,), other.name, (target.name,))))
         return max(found, key=lambda each: each[:2])[2] if found else None
 
-    def _num_missing(self, table: Table, columns: Sequence[str], other: Table, target: Sequence[str]) -> int:
-        """Return how many values that differ are in columns of a table and not in those that they refer to."""
-        mine, theirs = (", ".join(map(quote_name, names)) for names in (columns, target))
-        have = " AND ".join(f"{quote_name(name)} IS NOT NULL" for name in columns)
-        return int(
-            self._database.value(
-                f"SELECT count(*) FROM (SELECT {mine} FROM {table.view} WHERE {have} "
-                f"EXCEPT SELECT {theirs} FROM {other.view})"
-            )
+    def _num_missing(self, table: Table, columns: Sequence[str], other: Table, target: Sequence[str] = ()) -> int:
+        """Return how many values that differ are in columns of a table and not in those, the key, of the other."""
+        return self._database.count_distinct(
+            table, columns, f"EXCEPT SELECT {select(target or other.key)} FROM {other.view}"
         )
 
     def _find_wider_key(self, table: Table) -> tuple[str, ...]:
@@ -244,26 +230,15 @@ class TableGraph(PropertyGraph):
             return ()
         refers = [name for reference in table.references for name in reference.columns]
         about = [name for name in table.columns if fold(name) in _own_names(table, ("name", "title"))]
-        for name in about:
-            others = [other for other in table.columns if other != name and other not in refers]
-            if (
-                table.columns[name].num == table.num_rows
-                and refers
-                and all(self._is_determined(table, name, other) for other in others)
-            ):
+        for name in about if refers else ():
+            others = {*table.columns} - {name, *refers}
+            if table.columns[name].num == table.num_rows and all(self._is_determined(table, name, o) for o in others):
                 return (name,)
-        likely = [*dict.fromkeys([*refers, *about, *(name for name in table.columns if fold(name).endswith(KEY_ENDS))])]
-        for width in (2, 3):
-            for names in combinations(likely[:8], width):
-                chosen = ", ".join(map(quote_name, names))
-                have = " AND ".join(f"{quote_name(name)} IS NOT NULL" for name in names)
-                if (
-                    self._database.value(
-                        f"SELECT count(*) FROM (SELECT DISTINCT {chosen} FROM {table.view} WHERE {have})"
-                    )
-                    == table.num_rows
-                ):
-                    return names
+        keys = [name for name in table.columns if fold(name).endswith(KEY_ENDS)]
+        likely = [*dict.fromkeys([*refers, *about, *keys])][:8]
+        for names in chain(combinations(likely, 2), combinations(likely, 3)):
+            if self._database.count_distinct(table, names) == table.num_rows:
+                return names
         return ()
 
     def _is_determined(self, table: Table, name: str, other: str) -> bool:
@@ -280,7 +255,7 @@ class TableGraph(PropertyGraph):
             for table in self._tables.values():
                 if table is other or not set(other.key) <= set(table.columns) or not table.num_rows:
                     continue
-                if self._num_missing(table, other.key, other, other.key) == 0 and set(table.key) != set(other.key):
+                if set(table.key) != set(other.key) and not self._num_missing(table, other.key, other):
                     kept = [each for each in table.references if not set(each.columns) <= set(other.key)]
                     table.references = [*kept, Reference(other.key, other.name, other.key)]
 
@@ -338,10 +313,11 @@ class TableGraph(PropertyGraph):
         types: dict[str, TypeFacts],
         relation: str,
         table: Table,
-        ends: tuple[Reference, Reference],
+        ends: Sequence[str],
         num: int,
         keys: Counter[str],
     ) -> None:
+        """Add relationships between rows of two tables."""
         relations = [relation]
         if table.relation_column:
             column = quote_name(table.relation_column)
@@ -352,7 +328,7 @@ class TableGraph(PropertyGraph):
             facts.num += num // len(relations)
             facts.num_with_keys += num // len(relations) if keys else 0
             facts.keys.update(keys)
-            facts.starts, facts.ends = (self._root(self._tables[end.table]).label for end in ends)
+            facts.starts, facts.ends = (self._root(self._tables[end]).label for end in ends)
 
     # What rows are
 
@@ -406,11 +382,9 @@ class TableGraph(PropertyGraph):
         if len(other.key) != 1 or reference.target != other.key or other.joins:
             return
         name, key = reference.columns[0], other.key[0]
-        missing = self._database.connection.execute(
-            f"SELECT {quote_name(name)} FROM {table.view} WHERE {quote_name(name)} IS NOT NULL "
-            f"EXCEPT SELECT {quote_name(key)} FROM {other.view}"
-        ).fetchall()
-        for (value,) in missing:
+        column = quote_name(name)
+        missing = f"WHERE {column} IS NOT NULL EXCEPT SELECT {quote_name(key)} FROM {other.view}"
+        for (value,) in self._database.connection.execute(f"SELECT {column} FROM {table.view} {missing}").fetchall():
             self._notes[f"values of {table.name}.{name} that {other.name} lacks"] += 1
             yield Node(self._id(other, [value]), [other.label] if other.label else [], [(key, value)])
 
@@ -472,16 +446,11 @@ def _guess_key(table: Table) -> tuple[str, ...]:
 def _targets(table: Table) -> list[Column]:
     """Return the columns that others may refer to: the key, and names that all differ."""
     names = {"name", "title"} | _own_names(table, ("name", "title"))
-    found = [table.columns[name] for name in table.key[:1] if len(table.key) == 1]
-    for name, column in table.columns.items():
-        if (
-            fold(name) in names
-            and column.num_distinct == column.num == table.num_rows
-            and table.key
-            and column not in found
-        ):
-            found.append(column)
-    return found
+    found = dict.fromkeys(table.key if len(table.key) == 1 else ())
+    for name, column in table.columns.items() if table.key else ():
+        if fold(name) in names and column.num_distinct == column.num == table.num_rows:
+            found[name] = None
+    return [table.columns[name] for name in found]
 
 
 def _evidence(table: Table, column: Column, other: Table, target: Column) -> int:  # noqa: PLR0911 - a line a sign

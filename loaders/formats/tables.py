@@ -6,14 +6,13 @@ What they mean is found by `table_graph.py`.
 from __future__ import annotations
 
 import csv
-import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from io import StringIO, TextIOWrapper
-from itertools import chain, islice
+from io import TextIOWrapper
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -24,14 +23,12 @@ import pyarrow as pa
 from ...engine.errors import InputError
 from ...models import quote_line
 from ..mapping import PropertySample
-from ..property_graph import (
-    XSD,
-    LiteralText,
-)
+from ..naming import XSD
+from ..property_graph import LiteralText
 from ..reading import PARQUET, RereadableFile, list_files, parquet_columns, unpacked_name, warn_of_others
 from ..source import digest_of, split_batches
 from ..stage import run_on_batches
-from .delimited import columns_by_name, why_table
+from .columns import columns_by_name, is_table, read_header
 
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet")
 SQLITE = b"SQLite format 3\0"
@@ -118,41 +115,41 @@ class Database:
     def add(self, name: str, relation: duckdb.DuckDBPyRelation, shown: str) -> Table:
         """Take over a table; raise `InputError` for two of one name and for what DuckDB cannot read."""
         with _translate_errors(shown):
-            table, chosen = self._begin(name, dict(zip(relation.columns, map(str, relation.types), strict=True)), shown)
-            relation.project(chosen).create(table.view)
-            return self._end(table)
+            types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+            return self._add(name, types, shown, lambda view, chosen: relation.project(chosen).create(view))
 
     def add_rows(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], shown: str) -> Table:
         """Like `add` for rows, which are read once, some at a time; what they raise leaves as it was raised."""
-        table, chosen = self._begin(name, dict.fromkeys(columns, "VARCHAR"), shown)
         schema = pa.schema([(column, pa.string()) for column in columns])
-        text = f"CREATE TABLE {table.view} AS SELECT {chosen} FROM given"
-        run_on_batches(self.connection, text, "given", schema, _text_batches(schema, rows))
-        return self._end(table)
 
-    def _begin(self, name: str, types: Mapping[str, str], shown: str) -> tuple[Table, str]:
-        """Return a new table and what is selected for it of columns of these types."""
+        def fill(view: str, chosen: str) -> None:
+            text = f"CREATE TABLE {view} AS SELECT {chosen} FROM given"
+            run_on_batches(self.connection, text, "given", schema, _text_batches(schema, rows))
+
+        return self._add(name, dict.fromkeys(columns, "VARCHAR"), shown, fill)
+
+    def _add(self, name: str, types: Mapping[str, str], shown: str, fill: Callable[[str, str], None]) -> Table:
         if name in self.tables:
             raise InputError(f"{shown}: a second table called {quote_line(name)}: rename one of them")
         table = Table(name, f"table_{len(self.tables)}")
         chosen = []
         for column, type_ in types.items():
             quoted, is_list = quote_name(column), type_.endswith("[]")
+            if "BLOB" in type_:
+                continue
+            text = f"trim(CAST({quoted} AS VARCHAR))"
             if is_list:
                 chosen.append(f"CAST({quoted} AS VARCHAR[]) AS {quoted}")
-            elif "BLOB" not in type_:
-                text = f"trim(CAST({quoted} AS VARCHAR))"
-                chosen.append(f"CASE WHEN {text} NOT IN ('', 'NULL', '\\N') THEN {text} END AS {quoted}")
             else:
-                continue
+                chosen.append(f"CASE WHEN {text} NOT IN ('', 'NULL', '\\N') THEN {text} END AS {quoted}")
             table.columns[column] = Column(column, is_list=is_list)
         if not chosen:
             raise InputError(f"{shown}: expected columns of text or numbers, found none")
-        return table, ", ".join(chosen)
-
-    def _end(self, table: Table) -> Table:
+        fill(table.view, ", ".join(chosen))
         self.tables[table.name] = table
-        self._look_at_columns(table)
+        table.num_rows = self.value(f"SELECT count(*) FROM {table.view}")
+        for each in table.columns.values():
+            self._look_at(table, each)
         return table
 
     def rows(self, table: Table, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -163,55 +160,51 @@ class Database:
             for number, row in enumerate(chain.from_iterable(fetched), 1):
                 yield number, dict(zip(columns, row, strict=True))
 
-    def _look_at_columns(self, table: Table) -> None:
+    def _look_at(self, table: Table, column: Column) -> None:
         """Count values, and find the type that all of a column have."""
-        table.num_rows = self.value(f"SELECT count(*) FROM {table.view}")
-        for name, column in table.columns.items():
-            c = quote_name(name)
-            if column.is_list:
-                found = self.row(f"SELECT count({c}), count(DISTINCT {c}) FROM {table.view}")
-                column.num, column.num_distinct = found
-                continue
-            tests = ", ".join(f"coalesce(bool_and(regexp_full_match({c}, '{form}')), false)" for _, form in _TYPES)
-            counts = f"count({c}), count(DISTINCT {c}), coalesce(avg(length({c})), 0)"
-            num, num_distinct, num_chars, *fits = self.row(f"SELECT {counts}, {tests} FROM {table.view}")
-            column.num, column.num_distinct, column.num_chars = num, num_distinct, num_chars
-            fitting = (type_ for (type_, _), fit in zip(_TYPES, fits, strict=True) if fit)
-            self._give_type(table, column, next(fitting, ""))
-
-    def _give_type(self, table: Table, column: Column, type_: str) -> None:
         c = quote_name(column.name)
-        if type_ == "whole":  # whole numbers that pandas keeps as floats, since some are missing
-            self.connection.execute(f"UPDATE {table.view} SET {c} = regexp_replace({c}, '\\.0$', '')")
-        elif type_ == "midnight":
-            self.connection.execute(f"UPDATE {table.view} SET {c} = left({c}, 10)")
-        elif type_ == "dateTime":
-            self.connection.execute(f"UPDATE {table.view} SET {c} = replace({c}, ' ', 'T')")
-        elif type_ == "bytes":
-            self.connection.execute(f"UPDATE {table.view} SET {c} = NULL")
-            column.num = 0
-        column.type = {"whole": "integer", "midnight": "date", "bytes": None, "": None}.get(type_, type_)
+        tests = [f"bool_and(regexp_full_match({c}, '{form}'))" for _, form, _ in _TYPES]
+        length = "0" if column.is_list else f"coalesce(avg(length({c})), 0)"
+        asked = ", ".join([f"count({c})", f"count(DISTINCT {c})", length, *([] if column.is_list else tests)])
+        counts = self.connection.execute(f"SELECT {asked} FROM {table.view}").fetchall()[0]
+        column.num, column.num_distinct, column.num_chars, *fits = counts
+        for (type_, _, change), fit in zip(_TYPES, fits, strict=False):
+            if fit:
+                column.type = type_
+                column.num = 0 if change == "NULL" else column.num
+                if change:
+                    self.connection.execute(f"UPDATE {table.view} SET {c} = {change.replace('value', c)}")
+                return
 
     def value(self, text: str) -> Any:
-        return self.row(text)[0]
+        return self.connection.execute(text).fetchall()[0][0]
 
-    def row(self, text: str) -> tuple[Any, ...]:
-        return tuple(self.connection.execute(text).fetchall()[0])
+    def count_distinct(self, table: Table, columns: Sequence[str], but: str = "") -> int:
+        """Return how many rows that differ columns of a table have where none is missing, `but` those of a query."""
+        have = " AND ".join(f"{quote_name(name)} IS NOT NULL" for name in columns)
+        chosen = f"SELECT DISTINCT {select(columns)} FROM {table.view} WHERE {have}"
+        return int(self.value(f"SELECT count(*) FROM ({chosen} {but})"))
+
+
+def select(columns: Sequence[str]) -> str:
+    """Return columns as SQL has them."""
+    return ", ".join(map(quote_name, columns))
 
 
 _NUMBER = "((0|[1-9][0-9]*)(\\.[0-9]+)?|\\.[0-9]+)"
 _TYPES = (
-    ("bytes", "(0x|\\\\x)[0-9A-Fa-f]{16,}"),
-    ("integer", "[-+]?(0|[1-9][0-9]*)"),
-    ("whole", "[-+]?(0|[1-9][0-9]*)(\\.0)?"),
-    ("decimal", f"[-+]?{_NUMBER}"),
-    ("double", f"[-+]?{_NUMBER}([eE][-+]?[0-9]+)?"),
-    ("boolean", "(?i)true|false"),
-    ("date", "[0-9]{4}-[01][0-9]-[0-3][0-9]"),
-    ("midnight", "[0-9]{4}-[01][0-9]-[0-3][0-9][ T]00:00(:00(\\.0+)?)?"),
-    ("dateTime", "[0-9]{4}-[01][0-9]-[0-3][0-9][ T][0-9:.]{5,}(Z|[-+][0-9:]+)?"),
+    (None, "(0x|\\\\x)[0-9A-Fa-f]{16,}", "NULL"),  # bytes
+    ("integer", "[-+]?(0|[1-9][0-9]*)", ""),
+    ("integer", "[-+]?(0|[1-9][0-9]*)(\\.0)?", "regexp_replace(value, '\\.0$', '')"),  # as pandas has them beside gaps
+    ("decimal", f"[-+]?{_NUMBER}", ""),
+    ("double", f"[-+]?{_NUMBER}([eE][-+]?[0-9]+)?", ""),
+    ("boolean", "(?i)true|false", ""),
+    ("date", "[0-9]{4}-[01][0-9]-[0-3][0-9]", ""),
+    ("date", "[0-9]{4}-[01][0-9]-[0-3][0-9][ T]00:00(:00(\\.0+)?)?", "left(value, 10)"),
+    ("dateTime", "[0-9]{4}-[01][0-9]-[0-3][0-9][ T][0-9:.]{5,}(Z|[-+][0-9:]+)?", "replace(value, ' ', 'T')"),
 )
-"""The types that texts of a column can all have, the first that fits; a zero that leads is no number's."""
+"""The types that texts of a column can all have, the first that fits, their form, and what becomes of a value; a zero
+that leads is no number's."""
 
 
 def quote_name(name: str) -> str:
@@ -219,8 +212,8 @@ def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _quote_text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+_HEADERS = ("-header", "_header")
+"""How the stem of a file ends that has the header of others."""
 
 
 def read_tables(path: str) -> Database:
@@ -228,35 +221,36 @@ def read_tables(path: str) -> Database:
     database = Database()
     listed = [each for each in list_files(path) if each == path or table_name(each)]
     warn_of_others(path, listed)
-    files = [*map(RereadableFile, listed)]
-    headers = {stem[: -len("-header")]: file for file in files if (stem := _stem(file)).endswith(_HEADERS)}
-    for file in files:
-        name = _stem(file)
+    files = {each: table_name(each) or Path(each).stem for each in listed}
+    headers = {stem[: -len(_HEADERS[0])]: each for each, stem in files.items() if stem.endswith(_HEADERS)}
+    digests = []
+    for each, name in files.items():
+        file = RereadableFile(each)
+        digests.append(f"{file.name} {file.digest()}")
         header = next((headers[start] for start in headers if name.startswith(start)), None)
-        if header is file:
+        if header == each:
             continue
-        start = file.first_bytes(16)
-        if start.startswith(SQLITE):
-            _read_sqlite(database, file.shown)
-        elif start[8:12] == DUCKDB:
-            _read_duckdb(database, file.shown)
-        elif start.startswith(PARQUET):
-            with _translate_errors(file.shown):
-                database.add(name, database.connection.read_parquet(file.shown), file.shown)
+        kind = database_kind(start := file.first_bytes(_HEAD_BYTES))
+        if kind == "sqlite":
+            _read_sqlite(database, each)
+        elif kind == "duckdb":
+            _read_duckdb(database, each)
+        elif kind == "parquet":
+            with _translate_errors(each):
+                database.add(name, database.connection.read_parquet(each), each)
         else:
-            _read_csv(database, file, name, header)
+            head = RereadableFile(header).first_bytes(_HEAD_BYTES) if header else start
+            _read_csv(database, file, name, head, has_header=header is None)
     if not database.tables:
         raise InputError(f"{path}: expected tables (CSV, TSV, parquet, SQLite or DuckDB), found none")
-    database.digest = digest_of("tables", {}, [f"{file.name} {file.digest()}" for file in files])
+    database.digest = digest_of("tables", {}, digests)
     return database
 
 
-_HEADERS = ("-header", "_header")
-"""How the stem of a file ends that has the header of others."""
-
-
-_TRIPLES = {"relation", "predicate", "property", "rel", "edge", "relationship"}
-"""What a column of triples is called that only such a file has."""
+def database_kind(start: bytes) -> str:
+    """Return what a file that begins so is: sqlite, duckdb or parquet; empty for another."""
+    kinds = {"sqlite": start.startswith(SQLITE), "duckdb": start[8:12] == DUCKDB, "parquet": start.startswith(PARQUET)}
+    return next((kind for kind, fits in kinds.items() if fits), "")
 
 
 def looks_like_tables(path: str) -> bool:
@@ -265,69 +259,18 @@ def looks_like_tables(path: str) -> bool:
     if not files:
         return False
     start = RereadableFile(files[0]).first_bytes(_HEAD_BYTES)
-    if start.startswith(SQLITE) or start[8:12] == DUCKDB:
-        return True
-    if start.startswith(PARQUET):
+    kind = database_kind(start)
+    if kind == "parquet":
         names = parquet_columns(RereadableFile(files[0]))
         return bool(names) and columns_by_name(names) is None and not {"graph", "subgraph"} & set(names)
-    if not table_name(files[0]) or not start.strip():
-        return False
-    return _is_table(start.decode("utf-8", "replace"), len(files))
-
-
-def _is_table(head: str, num_files: int) -> bool:
-    """Return whether the first lines are a table's: they have a header, and that is not of triples."""
-    try:
-        separator, names = _read_header(head, "")
-    except InputError:
-        return False
-    rows = [*islice(csv.reader(StringIO(head, newline=""), delimiter=separator), 1, 1_000)]
-    rows = [row for row in (rows[:-1] if len(rows) > 1 and len(head) >= _HEAD_BYTES // 4 else rows) if any(row)]
-    if {name.strip().lower() for name in names} & _TRIPLES:
-        return False
-    if len(names) < 2 or not rows:
-        return not rows and len(names) > 1 and (num_files > 1 or len(names) != 3)
-    is_triples = len(names) == 3 and why_table([names, *(row for row in rows if len(row) == 3)]) is None
-    return not is_triples and _is_header(names, rows)
-
-
-_HEADER = re.compile(
-    r"(?:.*[\W_])?(?i:id|name|title|label|key|code|type|date|description|source|target)"
-    r"|.+[\W_][Nn]o|.*[a-z](?:I[Dd]|Name|Title|Label|Key|Code|Type|Date|Description|No)|[a-z]+(?:id|name|title|label|description)"
-)
-"""Names of columns; a city may be called Madrid."""
-
-
-def _has_numbers(rows: Sequence[Sequence[str]], width: int) -> bool:
-    """Return whether a column has nothing but numbers."""
-    columns = [*zip(*(row for row in rows if len(row) == width), strict=True)]
-    return any(all(re.fullmatch(r"[-+]?\d+(\.\d+)?", value) for value in column) for column in columns)
-
-
-def _is_header(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether a first line is a header: numbers are below what is none, or it is written as one."""
-    plain = [name.strip().rstrip(":") for name in names]
-    is_named = any(_HEADER.fullmatch(name) or ":" in name for name in plain)
-    is_lower = all(re.fullmatch(r"[a-z][a-z0-9_ ]*", name.strip()) for name in names)
-    return (
-        _has_numbers(rows, len(names))
-        or is_named
-        or (is_lower and not {*plain} & {cell for row in rows for cell in row})
-    )
+    is_text = bool(table_name(files[0]) and start.strip())
+    return bool(kind) or (is_text and is_table(start.decode("utf-8", "replace"), len(files)))
 
 
 def table_name(path: str) -> str:
     """Return the name of the table that a file by its name is, empty for another file."""
-    stem = unpacked_name(Path(path).name)
-    return _without(stem, ENDINGS) if stem.lower().endswith(ENDINGS) else ""
-
-
-def _stem(file: RereadableFile) -> str:
-    return table_name(file.name) or Path(file.name).stem
-
-
-def _without(name: str, endings: Sequence[str]) -> str:
-    return next((name[: -len(end)] for end in endings if name.lower().endswith(end)), name)
+    name = unpacked_name(Path(path).name)
+    return next((name[: -len(end)] for end in ENDINGS if name.lower().endswith(end)), "")
 
 
 @contextmanager
@@ -341,24 +284,19 @@ def _translate_errors(shown: str) -> Iterator[None]:
         raise InputError(f"{shown}: cannot be read as a table: {reason}") from error
 
 
-def _read_csv(database: Database, file: RereadableFile, name: str, header: RereadableFile | None) -> None:
-    """Read a file with a header, or whose header is in a file of its own, as `neo4j-admin` has them."""
+def _read_csv(database: Database, file: RereadableFile, name: str, head: bytes, *, has_header: bool) -> None:
+    """Read a file whose header is in `head`: its own first lines, or a file of its own, as `neo4j-admin` has them."""
     shown = file.shown
-    head = file.first_bytes(_HEAD_BYTES)
     if not head.strip():
         raise InputError(f"{shown}: expected a table, found an empty file")
-    separator, names = _read_header(
-        (header.first_bytes(_HEAD_BYTES) if header else head).decode("utf-8", "replace"), shown
-    )
+    separator, names = read_header(head.decode("utf-8", "replace"), shown)
     with file.open_buffered() as buffered:
-        text = TextIOWrapper(buffered, "utf-8", newline="")
         csv.field_size_limit(MAX_FIELD_BYTES)
-        reader = csv.reader(text, delimiter=separator, strict=True)
+        reader = csv.reader(TextIOWrapper(buffered, "utf-8", newline=""), delimiter=separator, strict=True)
         try:
-            if not header:
+            if has_header:
                 next(reader)
-            rows = _whole_rows(reader, len(names), separator, shown, database.notes)
-            database.add_rows(name, names, rows, shown)
+            database.add_rows(name, names, _whole_rows(reader, len(names), separator, shown, database.notes), shown)
         except UnicodeDecodeError as error:
             raise InputError(
                 f"{shown}: expected UTF-8, found byte 0x{error.object[error.start]:02x} after line {reader.line_num}: "
@@ -374,40 +312,19 @@ def _whole_rows(reader: Any, width: int, separator: str, shown: str, notes: Coun
     In a row that is too long, a field that begins with a blank continues the one before: `12,Rua do Paço, 67,Rio`.
     """
     for row in reader:
+        if len(row) > width:
+            mended = [row[0]]
+            for each in row[1:]:
+                if each.startswith(" "):
+                    mended[-1] += separator + each
+                else:
+                    mended.append(each)
+            notes["lines with a separator within a field, which are mended"] += len(mended) == width
+            row = mended if len(mended) == width else row  # noqa: PLW2901
         if len(row) == width:
             yield row
-        elif len(row) > width and len(mended := _join_fields(row, separator)) == width:
-            notes["lines with a separator within a field, which are mended"] += 1
-            yield mended
         elif any(row):
             raise InputError(f"{shown}:{reader.line_num}: expected {width} fields, found {len(row)}")
-
-
-def _join_fields(row: Sequence[str], separator: str) -> list[str]:
-    found: list[str] = []
-    for each in row:
-        if found and each.startswith(" "):
-            found[-1] += separator + each
-        else:
-            found.append(each)
-    return found
-
-
-def _read_header(head: str, shown: str) -> tuple[str, list[str]]:
-    """Return the separator, and the names of the columns in the first line; equal ones get numbers."""
-    candidates = []
-    for separator in (",", ";", "\t", "|"):
-        rows = [*islice(csv.reader(StringIO(head, newline=""), delimiter=separator), 20)]
-        widths = Counter(len(row) for row in rows[:-1] or rows)
-        candidates.append((len(rows[0]) > 1, widths[len(rows[0])], len(rows[0]), separator, rows[0]))
-    *_, separator, names = max(candidates, key=lambda each: each[:3])
-    if numbers := [name for name in names if re.fullmatch(r"\s*[-+]?[\d.,]+\s*", name)]:
-        raise InputError(f"{shown}: expected the names of columns in the first line, found {quote_line(numbers[0])}")
-    found: dict[str, None] = {}
-    for number, name in enumerate(map(str.strip, names), 1):
-        called = name or f"column {number}"
-        found[called if called.lower() not in map(str.lower, found) else f"{called} {number}"] = None
-    return separator, list(found)
 
 
 def _read_sqlite(database: Database, path: str) -> None:
@@ -419,8 +336,7 @@ def _read_sqlite(database: Database, path: str) -> None:
             listed = source.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
             for (name,) in listed.fetchall():
                 rows = source.execute(f"SELECT * FROM {quote_name(name)}")
-                columns = [column for column, *_ in rows.description]
-                table = database.add_rows(name, columns, rows, path)
+                table = database.add_rows(name, [column for column, *_ in rows.description], rows, path)
                 info = source.execute(f"PRAGMA table_info({quote_name(name)})").fetchall()
                 table.key = tuple(row[1] for row in sorted(info, key=lambda row: row[5]) if row[5])
                 table.is_declared = bool(table.key)
@@ -428,8 +344,8 @@ def _read_sqlite(database: Database, path: str) -> None:
                 for number, _, target, column, to, *_ in source.execute(f"PRAGMA foreign_key_list({quote_name(name)})"):
                     declared.setdefault(number, []).append((column, target, to or ""))
                 for parts in declared.values():
-                    target = tuple(to for _, _, to in parts if to)
-                    table.references.append(Reference(tuple(column for column, *_ in parts), parts[0][1], target))
+                    columns, targets, to = zip(*parts, strict=True)
+                    table.references.append(Reference(columns, targets[0], tuple(filter(None, to))))
     except sqlite3.Error as error:
         raise InputError(f"{path}: the SQLite file cannot be read: {error}") from error
 
@@ -447,7 +363,8 @@ def _text(value: object) -> str | None:
 def _read_duckdb(database: Database, path: str) -> None:
     connection = database.connection
     with _translate_errors(path):
-        connection.execute(f"ATTACH {_quote_text(path)} AS source (READ_ONLY)")
+        address = path.replace("'", "''")
+        connection.execute(f"ATTACH '{address}' AS source (READ_ONLY)")
         listed = connection.execute(
             "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'source' AND NOT internal"
         ).fetchall()

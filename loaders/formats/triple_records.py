@@ -31,7 +31,7 @@ from ..source import (
     row_batches,
     triple_row,
 )
-from .delimited import columns_by_name
+from .columns import columns_by_name
 
 _TRIPLE = ("head", "relation", "tail")
 _NAME = ("id", "name")
