@@ -67,8 +67,8 @@ class LabelFacts:
     """Of the commonest type of each property's values."""
     key: str = ""
     """The property that is known to be the key."""
-    columns: Sequence[str] = ()
-    """The properties in their order, where they have one: what stands before is the likelier name."""
+    key_is_code: bool = False
+    """Whether the key may be what people call things."""
 
 
 @dataclass(slots=True)
@@ -136,14 +136,6 @@ class GraphMapping:
         lines += [f"{_toml(type_)} = {_toml(keys)}" for type_, keys in self.relationships.items()]
         return "\n".join(lines) + "\n"
 
-    def without(self, survey: Survey) -> list[str]:
-        """Return the properties that nothing reads, which need not be read."""
-        kept = {key for each in self.labels.values() for key in each.kept}
-        kept |= {key for keys in self.relationships.values() for key in keys}
-        found = {key for facts in survey.labels.values() for key in facts.keys}
-        found |= {key for facts in survey.relationships.values() for key in facts.keys}
-        return sorted(found - kept)
-
 
 @dataclass(frozen=True, slots=True)
 class Choices:
@@ -196,8 +188,8 @@ def guess_names(label: str, facts: LabelFacts) -> list[tuple[str, ...]]:
         keys = tuple(folded[part] for part in parts if part in folded)
         if len(keys) == len(parts) and all(_is_covered(key, facts) for key in keys):
             found[keys] = (0, 1)  # what only people have: their title is no name
-    place = {key: number for number, key in enumerate(facts.columns)}
-    return sorted(found, key=lambda keys: (found[keys], place.get(keys[0], 0), keys))
+    place = {key: number for number, key in enumerate(facts.keys)}
+    return sorted(found, key=lambda keys: (found[keys], place[keys[0]]))
 
 
 def guess_aliases(facts: LabelFacts) -> tuple[str, ...]:
@@ -263,7 +255,7 @@ def _guess_label(label: str, facts: LabelFacts) -> LabelMapping:
     }
     keys = [key for key in facts.keys if is_key(label, key, facts)]
     if facts.key and facts.key not in name:
-        is_code = name and facts.columns and _is_code(facts.samples.get(facts.key))
+        is_code = name and facts.key_is_code and _is_code(facts.samples.get(facts.key))
         aliases += (facts.key,) if is_code and facts.key not in aliases else ()
     key = next(iter([*filter(None, [facts.key]), *keys]), "")
     rest = set(facts.keys) - {*name, *aliases, *keys, key} - vectors

@@ -1,5 +1,6 @@
 """Turn a property graph into statements as a mapping says: its nodes and relationships with their properties.
 
+The graph is read once: into a temporary file, while it is surveyed. Then a mapping is found, and the file is mapped.
 A relationship with properties is an unnamed record of its own: start and end hang on it by the relationship's type, so
 that walking through it is one hop, as through Freebase's mediators.
 """
@@ -8,14 +9,14 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import json
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-import pyarrow as pa
 from neo4j.spatial import Point
 from neo4j.time import Date, DateTime, Duration, Time
 
@@ -40,7 +41,6 @@ from .naming import XSD
 from .reading import spool
 from .source import (
     BATCH_ROWS,
-    ROWS,
     Part,
     Source,
     SourceRowBatches,
@@ -68,11 +68,12 @@ KIND_KEYS = ("kind", "type", "nodetype", "entitytype")
 
 
 class Node(NamedTuple):
-    """A node."""
+    """A node; `key` is the property that is known to be its key."""
 
     id: str
     labels: Sequence[str]
     properties: Sequence[tuple[str, Any]] = ()
+    key: str = ""
 
 
 class Relationship(NamedTuple):
@@ -89,26 +90,21 @@ Element = Node | Relationship
 
 
 class PropertyGraph(ABC):
-    """A property graph that can be read from its start as often as needed."""
+    """A property graph that can be read once."""
 
     name: str
     kind: str
     unnamed_ids: str | None = None
     """As a `Source` has it: None where all names are given."""
-    unread: Sequence[str] = ()
-    """Properties that need not be read."""
-
-    @abstractmethod
-    def survey(self) -> Survey:
-        """Return what it holds."""
+    needs_edges = False
+    expected = "expected nodes, found none"
+    """What is said of a graph without nodes."""
+    keys_are_codes = False
+    """Whether short texts that are keys are what people call things, such as ALFKI."""
 
     @abstractmethod
     def elements(self) -> Iterator[Element]:
         """Yield its nodes, then its relationships."""
-
-    def digest(self) -> str | None:
-        """Return the SHA-256 of its content, in hexadecimal; None where only reading all of it tells."""
-        return None
 
     def options(self) -> Mapping[str, object]:
         """Return where it is, as plain data for JSON."""
@@ -123,46 +119,46 @@ SAMPLE_SIZE = 1_000
 """Nodes of a label whose properties are looked at."""
 
 
-def survey_elements(elements: Iterable[Element], key: str = "") -> Survey:
-    """Survey a graph in one pass: counts of everything, and samples of the first nodes of each label.
+class _Surveyor:
+    """Surveys a graph in one pass: counts of everything, and samples of the first nodes of each label."""
 
-    key: the property that is the key of all nodes.
-    """
-    labels: dict[str, LabelFacts] = {}
-    types: dict[str, TypeFacts] = {}
-    values: dict[tuple[str, str], list[Any]] = {}
-    kinds: dict[str, str] = {}
-    num_nodes = 0
-    for each in elements:
+    def __init__(self, keys_are_codes: bool) -> None:
+        self._keys_are_codes = keys_are_codes
+        self._labels: dict[str, LabelFacts] = {}
+        self._types: dict[str, TypeFacts] = {}
+        self._values: dict[tuple[str, str], list[Any]] = {}
+        self._kinds: dict[str, tuple[str, ...]] = {}
+        """The labels of each node."""
+        self._ends: dict[str, tuple[Counter[str], Counter[str]]] = {}
+        """The labels at both ends of relationships, by type."""
+
+    def add(self, each: Element) -> None:
         found = {key: value for key, value in each.properties if value is not None}
-        if isinstance(each, Node):
-            num_nodes += 1
-            for label in each.labels or (NO_LABEL,):
-                facts = labels.setdefault(label, LabelFacts(key=key))
-                facts.num += 1
-                facts.keys.update(found.keys())
-                if facts.num <= SAMPLE_SIZE:
-                    for name, value in found.items():
-                        values.setdefault((label, name), []).append(value)
-            kinds[each.id] = next(iter(each.labels), NO_LABEL)
-        else:
-            of_type = types.setdefault(each.type, TypeFacts())
+        if isinstance(each, Relationship):
+            of_type = self._types.setdefault(each.type, TypeFacts())
             of_type.num += 1
             of_type.num_with_keys += bool(found)
             of_type.keys.update(found.keys())
-            of_type.starts = of_type.starts or kinds.get(each.start, "")
-            of_type.ends = of_type.ends or kinds.get(each.end, "")
-    for (label, name), sample in values.items():
-        labels[label].samples[name] = _sample(name, sample)
-    return Survey(labels, types, num_nodes)
+            for end, labels in zip(
+                (each.start, each.end), self._ends.setdefault(each.type, (Counter(), Counter())), strict=True
+            ):
+                labels.update(self._kinds.get(end, ()))
+            return
+        self._kinds[each.id] = tuple(each.labels)
+        for label in each.labels or (NO_LABEL,):
+            facts = self._labels.setdefault(label, LabelFacts(key=each.key, key_is_code=self._keys_are_codes))
+            facts.num += 1
+            facts.keys.update(found.keys())
+            for name, value in found.items() if facts.num <= SAMPLE_SIZE else ():
+                self._values.setdefault((label, name), []).append(value)
 
-
-def survey_edges(elements: Iterable[Element], shown: str) -> Survey:
-    """Survey a graph whose nodes have an id as a property; raise `InputError` without edges."""
-    found = survey_elements(elements, ID)
-    if not found.num_relationships:
-        raise InputError(f"{shown}: expected edges, found none and {found.num_nodes:,} nodes")
-    return found
+    def survey(self, num_nodes: int) -> Survey:
+        for (label, name), sample in self._values.items():
+            self._labels[label].samples[name] = _sample(name, sample)
+        for type_, ends in self._ends.items():
+            of_type = self._types[type_]
+            of_type.starts, of_type.ends = (min(end, key=lambda each: (-end[each], each), default="") for end in ends)
+        return Survey(self._labels, self._types, num_nodes)
 
 
 def pop_kind(values: dict[str, Any]) -> list[str]:
@@ -200,31 +196,70 @@ NO_CHOICES = Choices()
 
 
 def map_graph(
-    graph: PropertyGraph, choices: Choices = NO_CHOICES, mapping_file: Path | None = None
+    graph: PropertyGraph,
+    choices: Choices = NO_CHOICES,
+    mapping_file: Path | None = None,
+    progress: Progress = ignore_progress,
 ) -> PropertyGraphSource:
-    """Return the source of a graph, mapped as guessed or as a file says, and as options change that."""
-    survey = graph.survey()
-    mapping = resolve_mapping(survey, choices, read_mapping(mapping_file) if mapping_file else None, mapping_file)
-    return PropertyGraphSource(graph, survey, mapping)
+    """Return the source of a graph, which is read now, mapped as guessed or as a file says, and as options change that.
+
+    Raises `InputError` for a graph without nodes, or without edges where these make it.
+    """
+    read = _ReadGraph(graph, progress)
+    given = read_mapping(mapping_file) if mapping_file else None
+    return PropertyGraphSource(graph, read, resolve_mapping(read.survey, choices, given, mapping_file))
+
+
+class _ReadGraph:
+    """A graph in a temporary file, with its values as literals; what it holds, and the SHA-256 of its content."""
+
+    def __init__(self, graph: PropertyGraph, progress: Progress) -> None:
+        digest, surveyor = hashlib.sha256(), _Surveyor(graph.keys_are_codes)
+        num_nodes = 0
+
+        def write(file: IO[bytes]) -> None:
+            nonlocal num_nodes
+            for number, each in enumerate(graph.elements(), 1):
+                surveyor.add(each)
+                num_nodes += isinstance(each, Node)
+                properties = [(key, [*literals_of(value)]) for key, value in each.properties]
+                line = json.dumps(each._replace(properties=properties), ensure_ascii=False).encode("utf-8", "replace")
+                digest.update(line)
+                file.write(line + b"\n")
+                if number % BATCH_ROWS == 0:
+                    progress("fetching", number, 0)
+
+        self._file = spool(write, "the graph")
+        self.survey = surveyor.survey(num_nodes)
+        self.digest = digest.hexdigest()
+        if not num_nodes or (graph.needs_edges and not self.survey.num_relationships):
+            edges = f"{graph.name}: expected edges, found none and {num_nodes:,} nodes"
+            raise InputError(edges if graph.needs_edges else f"{graph.name}: {graph.expected}")
+
+    def elements(self) -> Iterator[Element]:
+        self._file.seek(0)
+        for line in self._file:
+            fields: list[Any] = json.loads(line)
+            is_node = isinstance(fields[1], list)
+            place = 2 if is_node else 4
+            fields[place] = [(key, [LiteralText(*each) for each in found]) for key, found in fields[place]]
+            yield Node(*fields) if is_node else Relationship(*fields)
 
 
 class PropertyGraphSource(Source):
-    """A property graph as a mapping says.
+    """A property graph as a mapping says."""
 
-    What is in no file is read once, into a temporary file.
-    """
-
-    def __init__(self, graph: PropertyGraph, survey: Survey, mapping: GraphMapping) -> None:
+    def __init__(self, graph: PropertyGraph, read: _ReadGraph, mapping: GraphMapping) -> None:
         self.kind = graph.kind
         self.name = graph.name
         self.unnamed_ids = graph.unnamed_ids
-        self._graph = graph
-        self.survey = survey
+        self.survey = read.survey
         self.mapping = mapping
-        graph.unread = mapping.without(survey)
+        self._read = read
+        self._options = graph.options()
+        self._notes = Counter(graph.notes())
         self._left_out: Counter[str] = Counter()
         self._position = 0
-        self._spool: _Spool | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -235,42 +270,32 @@ class PropertyGraphSource(Source):
     def position_bytes(self) -> int:
         return self._position
 
-    def fetch(self, progress: Progress = ignore_progress) -> None:
-        """Read the graph now if it is in no file."""
-        if self._spool is None and self._graph.digest() is None:
-            self._spool = _Spool(self._rows(progress))
-
     def digest(self) -> str:
-        self.fetch()
-        content = self._spool.digest if self._spool else self._graph.digest()
-        return digest_of(self.kind, self.mapping.as_json(), [content or ""])
+        return digest_of(self.kind, self.mapping.as_json(), [self._read.digest])
 
     def options(self) -> Mapping[str, object]:
-        return self._graph.options()
+        return self._options
 
     @property
     def left_out(self) -> Mapping[str, int]:
-        """What was left out or assumed in the last reading, with counts."""
-        return {what: num for what, num in (self._left_out + Counter(self._graph.notes())).items() if num}
+        """What was left out or assumed, with counts, when the source has been read."""
+        return {what: num for what, num in (self._left_out + self._notes).items() if num}
 
     def parts(self) -> Iterator[Part]:
-        batches = self._spool.batches() if self._spool else row_batches(self._rows())
-        yield SourceRowBatches(self.name, batches)
+        yield SourceRowBatches(self.name, row_batches(self._rows()))
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         """Return the commonest label at the ends of relations."""
         types = self.survey.relationships
         return {type_: RelationFacts(range=types[type_].ends or None) for type_ in self.mapping.relationships}
 
-    def _rows(self, progress: Progress = ignore_progress) -> Iterator[StatementRow]:
+    def _rows(self) -> Iterator[StatementRow]:
         rows = Rows(self.mapping, only_some=set(self.mapping.labels) != set(self.survey.labels))
         self._left_out = rows.left_out
         yield from rows.of_labels()
         ahead: list[tuple[int, Relationship]] = []
-        for number, each in enumerate(self._graph.elements(), 1):
+        for number, each in enumerate(self._read.elements(), 1):
             self._position = number
-            if number % BATCH_ROWS == 0:
-                progress("fetching", number, self.size_bytes)
             if isinstance(each, Node):
                 yield from rows.of_node(number, each)
             elif rows.is_ahead(each):
@@ -279,29 +304,6 @@ class PropertyGraphSource(Source):
                 yield from rows.of_relationship(number, each)
         for number, each in ahead:
             yield from rows.of_relationship(number, each)
-        progress("fetching", self.size_bytes, self.size_bytes)
-
-
-class _Spool:
-    """Rows in a temporary file, and the SHA-256 of what they say."""
-
-    def __init__(self, rows: Iterable[StatementRow]) -> None:
-        digest = hashlib.sha256()
-
-        def write(file: IO[bytes]) -> None:
-            options = pa.ipc.IpcWriteOptions(compression="zstd")
-            with pa.ipc.new_file(file, ROWS, options=options) as writer:
-                for batch in row_batches(rows):
-                    for buffer in (buffer for column in batch.columns[1:] for buffer in column.buffers()):
-                        digest.update(buffer if buffer is not None else b"-")
-                    writer.write_batch(batch)
-
-        self._file = spool(write, "the graph")
-        self.digest = digest.hexdigest()
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        with pa.ipc.open_file(self._file) as reader:
-            yield from map(reader.get_batch, range(reader.num_record_batches))
 
 
 WKT = "http://www.opengis.net/ont/geosparql#wktLiteral"

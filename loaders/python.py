@@ -20,7 +20,6 @@ from .formats.columns import columns_by_name
 from .formats.table_graph import TableGraph
 from .formats.tables import Database
 from .loading import LoadOptions, Mode
-from .mapping import Survey
 from .property_graph import (
     EDGE_RECORDS,
     ID,
@@ -32,7 +31,6 @@ from .property_graph import (
     Relationship,
     pop_kind,
     pop_relation,
-    survey_edges,
 )
 from .source import (
     NO_ID,
@@ -148,20 +146,18 @@ class NetworkxGraph(PropertyGraph):
 
     kind = "networkx"
     unnamed_ids = EDGE_RECORDS
+    needs_edges = True
 
     def __init__(self, graph: networkx.Graph, name: str = "networkx") -> None:
         self.name = name
         self._graph = graph
         self._num_unnamed = 0
 
-    def survey(self) -> Survey:
-        return survey_edges(self.elements(), self.name)
-
     def elements(self) -> Iterator[Element]:
         for node, data in self._graph.nodes(data=True):
             values = {str(key): value for key, value in data.items() if value is not None}
             labels = pop_kind(values)
-            yield Node(str(node), labels, [(ID, str(node)), *values.items()])
+            yield Node(str(node), labels, [(ID, str(node)), *values.items()], ID)
         self._num_unnamed = 0
         graph: Any = self._graph
         edges = graph.edges(keys=True, data=True) if graph.is_multigraph() else graph.edges(data=True)

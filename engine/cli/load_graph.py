@@ -193,7 +193,9 @@ def _load_graph(
     from ..whole_file import write_text_file
 
     with use_spool_folder(options.staging):
-        source = map_graph(open_graph(), asked.choices, asked.mapping_file)
+        graph = open_graph()
+        with progress_bar(graph.name, "reading") as (progress, _):
+            source = map_graph(graph, asked.choices, asked.mapping_file, progress)
         if asked.saved_file:
             write_text_file(asked.saved_file, source.mapping.as_toml())
         if dry_run and as_json:
@@ -203,7 +205,6 @@ def _load_graph(
         if dry_run:
             return
         with progress_bar(source.name) as (progress, tell):
-            source.fetch(progress)
             report = load_source(source, settings, options, progress, tell)
     text, left_out = f"{report}\n{printable(report.advice)}", dict(source.left_out)
     if left_out:

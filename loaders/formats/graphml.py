@@ -19,13 +19,13 @@ from xml.parsers import expat
 
 from ...engine.errors import InputError
 from ...models import quote_line
-from ..mapping import ALIASES, Survey, fold
+from ..mapping import ALIASES, fold
+from ..naming import XSD
 from ..property_graph import (
     EDGE_RECORDS,
     ID,
     LINKED_TO,
     UNNAMED_EDGES,
-    XSD,
     Element,
     LiteralText,
     Node,
@@ -35,7 +35,6 @@ from ..property_graph import (
     map_graph,
     pop_kind,
     pop_relation,
-    survey_edges,
 )
 from ..reading import RereadableFile, read_pieces
 
@@ -46,18 +45,13 @@ class XmlGraph(PropertyGraph):
     """The graph in a file (``-`` is standard input), packed or plain."""
 
     unnamed_ids = EDGE_RECORDS
+    needs_edges = True
 
     def __init__(self, path: str, kind: str = "graphml") -> None:
         self.kind = kind
         self._file = RereadableFile(path)
         self.name = self._file.name
         self._num_unnamed = 0
-
-    def survey(self) -> Survey:
-        return survey_edges(self.elements(), self._file.shown)
-
-    def digest(self) -> str:
-        return self._file.digest()
 
     def notes(self) -> Mapping[str, int]:
         return {UNNAMED_EDGES: self._num_unnamed}
@@ -187,7 +181,7 @@ class _Reading:
         labels = labels or pop_kind(values)
         if label := element.get("label"):
             values.setdefault("label", label)
-        return Node(id_, labels, [(ID, id_), *values.items()]) if id_ else None
+        return Node(id_, labels, [(ID, id_), *values.items()], ID) if id_ else None
 
     def edge(self, element: Xml) -> Relationship | None:
         """Return a relationship; None without both ends."""

@@ -16,9 +16,8 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
-from ...engine.errors import InputError
 from ...models.wording import singular
-from ..mapping import NO_LABEL, LabelFacts, Survey, TypeFacts, fold
+from ..mapping import NO_LABEL, fold
 from ..property_graph import (
     LINKED_TO,
     XSD,
@@ -92,6 +91,8 @@ class TableGraph(PropertyGraph):
     """The graph that tables are."""
 
     kind = "tables"
+    expected = "expected tables with rows, found none"
+    keys_are_codes = True
 
     def __init__(self, database: Database, name: str) -> None:
         self.name = name
@@ -110,32 +111,6 @@ class TableGraph(PropertyGraph):
         self._find_roots()
         self._name_kinds()
 
-    def survey(self) -> Survey:
-        labels: dict[str, LabelFacts] = {}
-        types: dict[str, TypeFacts] = {}
-        num_nodes = 0
-        for table in self._tables.values():
-            columns = [table.columns[name] for name in table.properties]
-            counts = Counter({column.name: column.num for column in columns if column.num})
-            if table.joins:
-                ends = [end.table for end in table.joins]
-                self._add_type(types, self._relation_of_join(table), table, ends, table.num_rows, counts)
-                continue
-            num_nodes += table.num_rows
-            if table.num_rows:
-                samples = {column.name: column.sample() for column in columns if column.num}
-                key = table.key[0] if len(table.key) == 1 and table.root == table.name else ""
-                facts = labels.setdefault(table.label, LabelFacts(0, Counter(), samples, key, list(counts)))
-                facts.num += table.num_rows
-                facts.keys += counts
-            for reference in table.references:
-                num = min(table.columns[name].num for name in reference.columns)
-                ends = [table.name, reference.table]
-                self._add_type(types, self._relation(reference), table, ends, num, Counter())
-        if not num_nodes:
-            raise InputError(f"{self.name}: expected tables with rows, found none")
-        return Survey(labels, types, num_nodes)
-
     def elements(self) -> Iterator[Element]:
         self._notes = Counter(self._database.notes)
         self._notes["tables without rows"] = sum(not table.num_rows for table in self._tables.values())
@@ -145,9 +120,6 @@ class TableGraph(PropertyGraph):
                 yield from self._missing_ends(table, reference)
         for table in self._tables.values():
             yield from self._joining_rows(table) if table.joins else self._referring_rows(table)
-
-    def digest(self) -> str | None:
-        return self._database.digest
 
     def notes(self) -> Mapping[str, int]:
         return self._notes
@@ -308,28 +280,6 @@ class TableGraph(PropertyGraph):
         words = [word for word in words_of(table.name) if singular(word) not in _SAYS_NOTHING]
         return "_".join(words) or LINKED_TO
 
-    def _add_type(
-        self,
-        types: dict[str, TypeFacts],
-        relation: str,
-        table: Table,
-        ends: Sequence[str],
-        num: int,
-        keys: Counter[str],
-    ) -> None:
-        """Add relationships between rows of two tables."""
-        relations = [relation]
-        if table.relation_column:
-            column = quote_name(table.relation_column)
-            rows = self._database.connection.execute(f"SELECT DISTINCT {column} FROM {table.view}").fetchall()
-            relations = [_edge_relation(value) or relation for (value,) in rows]
-        for name in relations:
-            facts = types.setdefault(name, TypeFacts())
-            facts.num += num // len(relations)
-            facts.num_with_keys += num // len(relations) if keys else 0
-            facts.keys.update(keys)
-            facts.starts, facts.ends = (self._root(self._tables[end]).label for end in ends)
-
     # What rows are
 
     def _id(self, table: Table, values: Sequence[str]) -> str:
@@ -338,11 +288,12 @@ class TableGraph(PropertyGraph):
 
     def _rows(self, table: Table) -> Iterator[Node]:
         labels = [table.label] if table.label else []
+        key = table.key[0] if len(table.key) == 1 and table.root == table.name else ""
         for number, row in self._database.rows(table, list(table.columns)):
             if (id_ := self._id_of_row(table, number, row)) is None:
                 self._notes["rows without a key"] += 1
             else:
-                yield Node(id_, labels, self._values(table, row))
+                yield Node(id_, labels, self._values(table, row), key)
 
     def _id_of_row(self, table: Table, number: int, row: Mapping[str, Any]) -> str | None:
         key = [row[name] for name in table.key] or [f"row {number}"]
@@ -383,10 +334,10 @@ class TableGraph(PropertyGraph):
             return
         name, key = reference.columns[0], other.key[0]
         column = quote_name(name)
-        missing = f"WHERE {column} IS NOT NULL EXCEPT SELECT {quote_name(key)} FROM {other.view}"
+        missing = f"WHERE {column} IS NOT NULL EXCEPT SELECT {quote_name(key)} FROM {other.view} ORDER BY 1"
         for (value,) in self._database.connection.execute(f"SELECT {column} FROM {table.view} {missing}").fetchall():
             self._notes[f"values of {table.name}.{name} that {other.name} lacks"] += 1
-            yield Node(self._id(other, [value]), [other.label] if other.label else [], [(key, value)])
+            yield Node(self._id(other, [value]), [other.label] if other.label else [], [(key, value)], key)
 
 
 class _End:

@@ -22,11 +22,8 @@ import pyarrow as pa
 
 from ...engine.errors import InputError
 from ...models import quote_line
-from ..mapping import PropertySample
-from ..naming import XSD
-from ..property_graph import LiteralText
 from ..reading import PARQUET, RereadableFile, list_files, parquet_columns, unpacked_name, warn_of_others
-from ..source import digest_of, split_batches
+from ..source import split_batches
 from ..stage import run_on_batches
 from .columns import columns_by_name, is_table, read_header
 
@@ -53,11 +50,6 @@ class Column:
     @property
     def is_number(self) -> bool:
         return self.type in ("integer", "decimal", "double")
-
-    def sample(self) -> PropertySample:
-        text = LiteralText("", f"{XSD}{self.type}" if self.type else None)
-        type_ = "LIST<STRING>" if self.is_list else text.type
-        return PropertySample(self.name, type_, self.num, self.num_distinct, 1 if self.is_list else 0, self.num_chars)
 
 
 class Reference(NamedTuple):
@@ -109,8 +101,6 @@ class Database:
         self.tables: dict[str, Table] = {}
         self.notes: Counter[str] = Counter()
         """What was assumed when they were read, with counts."""
-        self.digest: str | None = None
-        """The SHA-256 of the files that they were read from, if any."""
 
     def add(self, name: str, relation: duckdb.DuckDBPyRelation, shown: str) -> Table:
         """Take over a table; raise `InputError` for two of one name and for what DuckDB cannot read."""
@@ -223,10 +213,8 @@ def read_tables(path: str) -> Database:
     warn_of_others(path, listed)
     files = {each: table_name(each) or Path(each).stem for each in listed}
     headers = {stem[: -len(_HEADERS[0])]: each for each, stem in files.items() if stem.endswith(_HEADERS)}
-    digests = []
     for each, name in files.items():
         file = RereadableFile(each)
-        digests.append(f"{file.name} {file.digest()}")
         header = next((headers[start] for start in headers if name.startswith(start)), None)
         if header == each:
             continue
@@ -243,7 +231,6 @@ def read_tables(path: str) -> Database:
             _read_csv(database, file, name, head, has_header=header is None)
     if not database.tables:
         raise InputError(f"{path}: expected tables (CSV, TSV, parquet, SQLite or DuckDB), found none")
-    database.digest = digest_of("tables", {}, digests)
     return database
 
 

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ...engine.errors import InputError
-from ..mapping import Survey
-from ..property_graph import XSD, Element, LiteralText, Node, PropertyGraph, Relationship, survey_elements
+from ..naming import XSD
+from ..property_graph import Element, LiteralText, Node, PropertyGraph, Relationship
 from .tables import Database, Table
 
 _HEADER = re.compile(r"(?P<name>[^:]*):(?P<kind>[A-Za-z_]+)(?P<array>\[\])?(?:\((?P<group>[^)]*)\))?(?:\{.*\})?")
@@ -47,29 +46,18 @@ class AdminGraph(PropertyGraph):
     """The graph that such files are."""
 
     kind = "tables"
+    expected = "expected files of nodes with a column :ID, found none"
 
     def __init__(self, database: Database, name: str) -> None:
         self.name = name
         self._database = database
         self._notes: Counter[str] = Counter()
 
-    def survey(self) -> Survey:
-        found = survey_elements(self.elements())
-        for label, facts in found.labels.items():
-            facts.key = next((key for key in self._keys.get(label, ()) if key in facts.keys), "")
-        if not found.num_nodes:
-            raise InputError(f"{self.name}: expected files of nodes with a column :ID, found none")
-        return found
-
-    def digest(self) -> str | None:
-        return self._database.digest
-
     def notes(self) -> Mapping[str, int]:
         return self._notes
 
     def elements(self) -> Iterator[Element]:
         self._notes = Counter(self._database.notes)
-        self._keys: dict[str, list[str]] = {}
         for table in sorted(self._database.tables.values(), key=lambda each: _find(each, "START_ID") is not None):
             roles = _roles(table)
             for number, row in self._database.rows(table, [role.column for role in roles]):
@@ -97,9 +85,7 @@ class AdminGraph(PropertyGraph):
                 if "LABEL" in special
                 else [table.name]
             )
-            for label in labels:
-                self._keys.setdefault(label, [special["ID"][0].name])
-            yield Node(ids["ID"], labels, values)
+            yield Node(ids["ID"], labels, values, special["ID"][0].name)
         else:
             self._notes["rows without an id"] += 1
 

@@ -161,18 +161,12 @@ def _start(server: EmbeddedServer) -> None:
 
 
 def dump_source(path: str) -> PropertyGraphSource:
-    """Return the source of a dump with the mapping that is guessed, read to its end."""
+    """Return the source of a dump with the mapping that is guessed."""
     with open_dump(Path(path), resolve()) as gateway:
-        return _read(gateway, path)
+        return map_graph(Neo4jGraph(gateway, Path(path).name))
 
 
 def script_source(path: str, run_script: bool = False) -> PropertyGraphSource:
-    """Return the source of a Cypher script with the mapping that is guessed, read to its end."""
+    """Return the source of a Cypher script with the mapping that is guessed."""
     with open_script(Path(path), resolve(), run_script=run_script) as gateway:
-        return _read(gateway, path)
-
-
-def _read(gateway: Gateway, path: str) -> PropertyGraphSource:
-    source = map_graph(Neo4jGraph(gateway, Path(path).name))
-    source.fetch()
-    return source
+        return map_graph(Neo4jGraph(gateway, Path(path).name))

@@ -204,7 +204,7 @@ def test_tables_and_triples_are_told_apart(tmp_path: Path, name: str, text: str,
 def test_what_is_no_table_is_refused_in_one_line(tmp_path: Path, files: dict[str, str], fault: str) -> None:
     folder = write_folder(tmp_path / "t", files)
     with pytest.raises(InputError) as caught:
-        open_tables(str(folder)).survey()
+        tables_source(str(folder))
     assert fault in str(caught.value)
     assert "\n" not in str(caught.value)
 
