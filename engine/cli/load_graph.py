@@ -95,10 +95,9 @@ def _file_command(kind: str) -> click.Command:
     @click.argument("kg")
     @_mapping_options
     def load_file(kg: str, **given: Any) -> None:
-        from ...loaders.formats.graphml import XmlGraph
-        from ...loaders.formats.table_graph import open_tables
+        from ...loaders.formats import find_format
 
-        _load_graph(lambda: open_tables(kg) if kind == "tables" else XmlGraph(kg, kind), **given)
+        _load_graph(lambda: find_format(kind)(kg), **given)
 
     return load_file
 
@@ -113,11 +112,9 @@ def dump(kg: Path, settings: Settings, **given: Any) -> None:
     Example:
       lodestar load dump movies.dump --dry-run
     """
-    from ...loaders.formats.existing_neo4j import Neo4jGraph
-    from ...loaders.formats.temporary_server import open_dump
+    from ...loaders.formats.temporary_server import DumpGraph
 
-    with open_dump(kg, settings) as gateway:
-        _load_graph(lambda: Neo4jGraph(gateway, kg.name), settings=settings, **given)
+    _load_graph(lambda: DumpGraph(kg, settings), settings=settings, **given)
 
 
 @click.command()
@@ -133,11 +130,9 @@ def cypher(kg: Path, run_script: bool, settings: Settings, **given: Any) -> None
     Example:
       lodestar load cypher movies.cypher --run-script
     """
-    from ...loaders.formats.existing_neo4j import Neo4jGraph
-    from ...loaders.formats.temporary_server import open_script
+    from ...loaders.formats.temporary_server import ScriptGraph
 
-    with open_script(kg, settings, run_script=run_script) as gateway:
-        _load_graph(lambda: Neo4jGraph(gateway, kg.name), settings=settings, **given)
+    _load_graph(lambda: ScriptGraph(kg, settings, run_script=run_script), settings=settings, **given)
 
 
 @click.command()

@@ -8,20 +8,21 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from ...engine.errors import InputError, UsageError
+from ..property_graph import map_graph
 from ..source import Source
 
 FORMATS = {
     "csv": "delimited:CsvSource",
-    "cypher": "temporary_server:script_source",
-    "dump": "temporary_server:dump_source",
+    "cypher": "temporary_server:ScriptGraph",
+    "dump": "temporary_server:DumpGraph",
     "fb2m": "delimited:Fb2mSource",
     "freebase": "freebase:FreebaseSource",
     "geonames": "geonames:GeonamesSource",
-    "gexf": "graphml:gexf_source",
-    "graphml": "graphml:graphml_source",
+    "gexf": "graphml:GexfGraph",
+    "graphml": "graphml:GraphmlGraph",
     "jsonl": "triple_records:JsonLinesSource",
     "metaqa": "delimited:MetaqaSource",
     "obo": "obo:OboSource",
@@ -29,12 +30,14 @@ FORMATS = {
     "pathquestion": "delimited:PathquestionSource",
     "rdf": "rdf:RdfSource",
     "rog": "triple_records:RogSource",
-    "tables": "table_graph:tables_source",
+    "tables": "table_graph:open_tables",
     "text": "text:TextSource",
     "tsv": "delimited:TsvSource",
     "wikidata": "wikidata:WikidataSource",
 }
 
+GRAPHS = ("cypher", "dump", "gexf", "graphml", "tables")
+"""The formats that have property graphs."""
 _BY_ENDING = {
     ".csv": "csv",
     ".cql": "cypher",
@@ -58,15 +61,22 @@ _FB2M = re.compile(r"(?:www\.)?freebase\.com/[^\t]*\t(?:www\.)?freebase\.com/[^\
 _FREEBASE = re.compile(r"<(?:http://rdf\.freebase\.com/|/)[^>]*>\t<[^>]*>\t.+\t\.$")
 
 
+def find_format(name: str) -> Callable[..., Any]:
+    """Return what makes a format's source, or its property graph, of its own arguments."""
+    module, _, made_by = FORMATS[name].partition(":")
+    return cast(Callable[..., Any], getattr(import_module(f".{module}", __package__), made_by))
+
+
 def source_class(name: str) -> Callable[..., Source]:
-    """Return the class of a format's source; each has its own arguments.
+    """Return what makes a format's source of its own arguments; a property graph is mapped as guessed.
 
     A source of your own is named as ``module:Class``, or by an entry point of the group ``lodestar.sources``. Raises
     `UsageError` for what is none.
     """
+    if name in GRAPHS:
+        return lambda *args, **given: map_graph(find_format(name)(*args, **given))
     if name in FORMATS:
-        module, _, class_name = FORMATS[name].partition(":")
-        return cast(Callable[..., Source], getattr(import_module(f".{module}", __package__), class_name))
+        return find_format(name)
     place = find_own_place(name)
     if place is None:
         raise UsageError(f"expected one of the formats {', '.join(FORMATS)}, or module:Class, found {name!r}")

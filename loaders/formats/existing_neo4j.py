@@ -17,19 +17,14 @@ FETCH_SIZE = 2_000
 
 
 class Neo4jGraph(PropertyGraph):
-    """The nodes and relationships of a database.
-
-    name: what the database was made of; its address and its element ids say nothing then, and ids are ``n17`` and
-    ``r17``.
-    """
+    """The nodes and relationships of a database."""
 
     kind = "neo4j"
 
-    def __init__(self, gateway: Gateway, name: str = "") -> None:
+    def __init__(self, gateway: Gateway) -> None:
         connection = gateway.connection
-        self.name = name or f"{connection.where}/{connection.database}"
+        self.name = f"{connection.where}/{connection.database}"
         self._gateway = gateway
-        self._is_temporary = bool(name)
         self._options = {
             "from": connection.where,
             "from_database": connection.database,
@@ -41,17 +36,13 @@ class Neo4jGraph(PropertyGraph):
         )
 
     def options(self) -> Mapping[str, object]:
-        return {"from": self.name} if self._is_temporary else self._options
+        return self._options
 
     def elements(self) -> Iterator[Element]:
         for id_, labels, properties in self._stream("read_nodes"):
-            yield Node(self._id("n", id_), labels, sorted(properties))
+            yield Node(id_, labels, sorted(properties))
         for id_, type_, start, end, properties in self._stream("read_relationships"):
-            ends = self._id("n", start), self._id("n", end)
-            yield Relationship(self._id("r", id_), type_, *ends, sorted(properties))
-
-    def _id(self, letter: str, element_id: str) -> str:
-        return f"{letter}{element_id.rpartition(':')[2]}" if self._is_temporary else element_id
+            yield Relationship(id_, type_, start, end, sorted(properties))
 
     def _stream(self, query: str) -> Iterator[Row]:
         return self._gateway.stream(Request(template(query), {"most": MAX_NUMBERS}, lambda rows: rows[0]), FETCH_SIZE)

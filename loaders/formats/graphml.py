@@ -30,9 +30,7 @@ from ..property_graph import (
     LiteralText,
     Node,
     PropertyGraph,
-    PropertyGraphSource,
     Relationship,
-    map_graph,
     pop_kind,
     pop_relation,
 )
@@ -41,14 +39,14 @@ from ..reading import RereadableFile, read_pieces
 _WORD = re.compile(r"[^\W\d_][^\W\d]{2,}")
 
 
-class XmlGraph(PropertyGraph):
+class GraphmlGraph(PropertyGraph):
     """The graph in a file (``-`` is standard input), packed or plain."""
 
+    kind = "graphml"
     unnamed_ids = EDGE_RECORDS
     needs_edges = True
 
-    def __init__(self, path: str, kind: str = "graphml") -> None:
-        self.kind = kind
+    def __init__(self, path: str) -> None:
         self._file = RereadableFile(path)
         self.name = self._file.name
         self._num_unnamed = 0
@@ -109,14 +107,10 @@ def _events(reader: BufferedReader[Any]) -> Iterator[Any]:
 _CONVERT = "convert it to UTF-8, as by `iconv -t UTF-8`, and take `encoding` from its first line"
 
 
-def graphml_source(path: str) -> PropertyGraphSource:
-    """Return the source of a GraphML file with the mapping that is guessed."""
-    return map_graph(XmlGraph(path))
+class GexfGraph(GraphmlGraph):
+    """The same of GEXF."""
 
-
-def gexf_source(path: str) -> PropertyGraphSource:
-    """Return the source of a GEXF file with the mapping that is guessed."""
-    return map_graph(XmlGraph(path, "gexf"))
+    kind = "gexf"
 
 
 class _RootBeginsError(Exception):

@@ -25,9 +25,7 @@ from ..property_graph import (
     LiteralText,
     Node,
     PropertyGraph,
-    PropertyGraphSource,
     Relationship,
-    map_graph,
 )
 from ..reading import derive_source_name, list_files
 from ..stage import translate_interrupts
@@ -432,8 +430,3 @@ def open_tables(path: str) -> TableGraph | AdminGraph:
     with translate_interrupts():
         database = read_tables(path)
         return (AdminGraph if is_admin_csv(database) else TableGraph)(database, name)
-
-
-def tables_source(path: str) -> PropertyGraphSource:
-    """Return the source of tables with the mapping that is guessed."""
-    return map_graph(open_tables(path))

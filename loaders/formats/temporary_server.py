@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from neo4j import Driver, GraphDatabase
+from neo4j import GraphDatabase
 from neo4j.exceptions import DriverError, Neo4jError
 
 from ...engine.errors import EmbeddedServerError, InputError, UsageError
@@ -27,7 +27,8 @@ from ...engine.settings import LOAD_TIMEOUT_S, Settings, resolve
 from ...engine.whole_file import read_text
 from ...models import quote_line
 from ...models.whole_file import make_private_folder
-from ..property_graph import PropertyGraphSource, map_graph
+from ..property_graph import Element, Node, PropertyGraph
+from ..reading import RereadableFile
 from .existing_neo4j import Neo4jGraph
 
 MAX_SCRIPT_BYTES = 500_000_000
@@ -36,54 +37,6 @@ _STARTS = (b"DZV1", b"DGV1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 """How dumps begin."""
 _CSV = re.compile(r"""(?is)(\bLOAD\s+CSV\s+(?:WITH\s+HEADERS\s+)?FROM\s+)(["'])(.+?)\2""")
 _PIECES = re.compile(r"""(?s)//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`|;|[^;"'`/]+|/""")
-
-
-@contextmanager
-def open_dump(path: Path, settings: Settings) -> Iterator[Gateway]:
-    """Yield a gateway to a server with the database of a dump.
-
-    Raises `InputError` for what is no dump, or one of a version that Neo4j cannot load.
-    """
-    try:
-        with path.open("rb") as file:
-            start = file.read(4)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if not start.startswith(_STARTS):
-        raise InputError(f"{path}: expected a dump that `neo4j-admin database dump` wrote, found something else")
-    with _server(settings) as server, TemporaryDirectory(dir=server.home_dir) as folder:
-        (Path(folder) / "neo4j.dump").symlink_to(path.resolve())
-        arguments = ("database", "load", "neo4j", f"--from-path={folder}", "--overwrite-destination=true")
-        try:
-            process.run_admin(server.home, server.jars.ensure(), arguments)
-            _start(server)
-        except EmbeddedServerError as error:
-            raise InputError(f"{path}: the dump cannot be loaded: {error}") from error
-        with Gateway(server.connection(LOAD_TIMEOUT_S)) as gateway:
-            yield gateway
-
-
-@contextmanager
-def open_script(path: Path, settings: Settings, *, run_script: bool) -> Iterator[Gateway]:
-    """Yield a gateway to a server in which a Cypher script ran.
-
-    Raises `UsageError` unless the user allows it, `InputError` with the line of a statement that fails.
-    """
-    if not run_script:
-        raise UsageError(
-            f"{path}: a Cypher script is code: give --run-script to run it in a server of its own, which is then read"
-        )
-    statements = [*split_script(read_text(path, "the script", MAX_SCRIPT_BYTES))]
-    with _server(settings) as server:
-        imports = server.home.folder / "import"
-        statements = [each._replace(text=_with_local_files(each, path, imports)) for each in statements]
-        _start(server)
-        connection = server.connection(LOAD_TIMEOUT_S)
-        with GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
-            for statement in statements:
-                _run(driver, statement, path)
-        with Gateway(connection) as gateway:
-            yield gateway
 
 
 class Statement(NamedTuple):
@@ -113,30 +66,107 @@ def split_script(text: str) -> Iterator[Statement]:
         yield Statement("".join(pieces).strip(), begin)
 
 
-def _with_local_files(statement: Statement, script: Path, imports: Path) -> str:
-    """Return the statement with the files of the script's folder in the place of addresses; they are copied there."""
+class ServedGraph(PropertyGraph):
+    """A graph that a server of its own has for the time of the reading; its ids are ``n17`` and ``r17``."""
 
-    def local(found: re.Match[str]) -> str:
-        name = Path(unquote(urlsplit(found[3]).path)).name
-        if not name or not (script.parent / name).is_file():
-            raise InputError(
-                f"{script}:{statement.line}: LOAD CSV reads {quote_line(found[3])}, and nothing is fetched: put "
-                f"{name or 'the file'} beside the script"
+    kind = "neo4j"
+
+    def __init__(self, path: str | Path, settings: Settings | None = None) -> None:
+        self.name = Path(path).name
+        self._path = Path(path)
+        self._settings = settings or resolve()
+
+    def options(self) -> Mapping[str, object]:
+        return {"from": self.name}
+
+    def elements(self) -> Iterator[Element]:
+        with _server(self._settings) as server:
+            self._fill(server)
+            with Gateway(server.connection(LOAD_TIMEOUT_S)) as gateway:
+                for each in Neo4jGraph(gateway).elements():
+                    if isinstance(each, Node):
+                        yield each._replace(id=_short("n", each.id))
+                    else:
+                        start, end = _short("n", each.start), _short("n", each.end)
+                        yield each._replace(id=_short("r", each.id), start=start, end=end)
+
+    def _fill(self, server: EmbeddedServer) -> None:
+        """Start a new server with the graph in it."""
+        raise NotImplementedError
+
+
+def _short(letter: str, element_id: str) -> str:
+    """Return an id without that of the database, which is gone afterwards."""
+    return f"{letter}{element_id.rpartition(':')[2]}"
+
+
+class DumpGraph(ServedGraph):
+    """The graph of a dump. Raises `InputError` for what is no dump, or one of a version that Neo4j cannot load."""
+
+    def __init__(self, path: str | Path, settings: Settings | None = None) -> None:
+        super().__init__(path, settings)
+        with RereadableFile(str(path)).translate_faults(), self._path.open("rb") as file:
+            start = file.read(4)
+        if not start.startswith(_STARTS):
+            raise InputError(f"{path}: expected a dump that `neo4j-admin database dump` wrote, found something else")
+
+    def _fill(self, server: EmbeddedServer) -> None:
+        with TemporaryDirectory(dir=server.home_dir) as folder:
+            (Path(folder) / "neo4j.dump").symlink_to(self._path.resolve())
+            arguments = ("database", "load", "neo4j", f"--from-path={folder}", "--overwrite-destination=true")
+            try:
+                process.run_admin(server.home, server.jars.ensure(), arguments)
+                _start(server)
+            except EmbeddedServerError as error:
+                raise InputError(f"{self._path}: the dump cannot be loaded: {error}") from error
+
+
+class ScriptGraph(ServedGraph):
+    """What a Cypher script creates.
+
+    Raises `UsageError` unless the user allows to run it, `InputError` with the line of a statement that fails.
+    """
+
+    def __init__(self, path: str | Path, settings: Settings | None = None, *, run_script: bool = False) -> None:
+        super().__init__(path, settings)
+        if not run_script:
+            raise UsageError(
+                f"{path}: a Cypher script is code: give --run-script to run it in a server of its own, which is read"
             )
+        self._files: set[str] = set()
+        statements = split_script(read_text(self._path, "the script", MAX_SCRIPT_BYTES))
+        self._statements = [each._replace(text=self._with_local_files(each)) for each in statements]
+
+    def _with_local_files(self, statement: Statement) -> str:
+        """Return the statement with the files of the script's folder in the place of addresses."""
+
+        def local(found: re.Match[str]) -> str:
+            name = Path(unquote(urlsplit(found[3]).path)).name
+            if not name or not (self._path.parent / name).is_file():
+                raise InputError(
+                    f"{self._path}:{statement.line}: LOAD CSV reads {quote_line(found[3])}, and nothing is fetched: "
+                    f"put {name or 'the file'} beside the script"
+                )
+            self._files.add(name)
+            return f"{found[1]}{found[2]}file:///{name}{found[2]}"
+
+        return _CSV.sub(local, statement.text)
+
+    def _fill(self, server: EmbeddedServer) -> None:
+        imports = server.home.folder / "import"
         imports.mkdir(exist_ok=True)
-        shutil.copyfile(script.parent / name, imports / name)
-        return f"{found[1]}{found[2]}file:///{name}{found[2]}"
-
-    return _CSV.sub(local, statement.text)
-
-
-def _run(driver: Driver, statement: Statement, path: Path) -> None:
-    try:
-        with driver.session(database="neo4j") as session:
-            session.run(statement.text).consume()  # pyright: ignore[reportArgumentType] - the user's own text
-    except (Neo4jError, DriverError) as error:
-        reason = str(getattr(error, "message", None) or error).splitlines()[0]
-        raise InputError(f"{path}:{statement.line}: the statement fails: {reason}") from error
+        for name in self._files:
+            shutil.copyfile(self._path.parent / name, imports / name)
+        _start(server)
+        connection = server.connection(LOAD_TIMEOUT_S)
+        with GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
+            for statement in self._statements:
+                try:
+                    with driver.session(database="neo4j") as session:
+                        session.run(statement.text).consume()  # pyright: ignore[reportArgumentType] - the user's own
+                except (Neo4jError, DriverError) as error:
+                    reason = str(getattr(error, "message", None) or error).splitlines()[0]
+                    raise InputError(f"{self._path}:{statement.line}: the statement fails: {reason}") from error
 
 
 @contextmanager
@@ -158,15 +188,3 @@ def _start(server: EmbeddedServer) -> None:
     bolt_port = free_port()
     http_port = free_port((bolt_port,))
     server.start(bolt_port=bolt_port, http_port=http_port, heap_mb=HEAP_MB, pagecache_mb=PAGE_CACHE_MB, progress=False)
-
-
-def dump_source(path: str) -> PropertyGraphSource:
-    """Return the source of a dump with the mapping that is guessed."""
-    with open_dump(Path(path), resolve()) as gateway:
-        return map_graph(Neo4jGraph(gateway, Path(path).name))
-
-
-def script_source(path: str, run_script: bool = False) -> PropertyGraphSource:
-    """Return the source of a Cypher script with the mapping that is guessed."""
-    with open_script(Path(path), resolve(), run_script=run_script) as gateway:
-        return map_graph(Neo4jGraph(gateway, Path(path).name))

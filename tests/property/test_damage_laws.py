@@ -15,9 +15,8 @@ from lodestar.engine.errors import InputError, LLMError, UsageError
 from lodestar.engine.llm import Prompt
 from lodestar.engine.llm.endpoint import parse_completion
 from lodestar.engine.settings import resolve
-from lodestar.loaders.formats import detect_format
+from lodestar.loaders.formats import detect_format, source_class
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
-from lodestar.loaders.formats.graphml import graphml_source
 from lodestar.models.checkpoint import BadCheckpointError, load_description, read_weights, translate_read_errors
 from lodestar.models.star import StarDescription
 from lodestar.models.text.vectors import TextVectors, VectorStore
@@ -82,7 +81,11 @@ def test_a_checkpoint(checkpoint: Path, tmp_path: Path, how: Damage) -> None:
 @given(how=damage)
 def test_a_file_of_a_graph(tmp_path: Path, how: Damage) -> None:
     path = tmp_path / "kg"
-    for good, source in ((GRAPHML, graphml_source), (b"a\tr\tb\n" * 9, TsvSource), (b'"a","r","b"\n' * 9, CsvSource)):
+    for good, source in (
+        (GRAPHML, source_class("graphml")),
+        (b"a\tr\tb\n" * 9, TsvSource),
+        (b'"a","r","b"\n' * 9, CsvSource),
+    ):
         path.write_bytes(damaged(good, how))
         in_one_line(lambda source=source: read_source(source(str(path))), InputError)
         in_one_line(lambda: detect_format(str(path)), InputError)

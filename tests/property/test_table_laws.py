@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lodestar.loaders.formats.table_graph import tables_source
+from lodestar.loaders.formats import source_class
 
 from tests.conftest import examples
 from tests.references.read_source import read_source
@@ -53,7 +53,7 @@ def test_every_cell_is_there_as_it_was(made: dict[str, list[list[str]]], separat
         for name, rows in made.items():
             with (Path(folder) / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
                 csv.writer(file, delimiter=separator, lineterminator=end).writerows(rows)
-        found = read_source(tables_source(folder))
+        found = read_source(source_class("tables")(folder))
     said = set(found.triples)
     header, *things = made["things"]
     for key, name, *cells in things:

@@ -9,7 +9,7 @@ from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j import process
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import resolve
-from lodestar.loaders.formats.temporary_server import dump_source, script_source
+from lodestar.loaders.formats import source_class
 from neo4j import GraphDatabase
 
 from tests.made.property_graphs import MOVIES, write_graph
@@ -29,7 +29,7 @@ def test_a_script_with_files_of_its_folder_and_a_dump(
         "LOAD CSV WITH HEADERS FROM 'https://example.org/people.csv' AS row CREATE (:Person {name: row.name});\n"
         "MATCH (p:Person) CREATE (p)-[:KNOWS]->(:Person {name: 'Bo'});"
     )
-    found = read_source(script_source(str(script), run_script=True))
+    found = read_source(source_class("cypher")(str(script), run_script=True))
     assert [triple for triple in found.triples if triple[1] == "KNOWS"] == [("n0", "KNOWS", "n1")]
     assert (found.names["n0"], found.names["n1"]) == (["Ann"], ["Bo"])
     server = EmbeddedServer("made", tmp_path / "made", resolve().cache_dir)
@@ -40,10 +40,10 @@ def test_a_script_with_files_of_its_folder_and_a_dump(
     server.stop()
     process.run_admin(server.home, server.jars.ensure(), ("database", "dump", "neo4j", f"--to-path={tmp_path}"))
     server.reset()
-    source = dump_source(str(tmp_path / "neo4j.dump"))
+    source = source_class("dump")(str(tmp_path / "neo4j.dump"))
     assert source.name == "neo4j.dump"
     assert "Cloud Atlas" in {name for names in read_source(source).names.values() for name in names}
     (tmp_path / "cut.dump").write_bytes((tmp_path / "neo4j.dump").read_bytes()[:500])
     with pytest.raises(InputError, match="the dump cannot be loaded"):
-        dump_source(str(tmp_path / "cut.dump"))
+        source_class("dump")(str(tmp_path / "cut.dump"))
     assert [*(tmp_path / "home" / "staging").glob("server-*")] == []

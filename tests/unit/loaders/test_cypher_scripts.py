@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.loaders.formats import detect_format
-from lodestar.loaders.formats.temporary_server import Statement, dump_source, script_source, split_script
+from lodestar.loaders.formats import detect_format, source_class
+from lodestar.loaders.formats.temporary_server import Statement, split_script
 
 
 def test_a_script_is_split_at_semicolons_that_are_not_in_texts() -> None:
@@ -32,12 +32,12 @@ def test_what_is_refused_before_a_server_starts(tmp_path: Path, monkeypatch: pyt
     script.write_text("RETURN 1;\nLOAD CSV WITH HEADERS FROM 'https://example.org/a/people.csv' AS row RETURN row;")
     assert detect_format(str(script)) == "cypher"
     with pytest.raises(UsageError, match="give --run-script"):
-        script_source(str(script))
+        source_class("cypher")(str(script))
     with pytest.raises(InputError, match=r"web.cypher:2: LOAD CSV reads .* put people.csv beside the script"):
-        script_source(str(script), run_script=True)
+        source_class("cypher")(str(script), run_script=True)
     (tmp_path / "x.dump").write_text("no dump")
     with pytest.raises(InputError, match="expected a dump that"):
-        dump_source(str(tmp_path / "x.dump"))
+        source_class("dump")(str(tmp_path / "x.dump"))
     with pytest.raises(InputError, match="cannot be read"):
-        dump_source(str(tmp_path / "none.dump"))
+        source_class("dump")(str(tmp_path / "none.dump"))
     assert [*(tmp_path / "home" / "staging").iterdir()] == []

@@ -9,7 +9,8 @@ from pathlib import Path
 import networkx
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.formats.graphml import XmlGraph, gexf_source, graphml_source
+from lodestar.loaders.formats import source_class
+from lodestar.loaders.formats.graphml import GraphmlGraph
 from lodestar.loaders.mapping import Choices
 from lodestar.loaders.property_graph import map_graph
 
@@ -45,7 +46,7 @@ GEXF = """<gexf xmlns="http://gexf.net/1.3"><graph><attributes class="node"><att
 def read(folder: Path, text: str | bytes, form: str = "graphml") -> ReadSource:
     path = folder / f"kg.{form}"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return read_source((gexf_source if form == "gexf" else graphml_source)(str(path)))
+    return read_source(source_class(form)(str(path)))
 
 
 @pytest.mark.parametrize(
@@ -87,21 +88,21 @@ def test_edges_before_their_nodes_are_there_when_some_labels_are_chosen(tmp_path
     path = tmp_path / "kg.graphml"
     for body in (edges + nodes, nodes + edges):
         path.write_text(f"<graphml><graph>{body}</graph></graphml>", encoding="utf-8")
-        source = map_graph(XmlGraph(str(path)), Choices(labels=["Person"]))
+        source = map_graph(GraphmlGraph(str(path)), Choices(labels=["Person"]))
         assert read_source(source).triples.count(("a", "knows", "b")) == 1
         assert source.left_out == {"nodes": 1, "relationships": 2}
 
 
 def test_what_networkx_writes_is_read_and_edges_without_a_relation_are_counted(tmp_path: Path) -> None:
     networkx.write_graphml(networkx.karate_club_graph(), tmp_path / "karate.graphml")
-    source = graphml_source(str(tmp_path / "karate.graphml"))
+    source = source_class("graphml")(str(tmp_path / "karate.graphml"))
     found = read_source(source)
     assert ("0", "club", "Mr. Hi") in found.triples
     assert source.left_out == {"edges without a relation, which are called linked_to": 78}
     multi = networkx.MultiDiGraph()
     multi.add_edge("Ann", "Bo", key="knows")
     networkx.write_graphml(multi, tmp_path / "multi.graphml")
-    assert read_source(graphml_source(str(tmp_path / "multi.graphml"))).triples == [("Ann", "knows", "Bo")]
+    assert read_source(source_class("graphml")(str(tmp_path / "multi.graphml"))).triples == [("Ann", "knows", "Bo")]
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,7 @@ from lodestar.loaders.formats import FORMATS, detect_format, source_class
 from lodestar.loaders.formats.columns import why_table
 from lodestar.loaders.formats.delimited import CsvSource, MetaqaSource, PathquestionSource, TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource
-from lodestar.loaders.formats.graphml import gexf_source, graphml_source
 from lodestar.loaders.formats.rdf import RdfSource
-from lodestar.loaders.formats.table_graph import tables_source
 from lodestar.loaders.formats.text import TextSource
 from lodestar.loaders.formats.triple_records import ParquetSource, RogSource
 from lodestar.loaders.loading import LoadOptions, preview
@@ -65,9 +63,9 @@ SAMPLES: dict[str, Callable[[Path], Source]] = {
         written(folder, "freebase.com/m/1\tfreebase.com/a/b\tfreebase.com/m/2\n", "fb.txt")
     ),
     "freebase": lambda folder: FreebaseSource(written(folder, "</a>\t</b>\t</c>\t.\n", "fb.nt")),
-    "gexf": lambda folder: gexf_source(written(folder, GEXF, "kg.gexf")),
+    "gexf": lambda folder: source_class("gexf")(written(folder, GEXF, "kg.gexf")),
     "geonames": lambda folder: source_class("geonames")(),
-    "graphml": lambda folder: graphml_source(written(folder, GRAPHML, "kg.graphml")),
+    "graphml": lambda folder: source_class("graphml")(written(folder, GRAPHML, "kg.graphml")),
     "jsonl": lambda folder: source_class("jsonl")(written(folder, '{"h": "a", "r": "b", "t": "c"}', "kg.jsonl")),
     "metaqa": lambda folder: MetaqaSource(written(folder, KG.replace("\t", "|"), "kb.txt")),
     "obo": lambda folder: source_class("obo")(written(folder, "[Term]\nid: X:2\nis_a: X:1\n", "kg.obo")),
@@ -75,7 +73,7 @@ SAMPLES: dict[str, Callable[[Path], Source]] = {
     "pathquestion": lambda folder: PathquestionSource(written(folder, KG, "kb.txt")),
     "rdf": lambda folder: RdfSource(written(folder, "<a> <b> <c> .\n", "kg.nt")),
     "rog": lambda folder: RogSource(written(folder, json_lines(RECORDS), "q.jsonl")),
-    "tables": lambda folder: tables_source(written(folder, "id,name,size\n1,Lima,9\n", "towns.csv")),
+    "tables": lambda folder: source_class("tables")(written(folder, "id,name,size\n1,Lima,9\n", "towns.csv")),
     "text": lambda folder: TextSource(
         written(folder, "Ada met Bob in Lima. Ada met Bob in Rome.\n", "notes.txt"), save_pipeline(folder, "Ada", "Bob")
     ),
@@ -272,7 +270,7 @@ def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
     path = written(tmp_path, "id,name\n", "people.csv")
     assert detect_format(path) == "tables"
     with pytest.raises(InputError, match="expected tables with rows, found none"):
-        tables_source(path)
+        source_class("tables")(path)
 
 
 def test_a_dump_in_a_folder_is_to_be_named(tmp_path: Path) -> None:

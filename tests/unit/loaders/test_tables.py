@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.formats import detect_format
-from lodestar.loaders.formats.table_graph import open_tables, tables_source
+from lodestar.loaders.formats import detect_format, source_class
+from lodestar.loaders.formats.table_graph import open_tables
 
 from tests.references.read_source import ReadSource, read_source
 
@@ -33,13 +33,13 @@ def write_folder(folder: Path, files: dict[str, str]) -> Path:
 
 
 def read(path: Path) -> ReadSource:
-    return read_source(tables_source(str(path)))
+    return read_source(source_class("tables")(str(path)))
 
 
 def test_keys_and_references_are_found(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "shop", SHOP)
     assert detect_format(str(folder)) == "tables"
-    source = tables_source(str(folder))
+    source = source_class("tables")(str(folder))
     found = read_source(source)
     assert {
         ("order/10248", "customer", "customer/ALFKI"),
@@ -159,7 +159,7 @@ def test_the_files_of_neo4j_admin(tmp_path: Path) -> None:
         "roles.csv": ":START_ID(Person),role,:END_ID(Film),:TYPE\np1,Chani,m1,ACTED_IN\np2,,m2,SAW\n,,m2,SAW\n",
     })  # fmt: skip
     assert detect_format(str(folder)) == "tables"
-    source = tables_source(str(folder))
+    source = source_class("tables")(str(folder))
     found = read_source(source)
     assert {
         ("Person/p1", "ACTED_IN", "roles/1"), ("roles/1", "ACTED_IN", "Film/m1"), ("roles/1", "role", "Chani"),
@@ -204,7 +204,7 @@ def test_tables_and_triples_are_told_apart(tmp_path: Path, name: str, text: str,
 def test_what_is_no_table_is_refused_in_one_line(tmp_path: Path, files: dict[str, str], fault: str) -> None:
     folder = write_folder(tmp_path / "t", files)
     with pytest.raises(InputError) as caught:
-        tables_source(str(folder))
+        source_class("tables")(str(folder))
     assert fault in str(caught.value)
     assert "\n" not in str(caught.value)
 
