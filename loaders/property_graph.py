@@ -93,6 +93,8 @@ class PropertyGraph(ABC):
     """A property graph that can be read once."""
 
     name: str
+    shown = ""
+    """As messages name it, if not by its name."""
     kind: str
     unnamed_ids: str | None = None
     """As a `Source` has it: None where all names are given."""
@@ -233,8 +235,8 @@ class _ReadGraph:
         self.survey = surveyor.survey(num_nodes)
         self.digest = digest.hexdigest()
         if not num_nodes or (graph.needs_edges and not self.survey.num_relationships):
-            edges = f"{graph.name}: expected edges, found none and {num_nodes:,} nodes"
-            raise InputError(edges if graph.needs_edges else f"{graph.name}: {graph.expected}")
+            expected = f"expected edges, found none and {num_nodes:,} nodes" if graph.needs_edges else graph.expected
+            raise InputError(f"{graph.shown or graph.name}: {expected}")
 
     def elements(self) -> Iterator[Element]:
         self._file.seek(0)

@@ -3,19 +3,16 @@
 An edge's relation is its data named relation, predicate, type, label or edge label, its attribute `label`, or an id
 that is a word, as NetworkX writes an edge's key; without any it is `linked_to`. A node's labels are APOC's `labels`, or
 its data named kind or type. Aliases in one text are separated by `|` (GraphML has no lists; the separator is ours).
-Elements are read one by one; entities are refused.
+Elements are read one by one.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from io import BufferedReader
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element as Xml
-from xml.parsers import expat
 
 from ...engine.errors import InputError
 from ...models import quote_line
@@ -34,7 +31,7 @@ from ..property_graph import (
     pop_kind,
     pop_relation,
 )
-from ..reading import RereadableFile, read_pieces
+from ..reading import RereadableFile, check_xml, read_pieces
 
 _WORD = re.compile(r"[^\W\d_][^\W\d]{2,}")
 
@@ -48,32 +45,20 @@ class GraphmlGraph(PropertyGraph):
 
     def __init__(self, path: str) -> None:
         self._file = RereadableFile(path)
-        self.name = self._file.name
-        self._num_unnamed = 0
+        self.name, self.shown = self._file.name, self._file.shown
+        self._num_unnamed = self._num_edges = 0
+        self._keys: dict[tuple[str, str], _Key] = {}
+        """By what they are of (node, edge or all) and their id."""
 
     def notes(self) -> Mapping[str, int]:
         return {UNNAMED_EDGES: self._num_unnamed}
 
     def elements(self) -> Iterator[Element]:
-        shown, form = self._file.shown, "GEXF" if self.kind == "gexf" else "GraphML"
-        _refuse_entities(self._file)
-        with self._file.open_buffered() as reader:
-            try:
-                yield from self._elements(reader, form)
-            except ElementTree.ParseError as error:
-                if "encoding" in str(error):
-                    raise InputError(f"{shown}: its encoding is not read: {_CONVERT}") from error
-                fault = str(error).partition(":")[0]
-                raise InputError(f"{shown}:{error.position[0]}: expected {form}, found a fault: {fault}") from error
-            except (ValueError, LookupError) as error:  # what expat makes of encodings that it does not know
-                raise InputError(f"{shown}: its encoding is not read ({error}): {_CONVERT}") from error
-
-    def _elements(self, reader: BufferedReader[Any], form: str) -> Iterator[Element]:
-        reading = _Reading()
+        form = "GEXF" if self.kind == "gexf" else "GraphML"
+        check_xml(self._file, form)
         is_graph = False
-        self._num_unnamed = 0
         open_: list[Xml] = []
-        for event, element in _events(reader):
+        for event, element in _events(self._file):
             tag = _tag(element)
             if event == "start":
                 is_graph = is_graph or tag == self.kind
@@ -81,82 +66,14 @@ class GraphmlGraph(PropertyGraph):
                 continue
             open_.pop()
             if tag in ("key", "attribute"):
-                reading.add_key(element, open_[-1])
+                self._add_key(element, open_[-1])
             elif tag in ("node", "edge"):
                 open_[-1].remove(element)
-                found = reading.node(element) if tag == "node" else reading.edge(element)
-                if found is None:
-                    wants = "an id of a node" if tag == "node" else "a source and a target of an edge"
-                    has = quote_line(str(element.attrib))
-                    raise InputError(f"{self._file.shown}: expected {wants}, found none: {has}")
-                self._num_unnamed = reading.num_unnamed
-                yield found
+                yield self._node(element) if tag == "node" else self._edge(element)
         if not is_graph:
-            raise InputError(f"{self._file.shown}: expected {form}, found another kind of XML")
+            raise InputError(f"{self.shown}: expected {form}, found another kind of XML")
 
-
-def _events(reader: BufferedReader[Any]) -> Iterator[Any]:
-    parser = ElementTree.XMLPullParser(("start", "end"))
-    for piece in read_pieces(reader):
-        parser.feed(piece)
-        yield from parser.read_events()
-    parser.close()
-    yield from parser.read_events()
-
-
-_CONVERT = "convert it to UTF-8, as by `iconv -t UTF-8`, and take `encoding` from its first line"
-
-
-class GexfGraph(GraphmlGraph):
-    """The same of GEXF."""
-
-    kind = "gexf"
-
-
-class _RootBeginsError(Exception):
-    """Nothing is declared any more."""
-
-
-def _refuse_entities(file: RereadableFile) -> None:
-    """Raise `InputError` for a file that declares entities; of any other fault the reading says more."""
-    parser = expat.ParserCreate()
-
-    def refuse(name: str, *_: object) -> None:
-        raise InputError(
-            f"{file.shown}: expected a graph without entities of its own, found {quote_line(name)}: they are not read"
-        )
-
-    def stop(*_: object) -> None:
-        raise _RootBeginsError
-
-    parser.EntityDeclHandler, parser.StartElementHandler = refuse, stop
-    with suppress(_RootBeginsError, expat.ExpatError, ValueError, LookupError), file.open_buffered() as reader:
-        for piece in read_pieces(reader):
-            parser.Parse(piece)
-
-
-def _tag(element: Xml) -> str:
-    return element.tag.rpartition("}")[2]
-
-
-class _Key(NamedTuple):
-    """The name and the type of data, and what elements without it have."""
-
-    name: str
-    type: str = ""
-    default: str = ""
-
-
-class _Reading:
-    """Makes nodes and relationships of elements by the keys that were read before."""
-
-    def __init__(self) -> None:
-        self.num_unnamed = 0
-        self._num_edges = 0
-        self._keys: dict[tuple[str, str], _Key] = {}
-        """By what they are of (node, edge or all) and their id."""
-
-    def add_key(self, element: Xml, parent: Xml) -> None:
+    def _add_key(self, element: Xml, parent: Xml) -> None:
         id_ = element.get("id", "")
         of = element.get("for") or parent.get("class", "all")
         is_drawing = "yfiles.type" in element.attrib
@@ -164,9 +81,8 @@ class _Reading:
         default = "".join(child.text or "" for child in element if _tag(child) == "default").strip()
         self._keys[of, id_] = _Key(name, element.get("attr.type") or element.get("type", ""), default)
 
-    def node(self, element: Xml) -> Node | None:
-        """Return a node; None without an id."""
-        id_ = element.get("id", "")
+    def _node(self, element: Xml) -> Node:
+        (id_,) = self._attributes(element, "an id of a node", "id")
         values = self._values(element)
         text = element.get("labels") or str(values.get("labels", ""))
         labels = [label for label in text.split(":") if label] if text.startswith(":") else []
@@ -175,11 +91,16 @@ class _Reading:
         labels = labels or pop_kind(values)
         if label := element.get("label"):
             values.setdefault("label", label)
-        return Node(id_, labels, [(ID, id_), *values.items()], ID) if id_ else None
+        return Node(id_, labels, [(ID, id_), *values.items()], ID)
 
-    def edge(self, element: Xml) -> Relationship | None:
-        """Return a relationship; None without both ends."""
-        start, end = element.get("source", ""), element.get("target", "")
+    def _attributes(self, element: Xml, expected: str, *names: str) -> list[str]:
+        found = [element.get(name, "") for name in names]
+        if not all(found):
+            raise InputError(f"{self.shown}: expected {expected}, found none: {quote_line(str(element.attrib))}")
+        return found
+
+    def _edge(self, element: Xml) -> Relationship:
+        start, end = self._attributes(element, "a source and a target of an edge", "source", "target")
         values = self._values(element)
         if kind := element.get("kind"):
             values.setdefault("relation", kind)
@@ -188,14 +109,9 @@ class _Reading:
             values.setdefault("weight", LiteralText(weight, f"{XSD}double"))
         id_ = element.get("id", "")
         relation = pop_relation(values) or element.get("label") or (id_ if _WORD.fullmatch(id_) else "")
-        self.num_unnamed += not relation
+        self._num_unnamed += not relation
         self._num_edges += 1
-        properties = list(values.items())
-        return (
-            Relationship(f"edge/{self._num_edges}", relation or LINKED_TO, start, end, properties)
-            if start and end
-            else None
-        )
+        return Relationship(f"edge/{self._num_edges}", relation or LINKED_TO, start, end, [*values.items()])
 
     def _values(self, element: Xml) -> dict[str, Any]:
         """Return the data of a node or an edge, by name."""
@@ -217,6 +133,34 @@ class _Reading:
 
     def _key(self, of: str, id_: str) -> _Key:
         return self._keys.get((of, id_)) or self._keys.get(("all", id_)) or _Key(id_)
+
+
+class GexfGraph(GraphmlGraph):
+    """The same of GEXF."""
+
+    kind = "gexf"
+
+
+def _events(file: RereadableFile) -> Iterator[Any]:
+    parser = ElementTree.XMLPullParser(("start", "end"))
+    with file.open_buffered() as reader:
+        for piece in read_pieces(reader):
+            parser.feed(piece)
+            yield from parser.read_events()
+    parser.close()
+    yield from parser.read_events()
+
+
+def _tag(element: Xml) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+class _Key(NamedTuple):
+    """The name and the type of data, and what elements without it have."""
+
+    name: str
+    type: str = ""
+    default: str = ""
 
 
 def _value(key: _Key, text: str) -> str | LiteralText | list[str]:

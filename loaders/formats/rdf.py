@@ -13,7 +13,6 @@ from io import BufferedReader
 from itertools import groupby
 from pathlib import Path
 from typing import Any
-from xml.parsers import expat
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +23,7 @@ from ...engine.errors import InputError
 from ...engine.writing import RelationFacts
 from ...models import quote_line
 from ..naming import ALIAS_RELATIONS, NAME_RELATIONS, RDF, XSD, Languages
-from ..reading import RereadableFile, read_pieces, unpacked_name
+from ..reading import RereadableFile, check_xml, unpacked_name
 from ..source import (
     BATCH_ROWS,
     ROWS,
@@ -137,7 +136,7 @@ class RdfSource(FileSource):
             if syntax is None:
                 raise InputError(f"{file.shown}: expected RDF, found another kind of file")
             if syntax == RdfFormat.RDF_XML:
-                _check_xml(file)
+                check_xml(file, "RDF/XML")
             terms = _Terms(self, "" if self._shared else f"{file.digest()[:8]}_", syntax)
             ontology = Ontology() if is_ontology(start) else None
             quads = _quads(file, head, syntax, self._bases)
@@ -327,28 +326,3 @@ def _reason(error: SyntaxError, syntax: RdfFormat) -> str:
     if "subject of a triple" in reason and syntax == RdfFormat.N_QUADS and error.offset == 1:
         reason += " (RDF-star's << … >> as a subject is not read: RDF 1.2 has rdf:reifies for it)"
     return reason[:1].lower() + reason[1:]
-
-
-def _check_xml(file: RereadableFile) -> None:
-    """Raise `InputError` with the line of a fault that the parser would pass over, such as an end that is missing.
-
-    Entities that are made of others or are elsewhere are refused.
-    """
-    checking = expat.ParserCreate()
-
-    def check_entity(name: str, is_parameter: bool, value: str | None, *_: object) -> None:
-        if value is None or is_parameter or "&" in value:
-            what = "names a file or an address" if value is None else "is made of other entities"
-            raise InputError(f"{file.shown}: the XML entity {name} {what}, which is not read")
-
-    checking.EntityDeclHandler = check_entity
-    try:
-        with file.open_buffered() as reader:
-            for piece in read_pieces(reader):
-                checking.Parse(piece)
-            checking.Parse(b"", True)
-    except expat.ExpatError as error:
-        fault = expat.ErrorString(error.code)
-        raise InputError(f"{file.shown}:{error.lineno}: expected RDF/XML, found a fault: {fault}") from error
-    except (ValueError, LookupError) as error:  # what expat makes of encodings that it does not know
-        raise InputError(f"{file.shown}: its encoding is not read ({error}): convert it to UTF-8") from error

@@ -33,12 +33,8 @@ def is_admin_csv(database: Database) -> bool:
 def _roles(table: Table) -> list[_Role]:
     found = []
     for column in table.columns:
-        parts = _HEADER.fullmatch(column)
-        if parts is None:
-            found.append(_Role(column, column))
-        else:
-            kind = parts["kind"] if parts["kind"] in _ENDS else ""
-            found.append(_Role(column, parts["name"] or "id", kind, parts["group"] or "", bool(parts["array"])))
+        name, kind, array, group = parts.groups() if (parts := _HEADER.fullmatch(column)) else (column, "", "", "")
+        found.append(_Role(column, name or "id", kind if kind in _ENDS else "", group or "", bool(array)))
     return found
 
 
@@ -58,40 +54,30 @@ class AdminGraph(PropertyGraph):
 
     def elements(self) -> Iterator[Element]:
         self._notes = Counter(self._database.notes)
-        for table in sorted(self._database.tables.values(), key=lambda each: _find(each, "START_ID") is not None):
-            roles = _roles(table)
-            for number, row in self._database.rows(table, [role.column for role in roles]):
+        tables = [(table, _roles(table)) for table in self._database.tables.values()]
+        for table, roles in sorted(tables, key=lambda each: any(role.kind == "START_ID" for role in each[1])):
+            for number, row in self._database.rows(table, list(table.columns)):
                 yield from self._element(table, number, {role: row[role.column] for role in roles})
 
-    def _element(self, table: Table, number: int, row: dict[_Role, Any]) -> Iterator[Element]:
-        special = {role.kind: (role, value) for role, value in row.items() if role.kind}
+    def _element(self, table: Table, number: int, row: Mapping[_Role, Any]) -> Iterator[Element]:
+        special = {role.kind: value for role, value in row.items() if role.kind}
+        ids = {role.kind: f"{role.group}/{value}".removeprefix("/") for role, value in row.items() if value}
         values = [
             (role.name, _value(table, role, value))
             for role, value in row.items()
             if value is not None and role.kind in ("", "ID")
         ]
-        ids = {
-            kind: f"{role.group}/{value}" if role.group else value for kind, (role, value) in special.items() if value
-        }
         if "START_ID" in special or "END_ID" in special:
-            type_ = special["TYPE"][1] if "TYPE" in special else table.name
+            type_ = special.get("TYPE", table.name)
             if "START_ID" in ids and "END_ID" in ids and type_:
                 yield Relationship(f"{table.name}/{number}", type_, ids["START_ID"], ids["END_ID"], values)
             else:
                 self._notes["rows without both ends"] += 1
         elif "ID" in ids:
-            labels = (
-                [label for label in (special["LABEL"][1] or "").split(";") if label]
-                if "LABEL" in special
-                else [table.name]
-            )
-            yield Node(ids["ID"], labels, values, special["ID"][0].name)
+            labels = [label for label in (special.get("LABEL", table.name) or "").split(";") if label]
+            yield Node(ids["ID"], labels, values, next(role.name for role in row if role.kind == "ID"))
         else:
             self._notes["rows without an id"] += 1
-
-
-def _find(table: Table, kind: str) -> _Role | None:
-    return next((role for role in _roles(table) if role.kind == kind), None)
 
 
 def _value(table: Table, role: _Role, value: str) -> Any:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations, tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engine.errors import InputError, UsageError, translate_import_errors
 from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
@@ -15,17 +14,7 @@ from ...engine.writing import RelationFacts
 from ...models import quote_line
 from ..naming import concept_id
 from ..reading import RereadableFile, read_records
-from ..source import (
-    NO_ID,
-    FileSource,
-    StatementRow,
-    name_row,
-    reject_row,
-    triple_row,
-)
-
-if TYPE_CHECKING:
-    from spacy.language import Language
+from ..source import NO_ID, FileSource, StatementRow, name_row, reject_row, triple_row
 
 _log = logging.getLogger(__name__)
 
@@ -34,14 +23,6 @@ TEXT_FIELDS = ("text", "contents", "content", "body")
 
 _ENDINGS = {".txt", ".text", ".md", ".jsonl"}
 _PACKED = ".gz"
-
-
-class Document(NamedTuple):
-    """A text and the line it starts on; if it is unreadable, `fault` says why and `text` is its start."""
-
-    line: int
-    text: str
-    fault: str = ""
 
 
 def files_of(path: str) -> list[RereadableFile]:
@@ -72,30 +53,30 @@ def _refuse(error: OSError) -> None:
     raise InputError(f"{error.filename}: cannot be read: {error.strerror or error}")
 
 
-def documents(file: RereadableFile) -> Iterator[Document]:
-    """Yield the documents of a file: one per line of JSON lines, otherwise the file is one."""
-    if _ending(file.name) == ".jsonl":
-        for line, record, fault in read_records(file):
-            yield Document(line, record, fault) if fault else _of_record(line, record)
+def documents(file: RereadableFile) -> Iterator[tuple[int, str, str]]:
+    """Yield the first line and the text of each document: a line of JSON lines is one, otherwise the file.
+
+    Of one that cannot be read, yield its start, and why.
+    """
+    if _ending(file.name) != ".jsonl":
+        raw = file.read_whole("cut it into files")
+        try:
+            yield 1, raw.decode().replace("\0", " "), ""
+        except UnicodeDecodeError as error:
+            yield 1, quote_line(raw[:200]), f"expected UTF-8, found byte 0x{raw[error.start]:02x}"
         return
-    raw = file.read_whole("cut it into files")
-    try:
-        yield Document(1, raw.decode().replace("\0", " "))
-    except UnicodeDecodeError as error:
-        yield Document(1, quote_line(raw[:200]), f"expected UTF-8, found byte 0x{raw[error.start]:02x}")
+    for line, record, fault in read_records(file):
+        fields = record if isinstance(record, dict) else {}
+        text = next((fields[name] for name in TEXT_FIELDS if name in fields), None)
+        if isinstance(text, str):
+            yield line, text.encode("utf-8", "replace").decode(), ""
+        else:
+            expected = f"expected a text called {', '.join(TEXT_FIELDS[:-1])} or {TEXT_FIELDS[-1]}"
+            yield line, quote_line(str(record)), fault or expected
 
 
 def _ending(name: str) -> str:
     return Path(name.lower().removesuffix(_PACKED)).suffix
-
-
-def _of_record(line: int, record: Any) -> Document:
-    fields = record if isinstance(record, dict) else {}
-    text = next((fields[name] for name in TEXT_FIELDS if name in fields), None)
-    if isinstance(text, str):
-        return Document(line, text.encode("utf-8", "replace").decode())
-    expected = f"expected a text called {', '.join(TEXT_FIELDS[:-1])} or {TEXT_FIELDS[-1]}"
-    return Document(line, quote_line(str(record)), expected)
 
 
 def snippets(text: str, length: int, overlap: int) -> Iterator[str]:
@@ -106,30 +87,28 @@ def snippets(text: str, length: int, overlap: int) -> Iterator[str]:
     becomes single blanks.
     """
     snippet: list[str] = []
-    size = num_shared = 0
+    num_shared = 0
     for line in text.splitlines():
         words = [word[at : at + length] for word in line.split() for at in range(0, len(word), length)]
-        if len(snippet) > num_shared and size + sum(map(len, words)) + len(words) > length + 1:
+        if len(snippet) > num_shared and len(" ".join([*snippet, *words])) > length:
             yield " ".join(snippet)
             snippet = _last_words(snippet, overlap)
-            size, num_shared = sum(map(len, snippet)) + len(snippet), len(snippet)
+            num_shared = len(snippet)
         for word in words:
-            if size + len(word) > length:
+            if len(" ".join([*snippet, word])) > length:
                 if len(snippet) > num_shared:
                     yield " ".join(snippet)
                 snippet = _last_words(snippet, min(overlap, length - len(word) - 1))
                 num_shared = len(snippet)
             snippet.append(word)
-            size = sum(map(len, snippet)) + len(snippet)
     if len(snippet) > num_shared:
         yield " ".join(snippet)
 
 
 def _last_words(words: Sequence[str], max_chars: int) -> list[str]:
     """Return the last words, with the blanks between them at most `max_chars` long."""
-    num, chars = 0, -1
-    while num < len(words) and chars + 1 + len(words[-num - 1]) <= max_chars:
-        chars += 1 + len(words[-num - 1])
+    num = 0
+    while num < len(words) and len(" ".join(words[len(words) - num - 1 :])) <= max_chars:
         num += 1
     return list(words[len(words) - num :])
 
@@ -146,41 +125,33 @@ class ConceptFinder:
     """
 
     def __init__(self, name: str) -> None:
-        self._pipeline = _load_pipeline(name)
-        found = set(self._pipeline.pipe_names)
+        with translate_import_errors("load text"):
+            import spacy
+        try:
+            self._pipeline = spacy.load(name)
+        except OSError as error:
+            if Path(name).exists():
+                raise InputError(f"{name}: expected the folder of a spaCy pipeline, found another one") from error
+            raise UsageError(
+                f"--pipeline {name}: not installed; python -m spacy download {name}, or name the folder of one"
+            ) from error
+        found = self._pipeline.pipe_names
         finds_entities = any("doc.ents" in self._pipeline.get_pipe_meta(each).assigns for each in found)
         self._by_chunks = not finds_entities and "parser" in found
         if not finds_entities and not self._by_chunks:
-            named = ", ".join(self._pipeline.pipe_names) or "nothing"
-            raise UsageError(f"--pipeline {name}: expected one that finds entities or noun chunks, it has {named}")
+            has = ", ".join(found) or "nothing"
+            raise UsageError(f"--pipeline {name}: expected one that finds entities or noun chunks, it has {has}")
         meta = self._pipeline.meta
         self.options: Mapping[str, str] = {"pipeline": f"{meta['lang']}_{meta['name']} {meta['version']}"}
 
     def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
         """Yield the entities or noun chunks of each snippet, as they are spelled; one may occur twice."""
         for read in self._pipeline.pipe(snippets, batch_size=_SNIPPETS_AT_ONCE):
-            spans = read.noun_chunks if self._by_chunks else read.ents
-            yield [span.text for span in spans]
-
-
-def _load_pipeline(name: str) -> Language:
-    with translate_import_errors("load text"):
-        import spacy
-    try:
-        return spacy.load(name)
-    except OSError as error:
-        if Path(name).exists():
-            raise InputError(f"{name}: expected the folder of a spaCy pipeline, found another one") from error
-        raise UsageError(
-            f"--pipeline {name}: not installed; python -m spacy download {name}, or name the folder of one"
-        ) from error
+            yield [span.text for span in (read.noun_chunks if self._by_chunks else read.ents)]
 
 
 MAX_CONCEPTS = 40
 """The most concepts of a snippet; pairs grow with its square."""
-
-Snippet = tuple[int, str]
-"""The line where its document starts, and the text."""
 
 
 class TextSource(FileSource):
@@ -214,18 +185,15 @@ class TextSource(FileSource):
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         return {MENTIONED_WITH: RelationFacts(inverse=MENTIONED_WITH)}
 
-    def _snippets(self, file: RereadableFile, faults: list[StatementRow]) -> Iterator[Snippet]:
+    def _snippets(self, file: RereadableFile, faults: list[StatementRow]) -> Iterator[tuple[int, str]]:
         """Yield the snippets of a file; unreadable documents, and those without words, go to `faults`."""
-        for document in documents(file):
-            if document.fault:
-                faults.append(reject_row(document.line, document.fault, document.text))
-                continue
-            empty = True
-            for text in snippets(document.text, *self._cut):
-                empty = False
-                yield document.line, text
-            if empty:
-                faults.append(StatementRow(document.line, "empty document"))
+        for line, text, fault in documents(file):
+            if fault:
+                faults.append(reject_row(line, fault, text))
+            elif not text.split():
+                faults.append(StatementRow(line, "empty document"))
+            else:
+                yield from ((line, snippet) for snippet in snippets(text, *self._cut))
 
     def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         faults: list[StatementRow] = []

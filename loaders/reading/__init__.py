@@ -24,6 +24,7 @@ from glob import glob, has_magic
 from io import BufferedReader, FileIO, RawIOBase
 from pathlib import Path
 from typing import IO, Any, cast
+from xml.parsers import expat
 
 import pyarrow as pa
 from isal import igzip_threaded
@@ -247,6 +248,32 @@ class RereadableFile:
         with FileIO(os.dup(self._spooled.fileno()) if self._spooled else self._path) as file:
             file.seek(0)
             yield file
+
+
+def check_xml(file: RereadableFile, form: str) -> None:
+    """Raise `InputError` with the line of a fault, such as an end that is missing; `form` is what is expected.
+
+    Entities that are made of others or are elsewhere are refused.
+    """
+    checking = expat.ParserCreate()
+
+    def check_entity(name: str, is_parameter: bool, value: str | None, *_: object) -> None:
+        if value is None or is_parameter or "&" in value:
+            what = "names a file or an address" if value is None else "is made of other entities"
+            raise InputError(f"{file.shown}: the XML entity {name} {what}, which is not read")
+
+    checking.EntityDeclHandler = check_entity
+    try:
+        with file.open_buffered() as reader:
+            for piece in read_pieces(reader):
+                checking.Parse(piece)
+            checking.Parse(b"", True)
+    except expat.ExpatError as error:
+        fault = expat.ErrorString(error.code)
+        raise InputError(f"{file.shown}:{error.lineno}: expected {form}, found a fault: {fault}") from error
+    except (ValueError, LookupError) as error:  # what expat makes of encodings that it does not know
+        advice = "convert it to UTF-8, as by `iconv`, and take `encoding` from its first line"
+        raise InputError(f"{file.shown}: its encoding is not read ({error}): {advice}") from error
 
 
 _NOT_READ = (".", "_")

@@ -111,9 +111,9 @@ def test_what_networkx_writes_is_read_and_edges_without_a_relation_are_counted(t
         ("<graphml><node>", ":1: expected GraphML, found a fault: no element found"),
         ("<graphml><node id='a'/><edge source='a'/></graphml>", ": expected a source and a target of an edge"),
         ("<graphml><node id='a'/></graphml>", ": expected edges, found none and 1 nodes"),
-        ('<!DOCTYPE x [<!ENTITY a "b">]><graphml>&a;</graphml>', ": expected a graph without entities"),
-        (f'<!--{"-x" * 70_000}--><!DOCTYPE x [<!ENTITY a "b">]><graphml/>', ": expected a graph without entities"),
-        ('<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><graphml/>', ": expected a graph without entities"),
+        ('<!DOCTYPE x [<!ENTITY a "b"><!ENTITY c "&a;&a;">]><graphml>&c;</graphml>', ": the XML entity c is made of"),
+        (f'<!--{"-x" * 70_000}--><!DOCTYPE x [<!ENTITY % a "b">]><graphml/>', ": the XML entity a is made of"),
+        ('<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><graphml/>', ": the XML entity a names a file"),
         ('<?xml version="1.0" encoding="Shift_JIS"?><graphml/>', ": its encoding is not read"),
     ],
 )
