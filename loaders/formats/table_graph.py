@@ -95,7 +95,7 @@ class TableGraph(PropertyGraph):
     def __init__(self, database: Database, name: str) -> None:
         self.name = name
         self._database = database
-        self._tables = dict(database.tables)
+        self._tables = database.tables
         self._notes: Counter[str] = Counter()
         for table in self._tables.values():
             table.root = table.name
@@ -144,14 +144,10 @@ class TableGraph(PropertyGraph):
 
     def _make_ends(self, table: Table, ends: Sequence[str]) -> Table:
         name = f"{table.name} nodes"
-        made = Table(name, f"table_{len(self._tables)}", {"name": Column("name")}, key=("name",), root=name)
         chosen = " UNION ".join(f"SELECT {quote_name(end)} AS name FROM {table.view}" for end in ends)
-        self._database.connection.execute(
-            f"CREATE TABLE {made.view} AS SELECT name FROM ({chosen}) WHERE name IS NOT NULL ORDER BY name"
-        )
-        made.num_rows = self._database.value(f"SELECT count(*) FROM {made.view}")
-        made.columns["name"].num = made.columns["name"].num_distinct = made.num_rows
-        self._tables[name] = made
+        rows = self._database.connection.sql(f"SELECT name FROM ({chosen}) WHERE name IS NOT NULL ORDER BY name")
+        made = self._database.add(name, rows, name)
+        made.key, made.root, made.columns["name"].type = ("name",), name, None
         return made
 
     def _find_references(self) -> None:
