@@ -25,7 +25,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache, partial
 from pathlib import Path
@@ -59,7 +59,7 @@ class PropertySample(NamedTuple):
 
 @dataclass(slots=True)
 class LabelFacts:
-    """The nodes with a label: how many, how many have each property, and what a sample of them holds by property."""
+    """The nodes with a label: how many, how many have each property, and what some values of each are."""
 
     num: int = 0
     keys: Counter[str] = field(default_factory=Counter)
@@ -78,9 +78,18 @@ class TypeFacts:
     num: int = 0
     num_with_keys: int = 0
     keys: Counter[str] = field(default_factory=Counter)
-    starts: str = ""
-    """The commonest label of the start nodes, as far as they were looked at."""
-    ends: str = ""
+    start_labels: Counter[str] = field(default_factory=Counter)
+    end_labels: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def starts(self) -> str:
+        """The commonest label of the start nodes."""
+        return min(self.start_labels, key=lambda label: (-self.start_labels[label], label), default="")
+
+    @property
+    def ends(self) -> str:
+        """The commonest label of the end nodes."""
+        return min(self.end_labels, key=lambda label: (-self.end_labels[label], label), default="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,19 +208,19 @@ def guess_aliases(facts: LabelFacts) -> tuple[str, ...]:
 
 def is_key(label: str, key: str, facts: LabelFacts) -> bool:
     """Return whether a property is a key and says nothing else: `id`, or LABEL`Id`, with numbers that all differ."""
-    sample = facts.samples.get(key)
-    is_number = sample is not None and sample.type.startswith("INTEGER") and sample.num_distinct == sample.num
+    sample = facts.samples[key]
+    is_number = sample.type.startswith("INTEGER") and sample.num_distinct == sample.num
     return is_number and fold(key) in ("id", f"{fold(label)}id")
 
 
 def _rank(label: str, key: str, facts: LabelFacts) -> tuple[int, int] | None:
     """Return a rank, lower is better; None for what is no name."""
-    plain, sample = fold(key), facts.samples.get(key)
+    plain, sample = fold(key), facts.samples[key]
     if not _is_covered(key, facts) or not _may_name(sample) or plain in ALIASES:
         return None
     if plain in NAMES:
         return 0, 2 * NAMES.index(plain)
-    distinct = sample.num_distinct / sample.num if sample else 0.0
+    distinct = sample.num_distinct / sample.num
     of_label = {f"{of}{end}" for of in (fold(label), fold(singular(label))) for end in ENDINGS}
     if plain in of_label:
         return 0, 2 * len(NAMES)
@@ -228,12 +237,9 @@ def _is_covered(key: str, facts: LabelFacts) -> bool:
     return facts.keys[key] >= LEAST_COVERAGE * facts.num
 
 
-def _may_name(sample: PropertySample | None) -> bool:
-    """Return whether values are such as names are: texts, numbers or lists of texts; True where none were seen."""
-    if sample is None:
-        return True
-    named = sample.type.startswith(("STRING", "INTEGER", "LIST<STRING"))
-    return named and sample.num_chars <= MOST_CHARS
+def _may_name(sample: PropertySample) -> bool:
+    """Return whether values are such as names are: texts, numbers or lists of texts."""
+    return sample.type.startswith(("STRING", "INTEGER", "LIST<STRING")) and sample.num_chars <= MOST_CHARS
 
 
 def guess_mapping(survey: Survey) -> GraphMapping:
@@ -255,16 +261,13 @@ def _guess_label(label: str, facts: LabelFacts) -> LabelMapping:
     }
     keys = [key for key in facts.keys if is_key(label, key, facts)]
     if facts.key and facts.key not in name:
-        is_code = name and facts.key_is_code and _is_code(facts.samples.get(facts.key))
+        sample = facts.samples[facts.key]
+        is_short = sample.type.startswith("STRING") and sample.num_chars <= MOST_CODE_CHARS
+        is_code = name and facts.key_is_code and is_short
         aliases += (facts.key,) if is_code and facts.key not in aliases else ()
     key = next(iter([*filter(None, [facts.key]), *keys]), "")
     rest = set(facts.keys) - {*name, *aliases, *keys, key} - vectors
     return LabelMapping(name, aliases, tuple(sorted(rest)), "" if key in name else key)
-
-
-def _is_code(sample: PropertySample | None) -> bool:
-    """Return whether a key is short text that people may use, such as ALFKI or DE."""
-    return sample is not None and sample.type.startswith("STRING") and sample.num_chars <= MOST_CODE_CHARS
 
 
 def choose(mapping: GraphMapping, survey: Survey, choices: Choices) -> GraphMapping:
@@ -276,25 +279,17 @@ def choose(mapping: GraphMapping, survey: Survey, choices: Choices) -> GraphMapp
     if choices.relationships is not None:
         _check_names("--relationships", choices.relationships, survey.relationships, "relationship type")
         relationships = {type_: keys for type_, keys in relationships.items() if type_ in set(choices.relationships)}
+    keys_of: dict[str, set[str]] = {label: {*survey.labels[label].keys} for label in labels}
     for chosen in choices.names:
-        label, keys = _split_choice("--name-property", chosen, labels)
-        parts = tuple(filter(None, keys.split("+")))
-        having = [
-            each for each in ([label] if label is not None else labels) if set(parts) <= set(survey.labels[each].keys)
-        ]
-        if not having:
-            known = survey.labels[label].keys if label is not None else _all_keys(survey, labels)
-            _check_names("--name-property", parts, known, "property")
-            raise UsageError(f"--name-property {chosen}: no label has all of these properties")
-        labels |= {each: _name_by(labels[each], parts) for each in having}
+        having, parts = _split_choice("--name-property", chosen, keys_of)
+        labels |= {label: _name_by(labels[label], parts) for label in having}
+    for type_ in relationships:
+        keys_of[type_] = keys_of.get(type_, set()) | {*survey.relationships[type_].keys}
     for chosen in choices.leave_out:
-        of, key = _split_choice("--leave-out", chosen, {**labels, **dict.fromkeys(relationships, LabelMapping())})
-        known = {**_all_keys(survey, labels), **{k: 0 for t in relationships for k in survey.relationships[t].keys}}
-        _check_names("--leave-out", [key], known, "property")
-        labels |= {label: _leave_out(each, key) for label, each in labels.items() if of in (None, label)}
-        relationships |= {
-            type_: tuple(k for k in keys if k != key) for type_, keys in relationships.items() if of in (None, type_)
-        }
+        having, parts = _split_choice("--leave-out", chosen, keys_of)
+        labels |= {label: _leave_out(labels[label], parts) for label in having if label in labels}
+        for type_ in {*having} & relationships.keys():
+            relationships[type_] = tuple(key for key in relationships[type_] if key not in parts)
     return GraphMapping(labels, relationships, mapping.types if choices.types is None else choices.types)
 
 
@@ -350,26 +345,29 @@ def _name_by(mapping: LabelMapping, parts: tuple[str, ...]) -> LabelMapping:
     return LabelMapping(parts, aliases, tuple(sorted(rest)), "" if mapping.key in parts else mapping.key)
 
 
-def _leave_out(mapping: LabelMapping, key: str) -> LabelMapping:
+def _leave_out(mapping: LabelMapping, parts: tuple[str, ...]) -> LabelMapping:
     name, aliases, literals = (
-        tuple(each for each in keys if each != key) for keys in (mapping.name, mapping.aliases, mapping.literals)
+        tuple(key for key in keys if key not in parts) for keys in (mapping.name, mapping.aliases, mapping.literals)
     )
-    left = "" if mapping.key == key else mapping.key
-    return replace(mapping, name=name, aliases=aliases, literals=literals, key=left)
+    return LabelMapping(name, aliases, literals, "" if mapping.key in parts else mapping.key)
 
 
-def _all_keys(survey: Survey, labels: Iterable[str]) -> dict[str, int]:
-    return {key: num for label in labels for key, num in survey.labels[label].keys.items()}
-
-
-def _split_choice(option: str, chosen: str, known: Mapping[str, object]) -> tuple[str | None, str]:
-    """Return label or type, and property, of ``Label=property``; None for a property alone."""
-    of, equals, key = chosen.rpartition("=")
-    if not key.strip():
+def _split_choice(
+    option: str, chosen: str, keys_of: Mapping[str, Collection[str]]
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return the labels and types that have the properties of ``Label=one+other`` or ``one+other``, and these."""
+    of, equals, keys = chosen.rpartition("=")
+    parts = tuple(filter(None, keys.strip().split("+")))
+    if not parts:
         raise UsageError(f"{option} {chosen}: expected PROPERTY or LABEL=PROPERTY")
     if equals:
-        _check_names(option, [of], known, "label")
-    return (of if equals else None), key
+        _check_names(option, [of], keys_of, "label")
+    among = [of] if equals else list(keys_of)
+    _check_names(option, parts, {key for each in among for key in keys_of[each]}, "property")
+    having = [each for each in among if {*parts} <= {*keys_of[each]}]
+    if not having:
+        raise UsageError(f"{option} {chosen}: no label has all of these properties")
+    return having, parts
 
 
 def _check_names(

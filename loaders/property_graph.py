@@ -118,11 +118,11 @@ class PropertyGraph(ABC):
 
 
 SAMPLE_SIZE = 1_000
-"""Nodes of a label whose properties are looked at."""
+"""Values of each property of a label that are looked at."""
 
 
 class _Surveyor:
-    """Surveys a graph in one pass: counts of everything, and samples of the first nodes of each label."""
+    """Surveys a graph in one pass: counts of everything, and samples of each property."""
 
     def __init__(self, keys_are_codes: bool) -> None:
         self._keys_are_codes = keys_are_codes
@@ -131,8 +131,6 @@ class _Surveyor:
         self._values: dict[tuple[str, str], list[Any]] = {}
         self._kinds: dict[str, tuple[str, ...]] = {}
         """The labels of each node."""
-        self._ends: dict[str, tuple[Counter[str], Counter[str]]] = {}
-        """The labels at both ends of relationships, by type."""
 
     def add(self, each: Element) -> None:
         found = {key: value for key, value in each.properties if value is not None}
@@ -141,25 +139,23 @@ class _Surveyor:
             of_type.num += 1
             of_type.num_with_keys += bool(found)
             of_type.keys.update(found.keys())
-            for end, labels in zip(
-                (each.start, each.end), self._ends.setdefault(each.type, (Counter(), Counter())), strict=True
-            ):
-                labels.update(self._kinds.get(end, ()))
+            of_type.start_labels.update(self._kinds.get(each.start, ()))
+            of_type.end_labels.update(self._kinds.get(each.end, ()))
             return
         self._kinds[each.id] = tuple(each.labels)
         for label in each.labels or (NO_LABEL,):
-            facts = self._labels.setdefault(label, LabelFacts(key=each.key, key_is_code=self._keys_are_codes))
+            facts = self._labels.setdefault(label, LabelFacts(key_is_code=self._keys_are_codes))
             facts.num += 1
+            facts.key = facts.key or (each.key if each.key in found else "")
             facts.keys.update(found.keys())
-            for name, value in found.items() if facts.num <= SAMPLE_SIZE else ():
-                self._values.setdefault((label, name), []).append(value)
+            for name, value in found.items():
+                values = self._values.setdefault((label, name), [])
+                if len(values) < SAMPLE_SIZE:
+                    values.append(value)
 
     def survey(self, num_nodes: int) -> Survey:
         for (label, name), sample in self._values.items():
             self._labels[label].samples[name] = _sample(name, sample)
-        for type_, ends in self._ends.items():
-            of_type = self._types[type_]
-            of_type.starts, of_type.ends = (min(end, key=lambda each: (-end[each], each), default="") for end in ends)
         return Survey(self._labels, self._types, num_nodes)
 
 
