@@ -1,9 +1,4 @@
-"""The formats of question sets: what a question looks like in each, and what it says.
-
-A format of records has a shape, as data: its fields with `str` (a number counts, too), `int` (a whole number), `object`
-(anything), a list of one shape (any number of items) or of several (exactly these), an object of fields, or a tuple of
-a shape that is no object and one that is. What is absent or null is empty.
-"""
+"""The formats of question sets: what a question looks like in each, and what it says."""
 
 from __future__ import annotations
 
@@ -13,78 +8,102 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from ..models import quote_line
 from .naming import FREEBASE_ID, concept_id
-from .reading import format_value
+from .reading import format_columns, format_value
 
-Fields = Mapping[str, Any]
+Record = Mapping[str, Any]
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 class FaultyQuestionError(ValueError):
     """What was expected of a question, and what was found."""
 
-    def __init__(self, expected: str, found: str) -> None:
-        super().__init__(f"expected {expected}, found {found}")
+    def __init__(self, expected: str, found: object) -> None:
+        super().__init__(f"expected {expected}, found {format_value(found)}")
 
 
-def fit(value: Any, shape: Any, name: str) -> Any:
-    """Return a value of JSON with the fields of a shape; raise `FaultyQuestionError` for one of another shape."""
-    if isinstance(shape, tuple):
-        shape = shape[isinstance(value, dict)]
-    if isinstance(shape, dict):
-        fields = _check({} if value is None else value, dict, f"an object as {name}")
-        return {key: fit(fields.get(key), inner, key) for key, inner in shape.items()}
-    if isinstance(shape, list):
-        items = _check([] if value is None else value, list, f"a list as {name}")
-        if len(shape) == 1:
-            return [fit(item, shape[0], name) for item in items]
-        if len(items) != len(shape):
-            raise FaultyQuestionError(f"{len(shape)} items in {name}", format_value(items))
-        return [fit(item, inner, name) for item, inner in zip(items, shape, strict=True)]
-    if shape is str:
-        return "" if value is None else _text(value, name)
-    if shape is int and (isinstance(value, bool) or not isinstance(value, int | None) or (value or 0) < 0):
-        raise FaultyQuestionError(f"a whole number as {name}", format_value(value))
-    return value
+def pick(item: Record, path: str) -> list[Any]:
+    """Return the values at the end of a path of fields, ``Parses/Answers``, through all lists; null is nothing."""
+    values: list[Any] = [item]
+    for name in path.split("/"):
+        if faulty := [value for value in values if not isinstance(value, dict)]:
+            raise FaultyQuestionError(f"an object with {name}", faulty[0])
+        inner = [value.get(name) for value in values]
+        values = [each for value in inner for each in (value if isinstance(value, list) else [value])]
+        values = [value for value in values if value is not None]
+    return values
 
 
-def _check(value: Any, kind: type, expected: str) -> Any:
-    if not isinstance(value, kind):
-        raise FaultyQuestionError(expected, format_value(value))
-    return value
+def texts(item: Record, path: str) -> list[str]:
+    """Return the values at the end of a path, as texts; a number counts as one."""
+    return [_as_text(value, path) for value in pick(item, path)]
 
 
-def _text(value: object, name: str) -> str:
+def text(item: Record, name: str) -> str:
+    """Return the text in a field; empty if absent."""
+    if not isinstance(item, dict):
+        raise FaultyQuestionError(f"an object with {name}", item)
+    return "" if item.get(name) is None else _as_text(item[name], name)
+
+
+def _as_text(value: Any, name: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float) or _NO_TEXT.search(str(value)):
-        raise FaultyQuestionError(f"text as {name}", format_value(value))
+        raise FaultyQuestionError(f"text as {name}", value)
     return str(value)
 
 
-class QuestionFormat(NamedTuple):
-    """A format: its form for messages, which first item shows it, the shape of an item, and what an item says.
+def whole_number(item: Record, name: str) -> int | None:
+    """Return the number in a field; None if absent."""
+    value = next(iter(pick(item, name)), None)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value
+    raise FaultyQuestionError(f"a whole number as {name}", value)
 
-    An item is a record, or the text of a line (without a shape). A record has one of the `needed` fields. A question
-    has an empty id if the set gives none.
+
+def rows(item: Record, name: str, width: int = 0) -> list[tuple[str, ...]]:
+    """Return a list of lists of texts, each of `width` if that is given."""
+    value = _listed(item.get(name) or [], name)
+    found = [tuple("" if each is None else _as_text(each, name) for each in _listed(row, name)) for row in value]
+    if wrong := [row for row in found if width and len(row) != width]:
+        raise FaultyQuestionError(f"{width} items in {name}", wrong[0])
+    return found
+
+
+def _listed(value: Any, name: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise FaultyQuestionError(f"a list as {name}", value)
+    return value
+
+
+def pairs(item: Record, path: str, id_name: str, *names: str) -> list[tuple[str, list[str]]]:
+    """Return id or literal, and names, of the objects at the end of a path."""
+    return [
+        (text(each, id_name), [found for name in names for found in texts(each, name)]) for each in pick(item, path)
+    ]
+
+
+class QuestionFormat(NamedTuple):
+    """A format: its form for messages, whether an item looks so, what it says, and which field a record must have.
+
+    An item is a record, or the text of a line. A question has an empty id if the set gives none.
     """
 
     shown: str
     recognises: Callable[[Any], bool]
     read: Callable[[Any], GoldQuestion]
-    shape: Fields | None = None
     needed: tuple[str, ...] = ()
+    """One of these, the first that is there, must not be null."""
 
     def question(self, item: Any) -> GoldQuestion:
         """Return the question that an item is; raise `FaultyQuestionError` for one that is none."""
-        if self.shape is None:
-            return self.read(item)
-        needed = next((name for name in self.needed if name in item), self.needed[-1])
-        if item.get(needed) is None:
-            raise FaultyQuestionError(f"a field {needed}", f"an object with the fields {format_value(', '.join(item))}")
-        return self.read(fit(item, self.shape, "the question"))
+        if self.needed:
+            needed = next((name for name in self.needed if name in item), self.needed[-1])
+            if item.get(needed) is None:
+                raise FaultyQuestionError(f"a field {needed}", f"an object with the fields {format_columns(item)}")
+        return self.read(item)
 
 
-def _has(*names: str) -> Callable[[Fields], bool]:
+def _has(*names: str) -> Callable[[Record], bool]:
     return lambda record: all(name in record for name in names)
 
 
@@ -130,45 +149,41 @@ def distinct_texts(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, texts)))
 
 
-def _read_lodestar(item: Fields) -> GoldQuestion:
+def _read_lodestar(item: Record) -> GoldQuestion:
+    """Read questions of any graph.
+
+    Answers are ids, or objects with id, names or both; without any, abstaining is right. Paths are lists of relations,
+    or objects. One of the options is the answer's name.
+    """
     answers = []
-    for written in item["answers"]:
-        entity, names = (written, []) if isinstance(written, str) else (written["id"], written["names"])
-        if not entity and not any(names):
-            raise FaultyQuestionError("an id or an object with id or names as answer", format_value(written))
-        answers.append(GoldAnswer(entity or None, distinct_texts(names)))
-    paths = []
-    for path in item["paths"]:
-        found = fit(path if isinstance(path, dict) else {"relations": path}, _PATH, "paths")
-        relations, entities = found["relations"], found["entities"]
-        if not relations or not all(relations) or (entities and len(entities) != len(relations) + 1):
-            number = f"{len(relations)} and {len(entities)}"
-            raise FaultyQuestionError("relations, and no entities or one more, as paths", number)
-        paths.append(GoldPath(tuple(relations), tuple(entities)))
+    for written in pick(item, "answers"):
+        if isinstance(written, dict):
+            answers.append(GoldAnswer(text(written, "id") or None, distinct_texts(texts(written, "names"))))
+        else:
+            answers.append(GoldAnswer(_as_text(written, "answers") or None))
+        if answers[-1] == GoldAnswer():
+            raise FaultyQuestionError("an id or an object with id or names as answer", written)
+    num_hops = whole_number(item, "num_hops")
     return GoldQuestion(
-        item["id"],
-        item["question"],
+        text(item, "id"),
+        text(item, "question"),
         distinct_answers(answers),
-        distinct_texts(item["topic_entities"]),
-        distinct_texts(item["topic_names"]),
-        item["min_hops"] if item["num_hops"] is None else item["num_hops"],
-        tuple(paths),
-        _triples(item["triples"]),
-        options=tuple(item["options"]),
+        distinct_texts(texts(item, "topic_entities")),
+        distinct_texts(texts(item, "topic_names")),
+        whole_number(item, "min_hops") if num_hops is None else num_hops,
+        tuple(map(_read_path, _listed(item.get("paths") or [], "paths"))),
+        tuple((head, relation, tail) for head, relation, tail in rows(item, "triples", 3)),
+        options=tuple(texts(item, "options")),
     )
 
 
-def _triples(found: Iterable[list[str]]) -> tuple[tuple[str, str, str], ...]:
-    return tuple((head, relation, tail) for head, relation, tail in found)
+def _read_path(written: Any) -> GoldPath:
+    path = written if isinstance(written, dict) else {"relations": _listed(written, "paths")}
+    relations, entities = texts(path, "relations"), texts(path, "entities")
+    if not relations or not all(relations) or (entities and len(entities) != len(relations) + 1):
+        raise FaultyQuestionError("relations, and no entities or one more, as paths", written)
+    return GoldPath(tuple(relations), tuple(entities))
 
-
-_PATH = {"relations": [str], "entities": [str]}
-_LODESTAR = {
-    "id": str, "question": str, "topic_entities": [str], "topic_names": [str], "num_hops": int, "min_hops": int,
-    "answers": [(str, {"id": str, "names": [str]})], "paths": [object], "triples": [[str, str, str]], "options": [str],
-}  # fmt: skip
-"""Of any graph: answers are ids, or objects with id, names or both; without any, abstaining is right. Paths are lists
-of relations, or objects. One of the options is the answer's name."""
 
 _BRACKET = re.compile(r"[\[\]]")
 
@@ -203,7 +218,7 @@ def _read_metaqa(line: str) -> GoldQuestion:
     found = _split_brackets(asked)
     if found is None or not _is_metaqa(line):
         expected = "a question with its topic in [brackets], a tab and answers separated by bars"
-        raise FaultyQuestionError(expected, quote_line(line))
+        raise FaultyQuestionError(expected, line)
     text, topics = found
     return GoldQuestion("", text, tuple(map(answer_from_name, distinct_texts(answers.split("|")))), topics, topics)
 
@@ -242,102 +257,81 @@ def _read_pathquestion(line: str) -> GoldQuestion:
             answers, topics = tuple(map(answer_from_name, distinct_texts(right))), path.entities[:1]
             return GoldQuestion("", found["question"], answers, topics, topics, len(path.relations), (path,))
     expected = "a question, a tab, an answer(answer/answer/), a tab and a path topic#relation#answer"
-    raise FaultyQuestionError(expected, quote_line(line))
+    raise FaultyQuestionError(expected, line)
 
 
-def _read_rog(item: Fields) -> GoldQuestion:
-    """Read RoG, NSM and the like: a Freebase id among topics or answers is an id; numbers of NSM need another file."""
-    topics = item["q_entity"]
-    for topic in [] if topics else item["entities"]:
+def _read_rog(item: Record) -> GoldQuestion:
+    """Read RoG, NSM and the like: a Freebase id among topics or answers is an id; numbers of NSM need another file.
+
+    `answer_mids` are parallel to `answer`; empty paths are those of questions whose topic is the answer.
+    """
+    topics = texts(item, "q_entity")
+    for topic in [] if topics else pick(item, "entities"):
         if not isinstance(topic, int):
-            found = fit(topic if isinstance(topic, dict) else {"text": topic}, _NSM_ENTITY, "entities")
-            topics.append(found["kb_id"] or found["text"])
-    names = item["answer"]
-    ids = item["answer_mids"] or names
+            found = topic if isinstance(topic, dict) else {"text": topic}
+            topics.append(text(found, "kb_id") or text(found, "text"))
+    names = texts(item, "answer")
+    ids = texts(item, "answer_mids") or names
     if len(ids) != len(names):
         raise FaultyQuestionError("one of answer_mids for each answer", f"{len(ids)} for {len(names)}")
     answers = [(id_, [name]) for id_, name in zip(ids, names, strict=True)]
-    answers = answers or [(answer["kb_id"], [answer["text"]]) for answer in item["answers"]]
     ids_of_topics = [entity_id(topic) for topic in topics]
     return GoldQuestion(
-        item["id"],
-        item["question"],
-        freebase_answers(answers),
+        text(item, "id"),
+        text(item, "question"),
+        freebase_answers(answers or pairs(item, "answers", "kb_id", "text")),
         distinct_texts(found for found in ids_of_topics if found),
         distinct_texts(topic for topic, found in zip(topics, ids_of_topics, strict=True) if not found),
-        paths=tuple(dict.fromkeys(GoldPath(tuple(path)) for path in item["ground_relation_paths"] if path)),
-        triples=_triples(item["gpt_triples"]),
+        paths=tuple(dict.fromkeys(GoldPath(path) for path in rows(item, "ground_relation_paths") if path)),
+        triples=tuple((head, relation, tail) for head, relation, tail in rows(item, "gpt_triples", 3)),
     )
 
 
-_NSM_ENTITY = {"kb_id": str, "text": str}
-_ROG = {
-    "id": str, "question": str, "q_entity": [str], "entities": [object], "answer": [str], "answer_mids": [str],
-    "answers": [_NSM_ENTITY], "ground_relation_paths": [[str]], "gpt_triples": [[str, str, str]],
-}  # fmt: skip
-"""`answer_mids` are parallel to `answer`; empty paths are those of questions whose topic is the answer."""
-
-
-def _read_webqsp(item: Fields) -> GoldQuestion:
+def _read_webqsp(item: Record) -> GoldQuestion:
     """Read WebQSP: the answers of all parses; each inferential chain, mediators included, is a gold path."""
-    parses = item["Parses"]
-    chains = dict.fromkeys(tuple(parse["InferentialChain"]) for parse in parses)
+    chains = dict.fromkeys(tuple(texts(parse, "InferentialChain")) for parse in pick(item, "Parses"))
     return GoldQuestion(
-        item["QuestionId"],
-        item["RawQuestion"] or item["ProcessedQuestion"],
-        freebase_answers(
-            (answer["AnswerArgument"], [answer["EntityName"]]) for parse in parses for answer in parse["Answers"]
-        ),
-        distinct_texts(parse["TopicEntityMid"] for parse in parses),
-        distinct_texts(parse["TopicEntityName"] for parse in parses),
+        text(item, "QuestionId"),
+        text(item, "RawQuestion") or text(item, "ProcessedQuestion"),
+        freebase_answers(pairs(item, "Parses/Answers", "AnswerArgument", "EntityName")),
+        distinct_texts(texts(item, "Parses/TopicEntityMid")),
+        distinct_texts(texts(item, "Parses/TopicEntityName")),
         paths=tuple(GoldPath(chain) for chain in chains if chain and all(chain)),
     )
 
-
-_WEBQSP = {
-    "QuestionId": str, "RawQuestion": str, "ProcessedQuestion": str,
-    "Parses": [{
-        "TopicEntityMid": str, "TopicEntityName": str, "InferentialChain": [str],
-        "Answers": [{"AnswerArgument": str, "EntityName": str}],
-    }],
-}  # fmt: skip
 
 _NS_ENTITY = rf"\bns:({FREEBASE_ID})"
 _EXCLUDED = re.compile(rf"!=\s*{_NS_ENTITY}|{_NS_ENTITY}\s*!=")
 
 
-def _read_cwq(item: Fields) -> GoldQuestion:
+def _read_cwq(item: Record) -> GoldQuestion:
     """Read ComplexWebQuestions: topics are the ids in the query, except those that it only excludes as answers."""
     return GoldQuestion(
-        item["ID"],
-        item["question"],
-        freebase_answers((each["answer_id"], [each["answer"], *each["aliases"]]) for each in item["answers"]),
-        distinct_texts(re.findall(_NS_ENTITY, _EXCLUDED.sub(" ", item["sparql"]))),
+        text(item, "ID"),
+        text(item, "question"),
+        freebase_answers(pairs(item, "answers", "answer_id", "answer", "aliases")),
+        distinct_texts(re.findall(_NS_ENTITY, _EXCLUDED.sub(" ", text(item, "sparql")))),
     )
 
 
-_CWQ = {
-    "ID": str, "question": str, "answers": [{"answer_id": str, "answer": str, "aliases": [str]}], "sparql": str,
-}  # fmt: skip
-
-
-def _read_grailqa(item: Fields) -> GoldQuestion:
+def _read_grailqa(item: Record) -> GoldQuestion:
     """Read GrailQA as published, or flat.
 
     Published: the topics are the entities of the graph query, the walk from each to the question node is a gold path.
     Flat: the relations are sorted by name, so that only a single one gives a path.
     """
-    nodes, relations = item["graph_query"]["nodes"], distinct_texts(item["relations"])
-    entities = [node for node in nodes if node["node_type"] == "entity"]
-    topics = [(node["id"], node["friendly_name"]) for node in entities] + item["topic_entities"]
-    answers = [(each["answer_argument"], [each["entity_name"]]) for each in item["answer"]]
-    answers += [(argument, [name]) for argument, name in item["answers"]]
-    paths = [*_walks(item["graph_query"], entities)]
+    nodes, relations = pick(item, "graph_query/nodes"), distinct_texts(texts(item, "relations"))
+    entities = [node for node in nodes if text(node, "node_type") == "entity"]
+    topics = [(text(node, "id"), text(node, "friendly_name")) for node in entities]
+    topics += [(id_, name) for id_, name in rows(item, "topic_entities", 2)]
+    answers = pairs(item, "answer", "answer_argument", "entity_name")
+    answers += [(argument, [name]) for argument, name in rows(item, "answers", 2)]
+    paths = [*_walks(nodes, pick(item, "graph_query/edges"), entities)]
     if topics and len(relations) == 1:
         paths.append(GoldPath(relations))
     return GoldQuestion(
-        item["qid"] or item["id"],
-        item["question"],
+        text(item, "qid") or text(item, "id"),
+        text(item, "question"),
         freebase_answers(answers),
         distinct_texts(entity for entity, _ in topics),
         distinct_texts(name for _, name in topics),
@@ -345,87 +339,63 @@ def _read_grailqa(item: Fields) -> GoldQuestion:
     )
 
 
-_GRAILQA = {
-    "qid": str, "id": str, "question": str, "relations": [str], "topic_entities": [[str, str]],
-    "answer": [{"answer_argument": str, "entity_name": str}], "answers": [[str, str]],
-    "graph_query": {
-        "nodes": [{"nid": str, "node_type": str, "id": str, "friendly_name": str, "question_node": int}],
-        "edges": [{"start": str, "relation": str, "end": str}],
-    },
-}  # fmt: skip
-
-
-def _walks(query: Fields, topics: Iterable[Fields]) -> Iterator[GoldPath]:
+def _walks(nodes: Iterable[Record], edges: Iterable[Record], topics: Iterable[Record]) -> Iterator[GoldPath]:
     """Yield the shortest walk from each topic to the question node, with edges in either direction."""
-    goals = {node["nid"] for node in query["nodes"] if node["question_node"]}
+    goals = {text(node, "nid") for node in nodes if whole_number(node, "question_node")}
+    known = [(text(edge, "start"), text(edge, "relation"), text(edge, "end")) for edge in edges]
     for topic in topics:
-        walks: dict[str, tuple[str, ...]] = {topic["nid"]: ()}
+        walks: dict[str, tuple[str, ...]] = {text(topic, "nid"): ()}
         waiting = list(walks)
         for node in waiting:
-            for edge in query["edges"]:
-                for here, there in ((edge["start"], edge["end"]), (edge["end"], edge["start"])):
-                    if here == node and there not in walks and edge["relation"]:
-                        walks[there] = (*walks[node], edge["relation"])
+            for start, relation, end in known:
+                for here, there in ((start, end), (end, start)):
+                    if here == node and there not in walks and relation:
+                        walks[there] = (*walks[node], relation)
                         waiting.append(there)
         yield from (GoldPath(walks[goal]) for goal in sorted(goals & walks.keys()) if walks[goal])
 
 
-def _read_medqa(item: Fields) -> GoldQuestion:
+def _read_medqa(item: Record) -> GoldQuestion:
     """Read MedQA: the topics are MetaMap's phrases and the options, with the ids that `load text` gives concepts."""
-    options = _check(item["options"], dict, "an object as options")
-    letter, number = item["answer_idx"], item["realidx"]
-    if not options.get(letter):
+    options = next(iter(pick(item, "options")), {})
+    if not isinstance(options, dict):
+        raise FaultyQuestionError("an object as options", options)
+    listed = {letter: _as_text(options[letter], "options") for letter in sorted(options)}
+    letter, number = text(item, "answer_idx"), whole_number(item, "realidx")
+    if not listed.get(letter):
         raise FaultyQuestionError("the letter of an option as answer_idx", letter or "none")
-    written = tuple(_text(options[each], "options") for each in sorted(options))
+    written = tuple(listed.values())
     return GoldQuestion(
         "" if number is None else f"medqa-{number}",
-        item["question"],
-        (GoldAnswer(None, (str(options[letter]),)),),
-        distinct_texts(map(concept_id, (*item["metamap_phrases"], *written))),
+        text(item, "question"),
+        (GoldAnswer(None, (listed[letter],)),),
+        distinct_texts(map(concept_id, (*texts(item, "metamap_phrases"), *written))),
         options=written,
     )
 
 
-_MEDQA = {"realidx": int, "question": str, "options": object, "answer_idx": str, "metamap_phrases": [str]}
-
-
 RECORD_FORMATS = {
-    "webqsp": QuestionFormat(
-        "JSON with QuestionId, RawQuestion, Parses", _has("Parses"), _read_webqsp, _WEBQSP, ("Parses",)
-    ),
-    "cwq": QuestionFormat(
-        "JSON with ID, question, answers, sparql", _has("ID", "question"), _read_cwq, _CWQ, ("answers",)
-    ),
+    "webqsp": QuestionFormat("JSON with QuestionId, RawQuestion, Parses", _has("Parses"), _read_webqsp, ("Parses",)),
+    "cwq": QuestionFormat("JSON with ID, question, answers, sparql", _has("ID", "question"), _read_cwq, ("answers",)),
     "grailqa": QuestionFormat(
         "JSON with qid, question, answer, graph_query (or id, question, relations, topic_entities, answers)",
         lambda item: "question" in item and ("qid" in item or {"relations", "answers"} <= item.keys()),
         _read_grailqa,
-        _GRAILQA,
         ("answer", "answers"),
     ),
     "rog": QuestionFormat(
         "JSON with id, question, q_entity, answer",
-        lambda item: "question" in item and any({a, b} <= item.keys() for a, b in _OF_ROG),
+        lambda item: _has("question", "q_entity", "answer")(item) or _has("question", "entities", "answers")(item),
         _read_rog,
-        _ROG,
         ("answer", "answers"),
     ),
     "medqa": QuestionFormat(
-        "JSON with question, options, answer_idx",
-        _has("question", "options", "answer_idx"),
-        _read_medqa,
-        _MEDQA,
-        ("options",),
+        "JSON with question, options, answer_idx", _has("question", "options", "answer_idx"), _read_medqa
     ),
     "lodestar": QuestionFormat(
-        "JSON with id, question, topic_entities, answers",
-        _has("question", "answers"),
-        _read_lodestar,
-        _LODESTAR,
-        ("answers",),
+        "JSON with id, question, topic_entities, answers", _has("question", "answers"), _read_lodestar, ("answers",)
     ),
 }
-_OF_ROG = (("q_entity", "answer"), ("entities", "answers"))
 LINE_FORMATS = {
     "metaqa": QuestionFormat("question with its [topic], tab, answer|answer", _is_metaqa, _read_metaqa),
     "pathquestion": QuestionFormat(

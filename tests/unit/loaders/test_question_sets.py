@@ -363,7 +363,7 @@ def test_medqa(tmp_path: Path) -> None:
     assert found.as_question(()).options == found.options
     wrong = json_lines([MEDQA[0] | {"answer_idx": "C"}])
     assert fault(tmp_path, wrong) == (
-        "questions:1: expected the letter of an option as answer_idx, found C: correct the question or remove it"
+        "questions:1: expected the letter of an option as answer_idx, found 'C': correct the question or remove it"
     )
 
 
