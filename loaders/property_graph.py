@@ -130,7 +130,7 @@ class _Surveyor:
         self._types: dict[str, TypeFacts] = {}
         self._values: dict[tuple[str, str], list[Any]] = {}
         self._kinds: dict[str, tuple[str, ...]] = {}
-        """The labels of each node."""
+        """The labels of each node; one of two tables comes twice."""
 
     def add(self, each: Element) -> None:
         found = {key: value for key, value in each.properties if value is not None}
@@ -142,7 +142,7 @@ class _Surveyor:
             of_type.start_labels.update(self._kinds.get(each.start, ()))
             of_type.end_labels.update(self._kinds.get(each.end, ()))
             return
-        self._kinds[each.id] = tuple(each.labels)
+        self._kinds[each.id] = (*self._kinds.get(each.id, ()), *each.labels)
         for label in each.labels or (NO_LABEL,):
             facts = self._labels.setdefault(label, LabelFacts(key_is_code=self._keys_are_codes))
             facts.num += 1

@@ -96,11 +96,8 @@ class LoadReport(StageCounts):
     def _describe_names(self) -> str:
         """Say how many entities have names, and by what."""
         num_named = self.num_entities - self.num_unnamed
-        by = [
-            f"{_NAMED_BY.get(name) or label_of(name)} ({number:,})" if len(self.named_by) > 1
-            else _NAMED_BY.get(name) or label_of(name)
-            for name, number in self.named_by.items()
-        ]  # fmt: skip
+        numbers = {_NAMED_BY.get(name) or label_of(name): number for name, number in self.named_by.items()}
+        by = [f"{name} ({number:,})" for name, number in numbers.items()] if len(numbers) > 1 else list(numbers)
         listed = ", ".join(by[:4]) + (f" and {len(by) - 4} more" if len(by) > 4 else "")
         said = f"{num_named:,} of {number_of(self.num_entities, 'entity has', 'entities have')} names"
         said += f", by {listed}" if listed else ""
@@ -113,10 +110,9 @@ class LoadReport(StageCounts):
             )
         if 2 * num_named >= self.num_entities:
             return said
-        return (
-            f"{said} (records of relationships have none)"
-            if self.kind in PROPERTY_GRAPHS
-            else f"{said}: few, name the relation of names"
+        is_of_records = self.kind in PROPERTY_GRAPHS
+        return said + (
+            " (records of relationships have none)" if is_of_records else ": few, name the relation of names"
         )
 
     @property

@@ -12,7 +12,11 @@ from typing import Any, cast
 
 from ...engine.errors import InputError, UsageError
 from ..property_graph import map_graph
+from ..reading import PARQUET, RereadableFile, list_files, parquet_columns, unpacked_name
 from ..source import Source
+from .columns import columns_by_name
+from .rdf import detect_syntax
+from .tables import looks_like_tables
 
 FORMATS = {
     "csv": "delimited:CsvSource",
@@ -101,9 +105,6 @@ def detect_format(path: str) -> str:
 
     Raises `InputError` if that is unclear.
     """
-    from ..reading import list_files, unpacked_name
-    from .tables import looks_like_tables
-
     if path == "-" or (path and Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
         raise InputError(
             f"{'stdin' if path == '-' else path}: the format of a stream cannot be detected: {_name_one()}"
@@ -111,16 +112,11 @@ def detect_format(path: str) -> str:
     if looks_like_tables(path):
         return "tables"
     files = list_files(path)
-    firsts: dict[str, str] = {}
-    for each in files:
-        firsts.setdefault(Path(unpacked_name(each)).suffix, each)  # one of each ending
-    found = {each: _detect(each) for each in firsts.values()}
-    kinds: dict[str, str] = {}
-    for each, kind in found.items():
-        kinds.setdefault(kind, each)
-    kinds = {kind: each for kind, each in kinds.items() if kind in FORMATS}
+    firsts = {Path(unpacked_name(each)).suffix: each for each in reversed(files)}  # one of each ending
+    found = {each: _detect(each) for each in sorted(firsts.values())}
+    kinds = {kind: each for each, kind in reversed(found.items()) if kind in FORMATS}
     if len(kinds) > 1 or (kinds.keys() & _ONE_FILE and files != [path]):
-        listed = ", ".join(f"{each} ({kind})" for kind, each in kinds.items())
+        listed = ", ".join(f"{each} ({kind})" for kind, each in reversed(kinds.items()))
         raise InputError(f"{path}: expected files of one kind, found {listed}: name one, or a pattern as '*.ttl'")
     if not kinds:
         raise InputError(f"{files[0]}: {found[files[0]]}")
@@ -129,9 +125,6 @@ def detect_format(path: str) -> str:
 
 def _detect(path: str) -> str:
     """Return the format of a file, or why none is found."""
-    from ..reading import PARQUET, RereadableFile, parquet_columns, unpacked_name
-    from .tables import looks_like_tables
-
     file = RereadableFile(path)
     start = file.first_bytes(_LOOKED_AT_BYTES)
     if not start:
@@ -139,8 +132,6 @@ def _detect(path: str) -> str:
     if looks_like_tables(path):
         return "tables"
     if start.startswith(PARQUET):
-        from .columns import columns_by_name
-
         return "parquet" if columns_by_name(parquet_columns(file)) else "rog"
     lines = start.decode("utf-8", "replace").splitlines()
     whole = lines if len(start) < _LOOKED_AT_BYTES or len(lines) == 1 else lines[:-1]
@@ -160,8 +151,6 @@ def _by_name(name: str, lines: Sequence[str]) -> str | None:
 
 
 def _by_content(name: str, start: bytes, lines: Sequence[str]) -> str | None:
-    from .rdf import detect_syntax
-
     statements = [line for line in lines if not line.lstrip().startswith("#")] or [""]
     first = statements[0].lstrip()
     tests = {
@@ -183,8 +172,6 @@ def _by_content(name: str, start: bytes, lines: Sequence[str]) -> str | None:
 
 def _has_triple(line: str) -> bool:
     """Return whether a line is a JSON object with the fields of a triple."""
-    from .columns import columns_by_name
-
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):

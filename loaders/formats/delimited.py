@@ -217,15 +217,11 @@ class MetaqaSource(DelimitedSource):
         super().__init__(path, has_header=False, literals=False)
 
 
-class PathquestionSource(DelimitedSource):
+class PathquestionSource(MetaqaSource):
     """PathQuestion's kb.txt."""
 
     kind = "pathquestion"
     usual_separator = "\t"
-    looks_at_columns = False
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path, has_header=False, literals=False)
 
 
 class Fb2mSource(FileSource):
