@@ -84,12 +84,12 @@ class TypeFacts:
     @property
     def starts(self) -> str:
         """The commonest label of the start nodes."""
-        return min(self.start_labels, key=lambda label: (-self.start_labels[label], label), default="")
+        return next((label for label, _ in self.start_labels.most_common(1)), "")
 
     @property
     def ends(self) -> str:
         """The commonest label of the end nodes."""
-        return min(self.end_labels, key=lambda label: (-self.end_labels[label], label), default="")
+        return next((label for label, _ in self.end_labels.most_common(1)), "")
 
 
 @dataclass(frozen=True, slots=True)
