@@ -20,7 +20,7 @@ SCANS = {"AllNodesScan", "NodeByLabelScan", "DirectedAllRelationshipsScan", "Und
 READS_ALL = re.compile(
     r"adopt_|check_signatures|read_relation_counts|refresh_|read_catalogue|read_graph_state|.*_browser_|clear_"
     r"|stream_names_of|unmark_load|read_loads|read_edition|delete_|unload_|read_hubs|stream_mediator_relations"
-    r"|survey_(?:nodes|relationships)|sample_properties|sample_ends|sample_steps|check_(?:nodes|relationships)"
+    r"|sample_steps|check_(?:nodes|relationships)"
     r"|read_(?:nodes|relationships)"  # by ranges of ids: of a small graph a scan is less; see test_property_graph.py
 )
 
