@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from ..values import Entity, RelationStep
 from . import Request, Row, template
@@ -282,60 +279,29 @@ def read_snippets(pairs: Sequence[Pair], max_snippets: int = MAX_SNIPPETS) -> Re
     return Request(template("read_snippets"), params, decode)
 
 
-Ints = npt.NDArray[np.int64]
+Signature = Mapping[int, int]
+"""The number of triples of each relation at an entity, by signed catalogue number: n leaves it, -n enters it."""
 
 
 @dataclass(frozen=True, slots=True)
-class SignatureColumns:
-    """Relation signatures of entities, concatenated.
+class SignedNodes:
+    """Entities and literals by id, and the signatures of those that were asked for with them."""
 
-    Row i belongs to the entity with number `of[i]` in the same answer; its signature is ``relations[starts[i]:starts[i
-    + 1]]``: signed catalogue numbers (n leaves it, -n enters it), ascending. `counts` has the number of triples of
-    each.
-    """
-
-    of: Ints
-    starts: Ints
-    relations: Ints
-    counts: Ints
-
-    @classmethod
-    def of_lists(cls, of: Sequence[int], lists: Sequence[Sequence[int]]) -> SignatureColumns:
-        """Return the signatures from the database's rows, each its relations followed by as many counts."""
-        sizes = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)) // 2
-        values = np.fromiter(chain.from_iterable(lists), dtype=np.int64)
-        is_relation = np.repeat(np.tile([True, False], len(lists)), np.repeat(sizes, 2))
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return cls(np.array(of, dtype=np.int64), starts, values[is_relation], values[~is_relation])
-
-
-@dataclass(frozen=True, slots=True)
-class NodeTable:
-    """Entities and literals, each once; the name of a literal is its value.
-
-    ids, names: (num_nodes,). `literals` has the ids of the literals, `signatures` those of the requested entities.
-    """
-
-    ids: Sequence[str]
-    names: Sequence[str | None]
-    literals: frozenset[str]
-    signatures: SignatureColumns
+    entities: Mapping[str, Entity]
+    signatures: Mapping[str, Signature]
 
 
 @dataclass(frozen=True, slots=True)
 class NeighbourTriples:
-    """Triples at the requested entities, one row each, and their neighbours.
+    """Triples at the requested entities, and their neighbours.
 
-    sources: (num_rows,) index of the entity in the request. relations: (num_rows,) signed catalogue number, negative if
-    the triple enters the source. neighbours: (num_rows,) index into `nodes`. positions: (num_rows,) position in the
-    store's order among the source's triples of that relation; 0 if all triples of the source were requested.
+    rows: the id of the requested entity; the signed catalogue number, negative if the triple enters it; the id of the
+    neighbour; and the position in the store's order among the entity's triples of that relation, 0 if all triples of
+    the entity were requested.
     """
 
-    sources: Ints
-    relations: Ints
-    neighbours: Ints
-    positions: Ints
-    nodes: NodeTable
+    rows: Sequence[tuple[str, int, str, int]]
+    nodes: SignedNodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,12 +313,12 @@ class EntityReadLimits:
     entering: Mapping[str, int]
 
 
-def read_entity_signatures(ids: Sequence[str]) -> Request[NodeTable]:
+def read_entity_signatures(ids: Sequence[str]) -> Request[SignedNodes]:
     """Read the existing entities among `ids`, with their signatures."""
 
-    def decode(rows: Sequence[Row]) -> NodeTable:
-        signatures = SignatureColumns.of_lists(range(len(rows)), [signature or () for _, _, signature in rows])
-        return NodeTable([row[0] for row in rows], [row[1] for row in rows], frozenset(), signatures)
+    def decode(rows: Sequence[Row]) -> SignedNodes:
+        signatures = {id_: _signature(signature or ()) for id_, _, signature in rows}
+        return SignedNodes({id_: Entity(id_, name) for id_, name, _ in rows}, signatures)
 
     return Request(template("read_signature_counts"), {"ids": list(ids)}, decode)
 
@@ -360,22 +326,24 @@ def read_entity_signatures(ids: Sequence[str]) -> Request[NodeTable]:
 def read_neighbours(
     whole: Sequence[str], parts: Sequence[EntityReadLimits], numbers: Mapping[str, int], *, last: bool
 ) -> Request[NeighbourTriples]:
-    """Read all triples of the entities `whole`, and some triples of `parts`; `sources` counts on from `whole` to
-    `parts`.
+    """Read all triples of the entities `whole`, and some triples of `parts`.
 
     `numbers` are the catalogue numbers of the relations to read; others are skipped. Neighbours come with their
     signatures; if `last`, only the unnamed ones.
     """
     order = sorted(numbers, key=lambda name: numbers[name])
-    signed = np.array([numbers[name] for name in order], dtype=np.int64)
     num_positions = max((n for part in parts for n in (*part.leaving.values(), *part.entering.values())), default=1)
+    ids = [*whole, *(part.id for part in parts)]
 
     def decode(rows: Sequence[Row]) -> NeighbourTriples:
-        codes, neighbours, nodes = _columns(rows)
-        rest, positions = np.divmod(codes, num_positions)
-        rest, relations = np.divmod(rest, len(order))
-        sources, entering = np.divmod(rest, 2)
-        return NeighbourTriples(sources, signed[relations] * (1 - 2 * entering), neighbours, positions, nodes)
+        found: list[tuple[str, int, str, int]] = []
+        for neighbour, code in _codes(rows):
+            rest, position = divmod(code, num_positions)
+            rest, relation = divmod(rest, len(order))
+            source, entering = divmod(rest, 2)
+            number = numbers[order[relation]]
+            found.append((ids[source], -number if entering else number, neighbour, position))
+        return NeighbourTriples(found, _signed_nodes(rows))
 
     params: dict[str, Any] = {
         "whole": list(whole),
@@ -398,9 +366,8 @@ def read_hub_neighbours(
     """
 
     def decode(rows: Sequence[Row]) -> NeighbourTriples:
-        codes, neighbours, nodes = _columns(rows)
-        sources, positions = np.divmod(codes, limit)
-        return NeighbourTriples(sources, np.full(len(codes), number, dtype=np.int64), neighbours, positions, nodes)
+        found = [(hubs[code // limit], number, neighbour, code % limit) for neighbour, code in _codes(rows)]
+        return NeighbourTriples(found, _signed_nodes(rows))
 
     type_ = stored_as or relation
     params: dict[str, Any] = {
@@ -414,13 +381,22 @@ def read_hub_neighbours(
     return Request(template("read_hub_neighbours"), params, decode, names={"RELATION": type_})
 
 
-def _columns(rows: Sequence[Row]) -> tuple[Ints, Ints, NodeTable]:
-    """Return the codes of all triples, the neighbour of each, and the neighbours."""
-    ids, names, literals, codes, signatures = rows[0]
-    sizes = np.fromiter(map(len, codes), dtype=np.int64, count=len(codes))
-    given = [number for number, signature in enumerate(signatures) if signature is not None]
-    nodes = NodeTable(
-        ids, names, frozenset(literals), SignatureColumns.of_lists(given, [signatures[number] for number in given])
+def _codes(rows: Sequence[Row]) -> Iterator[tuple[str, int]]:
+    """Yield the neighbour and the code of each triple."""
+    ids, _, _, codes, _ = rows[0]
+    return ((id_, code) for id_, own in zip(ids, codes, strict=True) for code in own)
+
+
+def _signed_nodes(rows: Sequence[Row]) -> SignedNodes:
+    ids, names, literals, _, signatures = rows[0]
+    known = frozenset(literals)
+    return SignedNodes(
+        {id_: Entity(id_, name, id_ in known) for id_, name in zip(ids, names, strict=True)},
+        {id_: _signature(own) for id_, own in zip(ids, signatures, strict=True) if own is not None},
     )
-    flat = np.fromiter(chain.from_iterable(codes), dtype=np.int64)
-    return flat, np.repeat(np.arange(len(codes)), sizes), nodes
+
+
+def _signature(row: Sequence[int]) -> Signature:
+    """Return the signature in a row of relations and as many counts."""
+    half = len(row) // 2
+    return dict(zip(row[:half], row[half:], strict=True))

@@ -244,13 +244,13 @@ def read_page(
     here = find_entities(gateway, [entity]).get(entity)
     if here is None:
         raise EntityNotFoundError(f"no entity has the id or name {entity[:80]!r}: look for it by /v1/entities")
-    signatures = gateway.run(read_entity_signatures([here.id])).signatures
+    signature = gateway.run(read_entity_signatures([here.id])).signatures.get(here.id, {})
     sizes = sorted(
         (
-            (int(number), int(count))
-            for number, count in zip(signatures.relations, signatures.counts, strict=True)
-            if abs(int(number)) in relations
-            and (relation is None or relations[abs(int(number))].name == relation)
+            (number, count)
+            for number, count in signature.items()
+            if abs(number) in relations
+            and (relation is None or relations[abs(number)].name == relation)
             and (direction == "both" or (number > 0) == (direction == "out"))
         ),
         key=lambda size: (abs(size[0]), -size[0]),
@@ -264,10 +264,9 @@ def read_page(
     triples: list[Triple] = []
     for (number, first, _), found in zip(spans, gateway.run_all(requests), strict=True):
         name = relations[abs(number)].name
-        for row, position in zip(found.neighbours, found.positions, strict=True):
+        for _, _, id_, position in found.rows:
             if position >= first:
-                id_ = str(found.nodes.ids[row])
-                other = Entity(id_, found.nodes.names[row], id_ in found.nodes.literals)
+                other = found.nodes.entities[id_]
                 triples.append(Triple(here, name, other) if number > 0 else Triple(other, name, here))
     total, shown = (sum(count for _, count in some) for some in (sizes, [(n, min(c, MAX_OFFSET)) for n, c in sizes]))
     return {

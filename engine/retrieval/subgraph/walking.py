@@ -26,7 +26,8 @@ from ...neo4j.graph import (
     HUB_DEGREE,
     EntityReadLimits,
     NeighbourTriples,
-    NodeTable,
+    Signature,
+    SignedNodes,
     read_entity_signatures,
     read_hub_neighbours,
     read_neighbours,
@@ -57,20 +58,15 @@ class MetEntities:
 
     def __init__(self) -> None:
         self.entities: dict[str, Entity] = {}
-        self.signatures: dict[str, Limits] = {}
+        self.signatures: dict[str, Signature] = {}
 
-    def add(self, nodes: NodeTable) -> None:
+    def add(self, nodes: SignedNodes) -> None:
         """Note these nodes, and the signatures that came with them."""
-        for id_, name in zip(nodes.ids, nodes.names, strict=True):
-            if id_ not in self.entities:
-                self.entities[id_] = Entity(id_, name, id_ in nodes.literals)
-        own = nodes.signatures
-        relations, counts, starts = (each.tolist() for each in (own.relations, own.counts, own.starts))
-        for row, place in enumerate(own.of.tolist()):
-            of_row = slice(starts[row], starts[row + 1])
-            self.signatures[nodes.ids[int(place)]] = dict(zip(relations[of_row], counts[of_row], strict=True))
+        for id_, entity in nodes.entities.items():
+            self.entities.setdefault(id_, entity)
+        self.signatures |= nodes.signatures
 
-    def signature(self, id_: str) -> Limits:
+    def signature(self, id_: str) -> Signature:
         return self.signatures.get(id_, {})
 
     def is_whole(self, id_: str, limits: Limits) -> bool:
@@ -106,10 +102,8 @@ class StepReader:
         hubs = {id_ for id_ in in_part if self._is_hub(id_, wanted[id_])}
         parts = {id_: limits for id_, limits in wanted.items() if id_ in in_part - hubs}
         requests: list[Request[NeighbourTriples]] = []
-        sources: list[list[str]] = []
         if wholes or parts:
             requests.append(self._request(wholes, parts, last=last))
-            sources.append([*wholes, *parts])
         by_relation: dict[int, list[str]] = {}
         for hub in sorted(hubs):
             for relation in wanted[hub]:
@@ -119,13 +113,11 @@ class StepReader:
             limit = max(wanted[hub][relation] for hub in there)
             type_ = self.stored_as.get(name)
             requests.append(read_hub_neighbours(there, name, relation, limit, stored_as=type_, last=last))
-            sources.append(there)
         found: dict[str, list[tuple[int, str, int]]] = {}
-        for ids, answer in zip(sources, db.run_all(requests), strict=True):
+        for answer in db.run_all(requests):
             self.met.add(answer.nodes)
-            columns = (answer.sources, answer.relations, answer.neighbours, answer.positions)
-            for source, relation, neighbour, position in zip(*(each.tolist() for each in columns), strict=True):
-                found.setdefault(ids[source], []).append((relation, answer.nodes.ids[neighbour], position))
+            for source, relation, neighbour, position in answer.rows:
+                found.setdefault(source, []).append((relation, neighbour, position))
         return found
 
     def _request(self, wholes: Sequence[str], parts: Mapping[str, Limits], *, last: bool) -> Request[NeighbourTriples]:
