@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from lodestar.engine.evidence import Calibration, Evidence
-from lodestar.engine.reorganising.pooling import PathPooling, make_triple_columns
+from lodestar.engine.reorganising.pooling import PathPooling, list_edges
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
-from lodestar.models.path_pooling import ScoredTriples, pool_triple_scores, reselect_triples
+from lodestar.models.path_pooling import ScoredEdge, pool_triple_scores, reselect_triples
 
 from tests.fakes.call_context import make_context
 
 
-def question(triples: list[tuple[int, int, float]], topics: list[int], num_nodes: int = 9) -> ScoredTriples:
-    return ScoredTriples(
-        np.array([h for h, _, _ in triples], dtype=np.int64),
-        np.array([t for _, t, _ in triples], dtype=np.int64),
-        np.array([s for _, _, s in triples], dtype=np.float64),
-        np.array(topics, dtype=np.int64),
-        np.array([0, num_nodes]),
-        np.array([0, len(triples)]),
-    )
+def edges(triples: list[tuple[int, int, float]]) -> list[ScoredEdge]:
+    return list(itertools.starmap(ScoredEdge, triples))
 
 
 def pooled(triples: list[tuple[int, int, float]], topics: list[int], position: float = 1.0) -> list[float]:
-    return [float(score) for score in pool_triple_scores(question(triples, topics), position)]
+    return pool_triple_scores(edges(triples), topics, position)
 
 
 def test_a_chain_from_the_topic_shares_its_scores() -> None:
@@ -41,18 +35,17 @@ def test_a_divides_the_bonus() -> None:
 
 def test_reselection_takes_the_best_by_score_then_by_pooled_score() -> None:
     """Of four triples three are pooled; 0 → 1 (0.3) gains from 1 → 2 (0.9) and comes before 5 → 6, alone 0.55 + 0.3."""
-    triples = question([(5, 6, 0.55), (0, 1, 0.3), (1, 2, 0.9), (7, 8, 0.1)], [0])
-    places, scores = reselect_triples(triples, 2, coarse=3)
-    assert places.tolist() == [1, 0]
-    assert scores == pytest.approx([0.6 + 0.3, 0.55 + 0.3])
-    assert sorted(reselect_triples(triples, 99)[0].tolist()) == [0, 1, 2, 3], "there are no more"
+    triples = edges([(5, 6, 0.55), (0, 1, 0.3), (1, 2, 0.9), (7, 8, 0.1)])
+    assert reselect_triples(triples, [0], 2, coarse=3) == [
+        (1, pytest.approx(0.6 + 0.3)),
+        (0, pytest.approx(0.55 + 0.3)),
+    ]
+    assert sorted(place for place, _ in reselect_triples(triples, [0], 99)) == [0, 1, 2, 3], "there are no more"
 
 
 def test_of_equal_pooled_scores_the_higher_score_comes_first() -> None:
     """0 → 1 → 2 with 0.2, 0.8, and no bonus, as the least score is 0: both have the mean of their path, 0.5."""
-    places, scores = reselect_triples(question([(0, 1, 0.2), (1, 2, 0.8), (7, 8, 0.0)], [0]), 2)
-    assert scores.tolist() == [0.5, 0.5]
-    assert places.tolist() == [1, 0]
+    assert reselect_triples(edges([(0, 1, 0.2), (1, 2, 0.8), (7, 8, 0.0)]), [0], 2) == [(1, 0.5), (0, 0.5)]
 
 
 def triples(*facts: tuple[str, float], topics: str, **options: Any) -> Evidence[Triple]:
@@ -88,6 +81,6 @@ def test_evidence_of_a_batch_is_pooled_each_question_alone(
 
 
 def test_scores_without_a_calibration_are_pooled_as_they_are_where_none_is_negative() -> None:
-    assert make_triple_columns([triples(("arb", 0.0), ("brc", 2.0), topics="a")]).scores.tolist() == [0.0, 2.0]
-    logits = make_triple_columns([triples(("arb", 0.0), ("brc", -1.0), topics="a")]).scores
-    assert logits == pytest.approx([0.5, 1 / (1 + np.e)])
+    assert [e.score for e in list_edges(triples(("arb", 0.0), ("brc", 2.0), topics="a"))] == [0.0, 2.0]
+    logits = [e.score for e in list_edges(triples(("arb", 0.0), ("brc", -1.0), topics="a"))]
+    assert logits == pytest.approx([0.5, 1 / (1 + math.e)])
