@@ -92,13 +92,13 @@ class TypeFacts:
         return next((label for label, _ in self.end_labels.most_common(1)), "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Survey:
     """What a property graph holds."""
 
-    labels: Mapping[str, LabelFacts]
-    relationships: Mapping[str, TypeFacts]
-    num_nodes: int
+    labels: dict[str, LabelFacts]
+    relationships: dict[str, TypeFacts]
+    num_nodes: int = 0
 
     @property
     def num_relationships(self) -> int:

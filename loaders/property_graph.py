@@ -13,7 +13,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -65,6 +65,10 @@ RELATION_KEYS = ("relation", "predicate", "type", "label", "edgelabel", "relatio
 """What the property of an edge is called that is its relation."""
 KIND_KEYS = ("kind", "type", "nodetype", "entitytype")
 """What the property of a node is called that is its label."""
+
+
+_NUMBERED = re.compile(r"[A-Za-z]{0,2}[-_:]?\d+|[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|\d+(?:[-/]\d+)*")
+"""Keys that say nothing without the kind of thing that has them."""
 
 
 class Node(NamedTuple):
@@ -121,44 +125,6 @@ SAMPLE_SIZE = 1_000
 """Values of each property of a label that are looked at."""
 
 
-class _Surveyor:
-    """Surveys a graph in one pass: counts of everything, and samples of each property."""
-
-    def __init__(self, keys_are_codes: bool) -> None:
-        self._keys_are_codes = keys_are_codes
-        self._labels: dict[str, LabelFacts] = {}
-        self._types: dict[str, TypeFacts] = {}
-        self._values: dict[tuple[str, str], list[Any]] = {}
-        self._kinds: dict[str, tuple[str, ...]] = {}
-        """The labels of each node; one of two tables comes twice."""
-
-    def add(self, each: Element) -> None:
-        found = {key: value for key, value in each.properties if value is not None}
-        if isinstance(each, Relationship):
-            of_type = self._types.setdefault(each.type, TypeFacts())
-            of_type.num += 1
-            of_type.num_with_keys += bool(found)
-            of_type.keys.update(found.keys())
-            of_type.start_labels.update(self._kinds.get(each.start, ()))
-            of_type.end_labels.update(self._kinds.get(each.end, ()))
-            return
-        self._kinds[each.id] = (*self._kinds.get(each.id, ()), *each.labels)
-        for label in each.labels or (NO_LABEL,):
-            facts = self._labels.setdefault(label, LabelFacts(key_is_code=self._keys_are_codes))
-            facts.num += 1
-            facts.key = facts.key or (each.key if each.key in found else "")
-            facts.keys.update(found.keys())
-            for name, value in found.items():
-                values = self._values.setdefault((label, name), [])
-                if len(values) < SAMPLE_SIZE:
-                    values.append(value)
-
-    def survey(self, num_nodes: int) -> Survey:
-        for (label, name), sample in self._values.items():
-            self._labels[label].samples[name] = _sample(name, sample)
-        return Survey(self._labels, self._types, num_nodes)
-
-
 def pop_kind(values: dict[str, Any]) -> list[str]:
     """Take the label of a node out of its properties, if there is one."""
     kind = next((key for key, value in values.items() if fold(key) in KIND_KEYS and isinstance(value, str)), None)
@@ -203,38 +169,68 @@ def map_graph(
 
     Raises `InputError` for a graph without nodes, or without edges where these make it.
     """
-    read = _ReadGraph(graph, progress)
+    read = ReadGraph(graph, progress)
     given = read_mapping(mapping_file) if mapping_file else None
     return PropertyGraphSource(graph, read, resolve_mapping(read.survey, choices, given, mapping_file))
 
 
-class _ReadGraph:
-    """A graph in a temporary file, with its values as literals; what it holds, and the SHA-256 of its content."""
+class ReadGraph:
+    """A graph in a temporary file, with its values as literals; what it holds, and the SHA-256 of its content.
+
+    The survey has counts of everything, and samples of each property.
+    """
 
     def __init__(self, graph: PropertyGraph, progress: Progress) -> None:
-        digest, surveyor = hashlib.sha256(), _Surveyor(graph.keys_are_codes)
-        num_nodes = 0
-
-        def write(file: IO[bytes]) -> None:
-            nonlocal num_nodes
-            for number, each in enumerate(graph.elements(), 1):
-                surveyor.add(each)
-                num_nodes += isinstance(each, Node)
-                properties = [(key, [*literals_of(value)]) for key, value in each.properties]
-                line = json.dumps(each._replace(properties=properties), ensure_ascii=False).encode("utf-8", "replace")
-                digest.update(line)
-                file.write(line + b"\n")
-                if number % BATCH_ROWS == 0:
-                    progress("fetching", number, 0)
-
-        self._file = spool(write, "the graph")
-        self.survey = surveyor.survey(num_nodes)
-        self.digest = digest.hexdigest()
+        self._graph = graph
+        self._progress = progress
+        self._values: dict[tuple[str, str], list[Any]] = {}
+        self._kinds: dict[str, tuple[str, ...]] = {}
+        """The labels of each node; one of two tables comes twice."""
+        self._hash = hashlib.sha256()
+        self.survey = Survey({}, {})
+        self._file = spool(self._write, "the graph")
+        self.digest = self._hash.hexdigest()
+        for (label, name), sample in self._values.items():
+            self.survey.labels[label].samples[name] = _sample(name, sample)
+        num_nodes = self.survey.num_nodes
         if not num_nodes or (graph.needs_edges and not self.survey.num_relationships):
             expected = f"expected edges, found none and {num_nodes:,} nodes" if graph.needs_edges else graph.expected
             raise InputError(f"{graph.shown or graph.name}: {expected}")
 
+    def _write(self, file: IO[bytes]) -> None:
+        for number, each in enumerate(self._graph.elements(), 1):
+            self._look_at(each)
+            properties = [(key, [*literals_of(value)]) for key, value in each.properties]
+            line = json.dumps(each._replace(properties=properties), ensure_ascii=False).encode("utf-8", "replace")
+            self._hash.update(line)
+            file.write(line + b"\n")
+            if number % BATCH_ROWS == 0:
+                self._progress("fetching", number, 0)
+
+    def _look_at(self, each: Element) -> None:
+        found = {key: value for key, value in each.properties if value is not None}
+        if isinstance(each, Relationship):
+            of_type = self.survey.relationships.setdefault(each.type, TypeFacts())
+            of_type.num += 1
+            of_type.num_with_keys += bool(found)
+            of_type.keys.update(found.keys())
+            of_type.start_labels.update(self._kinds.get(each.start, ()))
+            of_type.end_labels.update(self._kinds.get(each.end, ()))
+            return
+        self.survey.num_nodes += 1
+        self._kinds[each.id] = (*self._kinds.get(each.id, ()), *each.labels)
+        for label in each.labels or (NO_LABEL,):
+            facts = self.survey.labels.setdefault(label, LabelFacts(key_is_code=self._graph.keys_are_codes))
+            facts.num += 1
+            facts.key = facts.key or (each.key if each.key in found else "")
+            facts.keys.update(found.keys())
+            for name, value in found.items():
+                values = self._values.setdefault((label, name), [])
+                if len(values) < SAMPLE_SIZE:
+                    values.append(value)
+
     def elements(self) -> Iterator[Element]:
+        """Yield the elements again; a value is a list of literals."""
         self._file.seek(0)
         for line in self._file:
             fields: list[Any] = json.loads(line)
@@ -247,7 +243,7 @@ class _ReadGraph:
 class PropertyGraphSource(Source):
     """A property graph as a mapping says."""
 
-    def __init__(self, graph: PropertyGraph, read: _ReadGraph, mapping: GraphMapping) -> None:
+    def __init__(self, graph: PropertyGraph, read: ReadGraph, mapping: GraphMapping) -> None:
         self.kind = graph.kind
         self.name = graph.name
         self.unnamed_ids = graph.unnamed_ids
@@ -258,6 +254,11 @@ class PropertyGraphSource(Source):
         self._notes = Counter(graph.notes())
         self._left_out: Counter[str] = Counter()
         self._position = 0
+        self._only_some = set(mapping.labels) != set(read.survey.labels)
+        """Whether labels are left out, so that relationships of their nodes are, too."""
+        self._is_kept: dict[str, bool] = {}
+        """Whether the nodes so far are read, by id, where not all are."""
+        self._mapped: dict[tuple[str, ...], list[tuple[str, LabelMapping]]] = {}
 
     @property
     def size_bytes(self) -> int:
@@ -288,20 +289,80 @@ class PropertyGraphSource(Source):
         return {type_: RelationFacts(range=types[type_].ends or None) for type_ in self.mapping.relationships}
 
     def _rows(self) -> Iterator[StatementRow]:
-        rows = Rows(self.mapping, only_some=set(self.mapping.labels) != set(self.survey.labels))
-        self._left_out = rows.left_out
-        yield from rows.of_labels()
+        self._left_out = Counter()
+        self._is_kept = {}
+        if self.mapping.types:
+            yield from (name_row(0, label, label) for label in self.mapping.labels if label)
         ahead: list[tuple[int, Relationship]] = []
         for number, each in enumerate(self._read.elements(), 1):
             self._position = number
             if isinstance(each, Node):
-                yield from rows.of_node(number, each)
-            elif rows.is_ahead(each):
-                ahead.append((number, each))
+                yield from self._of_node(number, each)
+            elif self._only_some and not self._is_kept.keys() >= {each.start, each.end}:
+                ahead.append((number, each))  # a node is to come yet that tells whether it is left out
             else:
-                yield from rows.of_relationship(number, each)
+                yield from self._of_relationship(number, each)
         for number, each in ahead:
-            yield from rows.of_relationship(number, each)
+            yield from self._of_relationship(number, each)
+
+    def _of_node(self, line: int, node: Node) -> Iterator[StatementRow]:
+        """Yield the types of a node, its name and aliases, and its other properties as literals."""
+        mapped = self._map_labels(tuple(node.labels or (NO_LABEL,)))
+        if self._only_some:
+            self._is_kept[node.id] = bool(mapped)
+        if not mapped:
+            self._left_out["nodes"] += 1
+            return
+        if self.mapping.types:
+            yield from (triple_row(line, node.id, TYPE, label) for label, _ in mapped if label)
+        texts = {key: [each.text.strip() for each in found] for key, found in node.properties}
+        named_by = next((each.name for _, each in mapped if any(texts.get(key) for key in each.name)), ())
+        if named_by:
+            yield name_row(line, node.id, " ".join(texts[key][0] for key in named_by if texts.get(key)))
+        elif numbered := next(((label, each.key) for label, each in mapped if texts.get(each.key)), None):
+            label, key = numbered
+            text = texts[key][0]
+            name = f"{label[:1].upper()}{label[1:]} {text}" if label and _NUMBERED.fullmatch(text) else text
+            yield name_row(line, node.id, name)
+        aliases = dict.fromkeys(key for _, each in mapped for key in each.aliases if key not in named_by)
+        other_names = [text for key in named_by for text in texts.get(key, [])[1:]] if len(named_by) == 1 else []
+        other_names += [text for key in aliases for text in texts.get(key, [])]
+        yield from (alias_row(line, node.id, text) for text in other_names)
+        keys = {each.key for _, each in mapped}
+        kept = {key for _, each in mapped for key in each.kept}.difference(named_by, aliases, keys)
+        others = [(key, found) for key, found in node.properties if key not in {*aliases, *named_by, *keys}]
+        yield from self._literals(line, node.id, others, kept)
+
+    def _of_relationship(self, line: int, found: Relationship) -> Iterator[StatementRow]:
+        """Yield the triple of a relationship, or those of the unnamed record that holds its properties."""
+        keys, known = self.mapping.relationships.get(found.type), self._is_kept
+        if keys is None or (self._only_some and not (known.get(found.start) and known.get(found.end))):
+            self._left_out["relationships"] += 1
+            return
+        literals = [*self._literals(line, found.id, found.properties, keys)]
+        if literals:
+            yield triple_row(line, found.start, found.type, found.id)
+            yield triple_row(line, found.id, found.type, found.end)
+            yield from literals
+        else:
+            yield triple_row(line, found.start, found.type, found.end)
+
+    def _map_labels(self, labels: tuple[str, ...]) -> list[tuple[str, LabelMapping]]:
+        """Return the labels that count of those that nodes have together, the first first."""
+        if labels not in self._mapped:
+            self._mapped[labels] = [(label, each) for label, each in self.mapping.labels.items() if label in labels]
+        return self._mapped[labels]
+
+    def _literals(
+        self, line: int, head: str, properties: Sequence[tuple[str, list[LiteralText]]], kept: Collection[str]
+    ) -> Iterator[StatementRow]:
+        for key, found in properties:
+            if key not in kept:
+                self._left_out["properties"] += 1
+            elif not found:
+                self._left_out["values that are no literals"] += 1
+            else:
+                yield from (StatementRow(line, "triple", head, key, each.text, True, each.datatype) for each in found)
 
 
 WKT = "http://www.opengis.net/ont/geosparql#wktLiteral"
@@ -366,95 +427,3 @@ def _literal_of(value: object) -> LiteralText | None:  # noqa: PLR0911 - a line 
 def _without_zeros(text: str) -> str:
     """Return a time without the zeros that end the fraction of its seconds."""
     return re.sub(r"\.?0*(?=$|[Z+-]\d*:?\d*$)", "", text, count=1) if "." in text else text
-
-
-_NUMBERED = re.compile(r"[A-Za-z]{0,2}[-_:]?\d+|[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|\d+(?:[-/]\d+)*")
-"""Keys that say nothing without the kind of thing that has them."""
-
-
-class Rows:
-    """Turns nodes and relationships into rows as a mapping says; `left_out` counts what is left out.
-
-    only_some: whether there are labels that are left out, so that relationships of their nodes are, too.
-    """
-
-    def __init__(self, mapping: GraphMapping, *, only_some: bool = False) -> None:
-        self._mapping = mapping
-        self.left_out: Counter[str] = Counter()
-        self._is_kept: dict[str, bool] | None = {} if only_some else None
-        """Whether the nodes so far are read, by id, where not all are."""
-        self._order = {label: place for place, label in enumerate(mapping.labels)}
-        self._mapped: dict[tuple[str, ...], list[tuple[str, LabelMapping]]] = {}
-        """The labels that count of those that nodes have together."""
-
-    def of_labels(self) -> Iterator[StatementRow]:
-        """Yield the names of what nodes are, where labels are kept."""
-        if self._mapping.types:
-            yield from (name_row(0, label, label) for label in self._mapping.labels if label)
-
-    def of_node(self, line: int, node: Node) -> Iterator[StatementRow]:
-        """Yield the types of a node, its name and aliases, and its other properties as literals."""
-        mapped = self._map_labels(tuple(node.labels or (NO_LABEL,)))
-        if self._is_kept is not None:
-            self._is_kept[node.id] = bool(mapped)
-        if not mapped:
-            self.left_out["nodes"] += 1
-            return
-        if self._mapping.types:
-            yield from (triple_row(line, node.id, TYPE, label) for label, _ in mapped if label)
-        texts = {key: [found.text.strip() for found in literals_of(value)] for key, value in node.properties}
-        named_by = next((each.name for _, each in mapped if any(texts.get(key) for key in each.name)), ())
-        if named_by:
-            yield name_row(line, node.id, " ".join(texts[key][0] for key in named_by if texts.get(key)))
-        elif numbered := next(((label, each.key) for label, each in mapped if texts.get(each.key)), None):
-            label, key = numbered
-            text = texts[key][0]
-            name = f"{label[:1].upper()}{label[1:]} {text}" if label and _NUMBERED.fullmatch(text) else text
-            yield name_row(line, node.id, name)
-        aliases = dict.fromkeys(key for _, each in mapped for key in each.aliases if key not in named_by)
-        other_names = [text for key in named_by for text in texts.get(key, [])[1:]] if len(named_by) == 1 else []
-        other_names += [text for key in aliases for text in texts.get(key, [])]
-        yield from (alias_row(line, node.id, text) for text in other_names)
-        keys = {each.key for _, each in mapped}
-        kept = {key for _, each in mapped for key in each.kept}.difference(named_by, aliases, keys)
-        for key, value in node.properties:
-            if key in kept:
-                yield from self._literals(line, node.id, key, value)
-            elif key not in aliases and key not in named_by and key not in keys:
-                self.left_out["properties"] += 1
-
-    def is_ahead(self, found: Relationship) -> bool:
-        """Return whether a node is to come yet that tells whether a relationship is left out."""
-        return self._is_kept is not None and not self._is_kept.keys() >= {found.start, found.end}
-
-    def of_relationship(self, line: int, found: Relationship) -> Iterator[StatementRow]:
-        """Yield the triple of a relationship, or those of the unnamed record that holds its properties."""
-        keys = self._mapping.relationships.get(found.type)
-        known = self._is_kept
-        if keys is None or (known is not None and not (known.get(found.start) and known.get(found.end))):
-            self.left_out["relationships"] += 1
-            return
-        literals: list[StatementRow] = []
-        for key, value in found.properties:
-            if key in keys:
-                literals += self._literals(line, found.id, key, value)
-            else:
-                self.left_out["properties"] += 1
-        if literals:
-            yield triple_row(line, found.start, found.type, found.id)
-            yield triple_row(line, found.id, found.type, found.end)
-            yield from literals
-        else:
-            yield triple_row(line, found.start, found.type, found.end)
-
-    def _map_labels(self, labels: tuple[str, ...]) -> list[tuple[str, LabelMapping]]:
-        if labels not in self._mapped:
-            ranked = sorted((label for label in labels if label in self._order), key=self._order.__getitem__)
-            self._mapped[labels] = [(label, self._mapping.labels[label]) for label in ranked]
-        return self._mapped[labels]
-
-    def _literals(self, line: int, head: str, key: str, value: object) -> Iterator[StatementRow]:
-        found = list(literals_of(value))
-        if not found:
-            self.left_out["values that are no literals"] += 1
-        yield from (StatementRow(line, "triple", head, key, each.text, True, each.datatype) for each in found)

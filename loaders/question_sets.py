@@ -14,14 +14,7 @@ from ..engine.gold_questions import GoldQuestion, QuestionSet
 from ..engine.values import MAX_OPTIONS, MAX_QUESTION_CHARS, MAX_TOPICS_CHARS
 from ..models import quote_line
 from .question_formats import LINE_FORMATS, RECORD_FORMATS, FaultyQuestionError
-from .reading import (
-    PARQUET,
-    RereadableFile,
-    format_columns,
-    format_value,
-    read_parquet,
-    read_records,
-)
+from .reading import PARQUET, RereadableFile, format_columns, format_value, read_parquet, read_records
 from .reading.lines import LineReader
 
 

@@ -18,16 +18,7 @@ from ...engine.errors import InputError
 from ...models import quote_line
 from ..reading.lines import LineReader
 from ..source import NO_ID, FileSource, LineFile, Part
-from .columns import (
-    NUM_COLUMNS,
-    NUMERIC,
-    OF_IMPORTER,
-    SEPARATORS,
-    columns_by_name,
-    cut,
-    find_separator,
-    why_table,
-)
+from .columns import NUM_COLUMNS, NUMERIC, OF_IMPORTER, SEPARATORS, columns_by_name, cut, find_separator, why_table
 
 Values = Literal["auto", "all", "none"]
 

@@ -25,11 +25,7 @@ class Neo4jGraph(PropertyGraph):
         connection = gateway.connection
         self.name = f"{connection.where}/{connection.database}"
         self._gateway = gateway
-        self._options = {
-            "from": connection.where,
-            "from_database": connection.database,
-            "from_user": connection.user,
-        }
+        self._options = {"from": connection.where, "from_database": connection.database, "from_user": connection.user}
         self.expected = (
             f"expected nodes in database {connection.database!r}, found none that {connection.user!r} may read: check "
             "--from-database, and the user's rights"

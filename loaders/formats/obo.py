@@ -10,15 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from ...engine.writing import RelationFacts
 from ..reading.lines import LineReader
-from ..source import (
-    FileSource,
-    StatementRow,
-    alias_row,
-    comment_row,
-    name_row,
-    reject_row,
-    triple_row,
-)
+from ..source import FileSource, StatementRow, alias_row, comment_row, name_row, reject_row, triple_row
 
 _TAG = re.compile(r"(?P<tag>[\w-]+):\s*(?P<value>.*)")
 _REST = re.compile(r"(?<!\\)(?:\s*\{[^{}]*\}\s*)?(?:\s+!.*)?$")

@@ -18,15 +18,7 @@ from typing import Any
 
 from ...models.wording import singular
 from ..mapping import NO_LABEL, fold
-from ..property_graph import (
-    LINKED_TO,
-    XSD,
-    Element,
-    LiteralText,
-    Node,
-    PropertyGraph,
-    Relationship,
-)
+from ..property_graph import LINKED_TO, XSD, Element, LiteralText, Node, PropertyGraph, Relationship
 from ..reading import derive_source_name, list_files
 from ..stage import translate_interrupts
 from .tables import Column, Database, Reference, Table, quote_name, read_tables, select

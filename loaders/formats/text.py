@@ -164,13 +164,7 @@ class TextSource(FileSource):
     kind = "text"
     unnamed_ids = NO_ID
 
-    def __init__(
-        self,
-        path: str,
-        pipeline: str = PIPELINE,
-        snippet_length: int = 500,
-        overlap: int = 50,
-    ) -> None:
+    def __init__(self, path: str, pipeline: str = PIPELINE, snippet_length: int = 500, overlap: int = 50) -> None:
         if overlap >= snippet_length:
             raise UsageError(f"--overlap: expected less than --snippet-length ({snippet_length}), found {overlap}")
         self._cut = (snippet_length, overlap)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
+from lodestar.engine.progress import ignore_progress
 from lodestar.loaders.mapping import (
     Choices,
     GraphMapping,
@@ -21,8 +22,18 @@ from lodestar.loaders.mapping import (
     guess_names,
     read_mapping,
 )
-from lodestar.loaders.property_graph import XSD, Node, Relationship, Rows, literals_of
+from lodestar.loaders.naming import XSD
+from lodestar.loaders.property_graph import (
+    Node,
+    PropertyGraph,
+    PropertyGraphSource,
+    ReadGraph,
+    Relationship,
+    literals_of,
+)
 from neo4j.time import Date, DateTime, Duration, Time
+
+from tests.references.read_source import ReadSource, part_rows
 
 
 def label_facts(num: int, **keys: tuple[int, float, str]) -> LabelFacts:
@@ -153,13 +164,24 @@ def test_values_become_literals(value: object, expected: Sequence[tuple[str, str
     assert [(each.text, each.datatype and each.datatype.removeprefix(XSD)) for each in literals_of(value)] == expected
 
 
-def rows_of(mapping: GraphMapping, *found: Node | Relationship) -> tuple[list[tuple[str | None, ...]], Counter[str]]:
-    rows = Rows(mapping, only_some=True)
-    made: list[tuple[str | None, ...]] = []
-    for each in found:
-        of = rows.of_node(1, each) if isinstance(each, Node) else rows.of_relationship(1, each)
-        made += [(row.tag or row.category, row.head, row.relation, row.tail) for row in of]
-    return made, rows.left_out
+class ListedGraph(PropertyGraph):
+    """A graph of these elements."""
+
+    name = kind = "listed"
+
+    def __init__(self, found: Sequence[Node | Relationship]) -> None:
+        self.found = found
+
+    def elements(self) -> Iterator[Node | Relationship]:
+        yield from self.found
+
+
+def rows_of(mapping: GraphMapping, *found: Node | Relationship) -> tuple[list[tuple[str | None, ...]], dict[str, int]]:
+    graph = ListedGraph(found)
+    source = PropertyGraphSource(graph, ReadGraph(graph, ignore_progress), mapping)
+    rows = [row for part in source.parts() for row in part_rows(part, ReadSource())]
+    made = [(row["tag"] or row["category"], row["head"], row["relation"], row["tail"]) for row in rows if row["line"]]
+    return made, dict(source.left_out)
 
 
 def test_a_node_is_named_by_the_first_label_whose_property_it_has() -> None:
@@ -192,6 +214,7 @@ def test_a_relationship_with_properties_is_a_record() -> None:
         FILMS,
         Node("4:x:1", ["Person"]),
         Node("4:x:2", ["Movie"]),
+        Node("4:x:3", ["Other"]),
         Relationship("5:x:1", "ACTED_IN", "4:x:1", "4:x:2", [("roles", ["Neo", "One"]), ("pay", 1)]),
         Relationship("5:x:2", "ACTED_IN", "4:x:1", "4:x:1", [("roles", [])]),
         Relationship("5:x:3", "FOLLOWS", "4:x:1", "4:x:3", []),
@@ -204,4 +227,4 @@ def test_a_relationship_with_properties_is_a_record() -> None:
         ("triple", "5:x:1", "roles", "One"),
         ("triple", "4:x:1", "ACTED_IN", "4:x:1"),
     ]
-    assert left_out == {"properties": 1, "values that are no literals": 1, "relationships": 2}
+    assert left_out == {"nodes": 1, "properties": 1, "values that are no literals": 1, "relationships": 2}
