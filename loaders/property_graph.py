@@ -185,7 +185,7 @@ class ReadGraph:
         self._progress = progress
         self._values: dict[tuple[str, str], list[Any]] = {}
         self._kinds: dict[str, tuple[str, ...]] = {}
-        """The labels of each node; one of two tables comes twice."""
+        """The labels of each node, of one that comes twice those with its key."""
         self._hash = hashlib.sha256()
         self.survey = Survey({}, {})
         self._file = spool(self._write, "the graph")
@@ -218,7 +218,8 @@ class ReadGraph:
             of_type.end_labels.update(self._kinds.get(each.end, ()))
             return
         self.survey.num_nodes += 1
-        self._kinds[each.id] = (*self._kinds.get(each.id, ()), *each.labels)
+        if each.key or each.id not in self._kinds:
+            self._kinds[each.id] = tuple(each.labels)
         for label in each.labels or (NO_LABEL,):
             facts = self.survey.labels.setdefault(label, LabelFacts(key_is_code=self._graph.keys_are_codes))
             facts.num += 1
