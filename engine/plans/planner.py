@@ -206,19 +206,22 @@ class _Chart:
                 if length > 1:
                     nodes += [self._leave_out(node, j - 1) for some in cells[i, j - 1].values() for node in some]
                     nodes += [self._leave_out(node, i) for some in cells[i + 1, j].values() for node in some]
+                    best = max((node.score for node in nodes if node.kind == "set"), default=-math.inf)
                     for k in range(i + 1, j):
-                        nodes += self._combine(cells[i, k], cells[k, j])
+                        nodes += self._combine(cells[i, k], cells[k, j], best - BEHIND)
                 cells[i, j] = _keep(nodes)
         return self._finish(cells[0, len(places)])
 
-    def _combine(self, lefts: Mapping[str, list[Node]], rights: Mapping[str, list[Node]]) -> list[Node]:
-        """Return what nodes of two neighbouring cells may make; worse ones of a category meet only better ones."""
+    def _combine(self, lefts: Mapping[str, list[Node]], rights: Mapping[str, list[Node]], least: float) -> list[Node]:
+        """Return what nodes of two neighbouring cells may make; worse ones of a category meet only better ones, and none
+        whose scores are too low together."""
         return [
             node
             for kind, some in lefts.items()
             for other, rule in _RULES.get(kind, {}).items()
             for at, right in enumerate(rights.get(other, ()))
             for left in some[: KEPT // (at + 1)]
+            if left.score + right.score > least
             for node in rule(self, left, right)
         ]
 
