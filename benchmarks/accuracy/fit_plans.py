@@ -27,9 +27,10 @@ from lodestar.engine.api import Engine
 from lodestar.engine.context import Context
 from lodestar.engine.evidence import Answer, sigmoid
 from lodestar.engine.plans.asking import FARTHEST, Chosen, compare, look_up, make_planner, read_weights
+from lodestar.engine.plans.chart import FEATURES
 from lodestar.engine.plans.compile import PlanResult, PlanRow
 from lodestar.engine.plans.plan import Kind
-from lodestar.engine.plans.planner import FEATURES, Candidate, Planner
+from lodestar.engine.plans.planner import Candidate, Planner
 from lodestar.engine.plans.schema import GraphSchema, read_schema
 from lodestar.engine.settings import resolve
 from lodestar.engine.values import Entity, Question

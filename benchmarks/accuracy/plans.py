@@ -1,6 +1,6 @@
 """Ask graphs of others their own questions: right, stated falsely, unsure, nothing; and how well probabilities hold.
 
-    python -m benchmarks.accuracy.plans --out runs/plans geoquery=questions-sample-200.jsonl ck25=questions-one-column.jsonl
+    python -m benchmarks.accuracy.plans --out runs/plans geoquery=questions-sample-200.jsonl
 
 An argument is the name of an embedded server with the graph loaded, and its questions: JSON lines with `question` and
 `gold` (or `answers`), a list of names, numbers, yes or no. Right: F1 of the answers ≥ .8 (numbers to four digits).
@@ -8,8 +8,8 @@ Stated falsely: an answer that is neither right nor unsure. Systems:
 
 - ``paths``: what the retriever finds, without plans; ``plans``: as `lodestar ask` does;
 - ``model``: with the language model of the settings for what is not sure;
-- ``text-to-cypher``: `Text2CypherRetriever` of neo4j-graphrag with the same model, its whole schema in the prompt. It asks
-  the embedded server NAME-native, which has the same graph as a property graph; an answer of it is always stated.
+- ``text-to-cypher``: `Text2CypherRetriever` of neo4j-graphrag with the same model, its whole schema in the prompt. It
+  asks the embedded server NAME-native, which has the same graph as a property graph; its answers are always stated.
 
 Run again, only what was not asked is asked (OUT/GRAPH-SYSTEM.jsonl); the tables are printed for all that is there.
 Intervals: 95 %, bootstrap over questions.
@@ -227,7 +227,7 @@ def main() -> None:
             rows.append(accuracy_row(graph, system, said, verdicts))
             calibration.append(calibration_row(graph, system, said, verdicts))
             cases += [
-                f"{verdict:7} {graph} {system}: {one['question']} → {one['given'][:5]} ({one['probability']}); gold {right[:5]}"
+                f"{verdict} {graph} {system}: {one['question']} → {one['given'][:5]} ({one['probability']}), {right[:5]}"
                 for verdict, one, right in zip(verdicts, said, gold, strict=True)
                 if verdict != "right"
             ]
@@ -235,9 +235,8 @@ def main() -> None:
     print("| graph | n | system | right | 95 % | stated falsely | 95 % | unsure | none | s, median | tokens |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     print("\n".join(rows))
-    print(
-        "\n| graph | answers | system | ECE | wrong of the surest .25 | .5 | .75 | of all |\n|---|---|---|---|---|---|---|---|"
-    )
+    print("\n| graph | answers | system | ECE | wrong of the surest .25 | .5 | .75 | of all |")
+    print("|---|---|---|---|---|---|---|---|")
     print("\n".join(filter(None, calibration)))
     if arguments.cases:
         print("\n" + "\n".join(cases))

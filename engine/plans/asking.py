@@ -22,6 +22,7 @@ from ..values import LinkedQuestion, Scored, Topic
 from .accounting import withhold_unaccounted
 from .by_llm import Written, is_same, write_plans
 from .compile import PlanResult, compile_plan, execute
+from .items import YES
 from .plan import (
     Both,
     Compare,
@@ -39,7 +40,7 @@ from .plan import (
     plan_data,
     walk,
 )
-from .planner import YES, Candidate, Planner
+from .planner import Candidate, Planner
 from .schema import GraphSchema, read_schema, read_types_of
 from .sentence import explain
 from .words import StepWords, tokenise

@@ -1,0 +1,551 @@
+"""Combine neighbouring parts of plans: a rule of two returns what they may make together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from .chart import SEVERAL, WITHIN, Chart, Node, Number, Value, path_features, word_features
+from .plan import (
+    Best,
+    Both,
+    Compare,
+    CountOf,
+    Either,
+    Follow,
+    Has,
+    Is,
+    Kind,
+    Lacks,
+    Rank,
+    Topics,
+    Total,
+    Where,
+    Without,
+)
+from .schema import DATES, NUMBERS, SetClass, end_kind, path_of
+from .words import dimension_of, lexicon
+
+Rule = Callable[[Chart, Node, Node], list[Node]]
+
+
+def words_set(chart: Chart, words: Node, of: Node, *, after: bool = False) -> list[Node]:
+    """Words and a set: what a relation that the words mean leads to."""
+    return [
+        chart.make_set(
+            plan, chart.schema.ends[step], (words, of), **word_features(fit, words), share=math.log(share), size=1,
+            relation_after_its_topic=float(after),
+            one_where_several=float(words.cls is SEVERAL and chart.is_one(plan)),
+        )
+        for step, fit in words.plan.items()
+        if (share := of.cls.steps.get(step, 0.0)) > 0 and step in chart.schema.ends
+        and (plan := Follow(of.plan, path_of(step)))
+    ]  # fmt: skip
+
+
+def peak_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """The highest of the highest points of the states."""
+    step, path, how = left.plan
+    share, is_one = right.cls.steps.get(step, 0.0), isinstance(right.plan, Topics) and len(right.plan.ids) == 1
+    if not share or is_one:
+        return []
+    plan = Best(Follow(right.plan, path_of(step)), path, how)
+    return [chart.make_set(plan, chart.schema.ends[step], (left, right), share=math.log(share), size=2)]
+
+
+def set_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """A noun and what modifies it, which stands behind it or before it."""
+    return [*_modify(chart, left, right, before=False), *_modify(chart, right, left, before=True)]
+
+
+def _modify(chart: Chart, head: Node, mod: Node, *, before: bool) -> list[Node]:
+    made, parts = [], (head, mod)
+    pure = head.more if isinstance(head.plan, Kind) and head.more in chart.schema.of_kind else None
+    is_amount = head.cls.value in NUMBERS or head.cls.value in DATES  # equal ones need not be the same
+    both_named = isinstance(head.plan, Topics) and isinstance(mod.plan, Topics)
+    overlap = 0.0 if is_amount or both_named else chart.overlap(head.cls, mod.cls)
+    common = {"modifier_before_its_noun": float(before), "several_things_modified": float(pure is None)}
+    if pure is not None:
+        common["kind_alone"] = -1
+    is_one = isinstance(head.plan, Topics) and len(head.plan.ids) == 1 and chart.form != "yes"
+    if overlap > 0 and not is_one and not (isinstance(mod.plan, Kind) and pure in (mod.more, None)):
+        if pure and mod.cls.kinds.get(pure, 0.0) > 0.98:
+            cls = SetClass(mod.cls.steps, {pure: 1.0}, mod.cls.value)
+            made.append(chart.make_set(mod.plan, cls, parts, mod.more, kind_agrees=1, **common))
+        else:
+            kinds = head.cls.kinds
+            if not pure:
+                kinds = {kind: min(share, mod.cls.kinds.get(kind, 0)) for kind, share in kinds.items()}
+            own = {"kind_as_filter": 1.0, "kind_overlap": math.log(overlap), "size": 1.0}
+            made.append(
+                chart.make_set(Both(head.plan, mod.plan), SetClass(head.cls.steps, kinds), parts, **own, **common)
+            )
+    if isinstance(head.plan, Topics) and not (both_named and chart.form == "yes"):
+        return made
+    if overlap > 0.5 and not isinstance(mod.plan, Kind | Topics):
+        return made  # what it leads to are such things themselves
+    for path, share, cost in chart.paths(head.cls, mod.cls):
+        own = {"size": 1.0, "share": share, cost: 1.0, **common}
+        if mod.more == "in":  # says that it holds or contains them
+            said = [chart.steps.match(word) for word in WITHIN]
+            own["relation_words"] = 0.7 * max(each.get(step, 0.0) for each in said for step in path)
+        made.append(chart.make_set(Where(head.plan, Has(path, mod.plan)), head.cls, parts, **own))
+    return made
+
+
+def superlative_set(chart: Chart, left: Node, right: Node, *, after: bool = False) -> list[Node]:
+    """The largest of a set: by a property that fits the adjective; the most of a kind: a key that counts them."""
+    measured, is_bare, k, skip = left.more
+    made, parts = [], (left, right)
+    if is_bare and not after and not isinstance(right.plan, Topics):
+        if isinstance(right.plan, Kind):
+            key = (left.plan, None, right.plan, k, skip)
+            made.append(chart.make("key", key, right.cls, parts, "count", superlative_by_count=1))
+        if not chart.is_one(right.plan):
+            made.append(chart.make("ranked", right.plan, right.cls, parts, (left.plan, k, skip)))
+    own = {"superlative_after_its_noun": float(after), "size": 1.0}
+    own["one_where_several"] = float(chart.is_one(right.plan))
+    for _, path, sign, fits in chart.measured(measured, right.cls):
+        how: Any = "most" if sign * left.plan > 0 else "least"
+        made.append(chart.make_set(Best(right.plan, path, how, k, skip), right.cls, parts, **fits, **own))
+    return made
+
+
+def superlative_several(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """Which is longer, the Rhine or the Danube: the first of both."""
+    _, one, two = right.plan
+    both = Node("set", Topics((*one.ids, *two.ids)), right.feats, right.score, right.cls)
+    return superlative_set(chart, left, both)
+
+
+def ranked_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """The top five cities by population."""
+    sign, k, skip = left.more
+    how: Any = "most" if sign > 0 else "least"
+    return [
+        chart.make_set(
+            Best(left.plan, path_of(step), how, k, skip), left.cls, (left, right), **word_features(fit, right), size=1
+        )
+        for step, fit in right.plan.items()
+        if chart.is_number(step) and step in left.cls.steps
+    ]
+
+
+def ordinal_superlative(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """The second largest."""
+    measured, is_bare, k, _ = right.more
+    return [chart.make("superlative", right.plan, None, (left, right), (measured, is_bare, k, left.plan))]
+
+
+def value_superlative(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """The five largest; the top five."""
+    number = left.more.whole
+    measured, is_bare, _, skip = right.more
+    if left.more.op != "=" or number is None or not 1 <= number <= 1_000:
+        return []
+    return [chart.make("superlative", right.plan, None, (left, right), (measured, is_bare, number, skip))]
+
+
+def superlative_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """The largest population: a key by the property that the words mean."""
+    _, is_bare, k, skip = left.more
+    return [
+        chart.make("key", (left.plan, step, None, k, skip), None, (left, right), "value", **word_features(fit, right))
+        for step, fit in right.plan.items()
+        if is_bare and chart.is_number(step)
+    ]
+
+
+def words_key(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """Borders the most states: a key that counts, by the relation that the words mean."""
+    sign, step, of, k, skip = right.plan
+    if right.more != "count" or step:
+        return []
+    return [
+        chart.make("key", (sign, step, of, k, skip), right.cls, (left, right), "count", **fits)
+        for step, fits in _meanings(chart, left, right.cls)
+    ]
+
+
+def set_key(chart: Chart, left: Node, right: Node) -> list[Node]:
+    sign, step, _, k, skip = right.plan
+    how: Any = "most" if sign > 0 else "least"
+    parts, own = (left, right), {"one_where_several": float(chart.is_one(left.plan)), **_far(left)}
+    if right.more == "value":
+        return [
+            chart.make_set(
+                Best(left.plan, path, how, k, skip), left.cls, parts, property_two_steps_away=float(far), size=1, **own
+            )
+            for path, far in chart.to_step(left.cls, step)
+        ]
+    return [
+        chart.make_set(
+            Best(left.plan, path, how, k, skip, count=True), left.cls, parts,
+            **own, **fits | {"size": 1.0 + fits.get("size", 0.0)},
+        )
+        for path, fits in _ways(chart, left, step, right)
+    ]  # fmt: skip
+
+
+def key_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """The highest salary of the employees: how high it is, or whose."""
+    found = []
+    for node in set_key(chart, right, left):
+        found.append(replace(node, score=node.score + chart.weights["whose_superlative"]))
+        found[-1].feats = ((node.feats,), (("whose_superlative", 1.0),))
+        if left.more == "value" and left.plan[1] in chart.schema.ends and isinstance(best := node.plan, Best):
+            cls = SetClass(value="number")
+            found.append(Node("set", Follow(best, best.path), node.feats, node.score, cls))
+    return found
+
+
+def comparing_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """Longer than the Rhine."""
+    if not isinstance(right.plan, Topics):
+        return []
+    return [chart.make("compared", left.plan, right.cls, (left, right), right.plan)]
+
+
+def set_compared(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """Whether one thing is longer than another."""
+    if not isinstance(left.plan, Topics):
+        return []
+    made = []
+    for step, path, sign, fits in chart.measured(right.plan, left.cls):
+        for other, _ in chart.to_step(right.cls, step):
+            op: Any = ">" if sign > 0 else "<"
+            plan = Compare(Total(left.plan, path, "max"), op, Total(right.more, other, "max"))
+            made.append(chart.make("whole", plan, None, (left, right), "yes", **fits, size=1))
+    return made
+
+
+def words_value(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """Born after 1962: a condition on the property that the words mean."""
+    return [
+        chart.make("condition", test, None, (left, right), step, **word_features(fit, left))
+        for step, fit in left.plan.items()
+        for test in _tests(chart, right, step)
+    ]
+
+
+def _tests(chart: Chart, value: Node, step: str, sign: int = 1) -> list[tuple[Is, ...]]:
+    """Return the conditions that a value is on a property, all of which hold; none where it is no such value."""
+    more: Value = value.more
+    ops = {"~": (">" if sign > 0 else "<",), "between": (">=", "<=")}.get(more.op, (more.op,))
+    tests = [_test(chart, each, step, op) for each, op in zip((more.first, more.last or more.first), ops, strict=False)]
+    return [tuple(tests)] if all(tests) else []  # type: ignore[arg-type]
+
+
+def _test(chart: Chart, value: Number, step: str, op: Any) -> Is | None:
+    if value.date and chart.is_number(step, DATES):
+        return Is(path_of(step), op, date=value.date)
+    same = chart.schema.dimensions.get(step, "") == (dimension_of(value.unit) if value.unit else "")
+    if value.number is None or not same or not chart.is_number(step, NUMBERS):
+        return None
+    return Is(path_of(step), op, number=value.number, unit=value.unit)
+
+
+def set_value(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """Films before 1984, cities larger than 1 million: a condition on a property of theirs that has such values."""
+    measured = right.more.measured
+    if chart.is_one(left.plan) and chart.form != "yes":
+        return []
+    steps = [(s, sign, fits) for s, _, sign, fits in chart.measured(measured, left.cls) if s in left.cls.steps]
+    if not measured:
+        steps = [(step, 1, {"condition_without_words": 1.0}) for step in left.cls.steps]
+    alone = -float(isinstance(left.plan, Kind))
+    return [
+        chart.make_set(
+            _where(left.plan, test), left.cls, (left, right), **own, share=math.log(left.cls.steps[step]), size=1,
+            kind_alone=alone,
+        )
+        for step, sign, own in steps
+        for test in _tests(chart, right, step, sign)
+    ]  # fmt: skip
+
+
+def set_condition(chart: Chart, left: Node, right: Node) -> list[Node]:
+    if chart.is_one(left.plan) and chart.form != "yes":
+        return []
+    if right.more is not None and right.more not in left.cls.steps:
+        return []
+    alone = -float(isinstance(left.plan, Kind))
+    where = _where(left.plan, right.plan if isinstance(right.plan, tuple) else (right.plan,))
+    return [chart.make_set(where, left.cls, (left, right), size=1, kind_alone=alone, **_far(left))]
+
+
+def value_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """More than three rivers: a condition on how many; the two cities with the largest population."""
+    number, op = left.more.whole, left.more.op
+    if isinstance(right.plan, Best) and right.plan.k == 1 and op == "=" and number and number <= 1_000:
+        return [chart.make_set(replace(right.plan, k=number), right.cls, (left, right))]
+    if number is None or op == "~" or not isinstance(right.plan, Kind):
+        return []
+    return [chart.make("counted", (op, number, None), right.cls, (left, right), kind_alone=-1)]
+
+
+def words_counted(chart: Chart, left: Node, right: Node) -> list[Node]:
+    op, number, _ = right.plan
+    return [
+        chart.make("counted", (op, number, step), right.cls, (left, right), **fits)
+        for step, fits in _meanings(chart, left, right.cls)
+    ]
+
+
+def set_counted(chart: Chart, left: Node, right: Node) -> list[Node]:
+    op, number, step = right.plan
+    return [
+        chart.make_set(Where(left.plan, CountOf(path, op, number)), left.cls, (left, right), **fits)
+        for path, fits in _ways(chart, left, step, right)
+    ]
+
+
+def not_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+    is_except = left.plan in lexicon()["except"]["words"].split()
+    return [chart.make("without", right.plan, right.cls, (left, right), is_except, negation=1)]
+
+
+def not_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+    return [
+        chart.make(
+            "condition", Lacks(path_of(step)), None, (left, right), negation=1, lacks_any=1, **word_features(fit, right)
+        )
+        for step, fit in right.plan.items()
+        if step in chart.schema.ends
+    ]
+
+
+def not_condition(chart: Chart, left: Node, right: Node) -> list[Node]:
+    if not isinstance(right.plan, tuple) or len(right.plan) != 1:
+        return []
+    test: Is = right.plan[0]
+    turned: Any = {"<": ">=", "<=": ">", "=": "!=", "!=": "=", ">=": "<", ">": "<="}[test.op]
+    return [chart.make("condition", (replace(test, op=turned),), None, (left, right), right.more, negation=1)]
+
+
+def words_without(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """Border no states: whose relation leads to none of them."""
+    to = None if isinstance(right.plan, Kind) else right.plan
+    return [
+        chart.make(
+            "condition", Lacks(path_of(step), to), None, (left, right), step if to else None,
+            **fits, kind_alone=-float(to is None),
+        )
+        for step, fits in _meanings(chart, left, right.cls)
+    ]  # fmt: skip
+
+
+def set_without(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """States that do not …: a set without another one, or without a relation to it."""
+    if isinstance(best := left.plan, Best):  # what is left out is no candidate
+        inner = set_without(chart, replace(left, plan=best.of), right)
+        return [replace(node, plan=replace(best, of=node.plan)) for node in inner]
+    if isinstance(left.plan, Topics) and isinstance(right.plan, Topics):
+        return []
+    made, parts = [], (left, right)
+    alone = -float(isinstance(left.plan, Kind))
+    overlap = chart.overlap(left.cls, right.cls)
+    is_named = isinstance(right.plan, Topics)
+    if is_named and isinstance(left.plan, Follow) and not right.more:  # border France but not Germany
+        if chart.leads_on(right.cls, left.plan.path):
+            other = Without(Without(left.plan, Follow(right.plan, left.plan.path)), right.plan)
+            made.append(chart.make_set(other, left.cls, parts, size=1))
+    elif overlap > 0 and not isinstance(right.plan, Kind) and (right.more or not is_named):
+        own = {"size": 1.0, "kind_overlap": math.log(overlap), "kind_alone": alone}
+        made.append(chart.make_set(Without(left.plan, right.plan), left.cls, parts, **own))
+    for path, share, cost in chart.paths(left.cls, right.cls):
+        to = None if isinstance(right.plan, Kind) and len(path) == 1 else right.plan
+        own = path_features(share, cost) | {"size": 1.0, "kind_alone": alone - float(to is None)}
+        made.append(chart.make_set(Where(left.plan, Lacks(path, to)), left.cls, parts, **own))
+    return made
+
+
+def join_any(chart: Chart, left: Node, right: Node) -> list[Node]:
+    return [chart.make("joined", (left.plan, right), right.cls, (left, right))]
+
+
+def join_several(chart: Chart, left: Node, right: Node) -> list[Node]:
+    return [chart.make("several", right.plan, right.cls, (left, right))]
+
+
+def set_joined(chart: Chart, left: Node, right: Node) -> list[Node]:
+    how, other = right.plan
+    overlap, parts = chart.overlap(left.cls, other.cls), (left, right)
+    if overlap <= 0:
+        return []
+    if isinstance(left.plan, Topics) or isinstance(other.plan, Topics):
+        if not (isinstance(left.plan, Topics) and isinstance(other.plan, Topics)):
+            return []
+        return [chart.make("several", (how, left.plan, other.plan), left.cls, parts, united_or_intersected=1)]
+    if isinstance(left.plan, Kind) and isinstance(other.plan, Kind):
+        return []
+    plan = (Both if how == "and" else Either)(left.plan, other.plan)
+    return [chart.make_set(plan, left.cls, parts, united_or_intersected=1, size=1, kind_overlap=math.log(overlap))]
+
+
+def words_several(chart: Chart, left: Node, right: Node, *, after: bool = False) -> list[Node]:
+    how, one, two = right.plan
+    make = Both if how == "and" else Either
+    return [
+        chart.make_set(
+            make(Follow(one, path_of(step)), Follow(two, path_of(step))), chart.schema.ends[step], (left, right),
+            **word_features(fit, left), relation_after_its_topic=float(after), size=2,
+        )
+        for step, fit in left.plan.items()
+        if right.cls.steps.get(step) and step in chart.schema.ends
+    ]  # fmt: skip
+
+
+def set_several(chart: Chart, left: Node, right: Node) -> list[Node]:
+    how, one, two = right.plan
+    made, alone = [], -float(isinstance(left.plan, Kind))
+    for path, share, cost in chart.paths(left.cls, right.cls):
+        plan = Where(left.plan, Has(path, Either(one, two)))
+        if how == "and":
+            plan = Where(Where(left.plan, Has(path, one)), Has(path, two))
+        made.append(
+            chart.make_set(plan, left.cls, (left, right), size=2, kind_alone=alone, **path_features(share, cost))
+        )
+    return made
+
+
+def measure_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """How long is …: the value of a property that fits the adjective."""
+    return [
+        chart.make_set(Follow(right.plan, path), chart.schema.ends[step], (left, right), **fits, size=1)
+        for step, path, _, fits in chart.measured(left.plan, right.cls)
+    ]
+
+
+def total_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """The average salary of employees."""
+    if not (isinstance(right.plan, Follow) and chart.is_number(right.plan.path[-1], NUMBERS)):
+        return []
+    plan = Total(right.plan.of, right.plan.path, _how(left.plan))
+    of = chart.schema.of_kind.get(right.plan.of.name) if isinstance(right.plan.of, Kind) else None
+    return [chart.make("whole", plan, of, (left, right))]
+
+
+def total_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """The average salary: of all that have one."""
+    how = _how(left.plan)
+    return [
+        chart.make("whole", Total(Kind(end_kind(step)), (step,), how), of, (left, right), **word_features(fit, right))
+        for step, fit in right.plan.items()
+        if chart.is_number(step, NUMBERS) and (of := chart.schema.ends.get(f"^{step}"))
+    ]
+
+
+def per_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+    if not isinstance(right.plan, Kind):
+        return []
+    return [chart.make("group", None, right.cls, (left, right), kind_alone=-1)]
+
+
+def group_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """Each person directed: by the relation that the words mean."""
+    return [
+        chart.make("group", step, left.cls, (left, right), **fits) for step, fits in _meanings(chart, right, left.cls)
+    ]
+
+
+def set_group(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """How many employees per department."""
+    if chart.form != "count" or isinstance(left.plan, Topics):
+        return []
+    return [
+        chart.make("whole", Rank(left.plan, path), None, (left, right), **fits | {"size": 1.0})
+        for path, fits in _ways(chart, left, right.plan, right)
+    ]
+
+
+def whole_group(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """The average salary per department."""
+    total, parts = left.plan, (left, right)
+    if not isinstance(total, Total) or total.how not in ("sum", "mean"):
+        return []
+    return [
+        chart.make(
+            "whole", Rank(total.of, path, total.how, total.path), None, parts, **path_features(share, cost), size=1
+        )
+        for path, share, cost in chart.paths(left.cls, right.cls)
+    ]
+
+
+def _meanings(chart: Chart, words: Node, cls: SetClass) -> list[tuple[str, dict[str, float]]]:
+    """Return the steps that words mean and that lead to things of a class, with their features."""
+    return [
+        (step, word_features(fit, words))
+        for step, fit in words.plan.items()
+        if step in chart.schema.ends and chart.overlap(chart.schema.ends[step], cls) > 0.05
+    ]
+
+
+def _ways(chart: Chart, left: Node, step: str | None, right: Node) -> list[tuple[tuple[str, ...], dict[str, float]]]:
+    """Return the paths from one set to things of another, by a step that is known or any, with their features."""
+    if step:
+        found = [(path_of(step), {"size": 1.0})]
+    else:
+        found = [(path, path_features(share, cost)) for path, share, cost in chart.paths(left.cls, right.cls)]
+    return [(path, fits) for path, fits in found if chart.leads_on(left.cls, path)]
+
+
+def _far(node: Node) -> dict[str, float]:
+    return {"attached_far": float(not isinstance(node.plan, Kind | Topics))}
+
+
+def _where(of: Any, tests: Sequence[Any]) -> Any:
+    for test in tests:
+        of = Where(of, test)
+    return of
+
+
+def _how(word: str) -> Any:
+    return "mean" if word in ("average", "mean") else "sum"
+
+
+def set_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+    return words_set(chart, right, left, after=True)
+
+
+def set_superlative(chart: Chart, left: Node, right: Node) -> list[Node]:
+    return superlative_set(chart, right, left, after=True)
+
+
+def several_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+    return words_several(chart, right, left, after=True)
+
+
+_IN_ORDER: dict[tuple[str, str], Rule] = {
+    ("words", "set"): words_set, ("set", "words"): set_words, ("words", "key"): words_key,
+    ("words", "counted"): words_counted, ("words", "without"): words_without, ("words", "several"): words_several,
+    ("set", "set"): set_set, ("set", "superlative"): set_superlative, ("set", "key"): set_key, ("key", "set"): key_set,
+    ("set", "value"): set_value, ("value", "set"): value_set, ("set", "counted"): set_counted,
+    ("set", "without"): set_without, ("set", "joined"): set_joined, ("set", "several"): set_several,
+    ("set", "compared"): set_compared, ("superlative", "set"): superlative_set, ("several", "words"): several_words,
+    ("ordinal", "superlative"): ordinal_superlative, ("peak", "set"): peak_set, ("ranked", "words"): ranked_words,
+    ("comparing", "set"): comparing_set, ("not", "set"): not_set, ("not", "condition"): not_condition,
+    ("join", "set"): join_any, ("join", "several"): join_several, ("measure", "set"): measure_set,
+    ("total", "set"): total_set, ("total", "words"): total_words, ("per", "set"): per_set,
+}  # fmt: skip
+_EITHER_WAY: dict[tuple[str, str], Rule] = {
+    ("superlative", "words"): superlative_words, ("superlative", "several"): superlative_several,
+    ("value", "superlative"): value_superlative, ("words", "value"): words_value, ("set", "condition"): set_condition,
+    ("not", "words"): not_words, ("group", "words"): group_words, ("set", "group"): set_group,
+    ("whole", "group"): whole_group,
+}  # fmt: skip
+
+
+def _turned(rule: Rule) -> Rule:
+    return lambda chart, left, right: rule(chart, right, left)
+
+
+RULES: dict[str, dict[str, Rule]] = {}
+"""The rules by the kinds of the left part and the right one."""
+for (_left, _right), _rule in _IN_ORDER.items():
+    RULES.setdefault(_left, {})[_right] = _rule
+for (_left, _right), _rule in _EITHER_WAY.items():
+    RULES.setdefault(_left, {})[_right] = _rule
+    RULES.setdefault(_right, {})[_left] = _turned(_rule)
