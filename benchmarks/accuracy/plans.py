@@ -227,7 +227,7 @@ def main() -> None:
             rows.append(accuracy_row(graph, system, said, verdicts))
             calibration.append(calibration_row(graph, system, said, verdicts))
             cases += [
-                f"{verdict} {graph} {system}: {one['question']} → {one['given'][:5]} ({one['probability']}), {right[:5]}"
+                f"{verdict} {graph} {system}: {one['question']} → {one['given'][:5]} ({one['probability']}) {right[:5]}"
                 for verdict, one, right in zip(verdicts, said, gold, strict=True)
                 if verdict != "right"
             ]
