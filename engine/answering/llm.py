@@ -369,30 +369,22 @@ def _find_occurrences(
     evidence: Evidence[Item], aliases: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, _Occurrence]]:
     """Return the paths of each named entity, by normalised name and then by id; an alias is no other entity's name."""
-    known: dict[str, dict[str, _Occurrence]] = {}
     by_id: dict[str, _Occurrence] = {}
     for index, scored in enumerate(evidence.items):
         item = scored.value
         for entity in item.ends if isinstance(item, Chain) else (item.tail, item.head):
-            _note_occurrence(entity, known, by_id).as_end.add(index)
+            by_id.setdefault(entity.id, _Occurrence(entity)).as_end.add(index)
         if isinstance(item, Chain):
             for entity in (item.topic, *(e for instance in item.instances() for e in instance.entities)):
-                _note_occurrence(entity, known, by_id).on_the_way.add(index)
+                by_id.setdefault(entity.id, _Occurrence(entity)).on_the_way.add(index)
+    known: dict[str, dict[str, _Occurrence]] = {}
     called: dict[str, dict[str, _Occurrence]] = {}
-    for id_ in aliases.keys() & by_id.keys():
-        for alias in aliases[id_]:
-            called.setdefault(normalise_name(alias), {})[id_] = by_id[id_]
+    for id_, each in by_id.items():
+        if not each.entity.is_mediator:
+            known.setdefault(normalise_name(each.entity.label), {})[id_] = each
+        for alias in aliases.get(id_, ()):
+            called.setdefault(normalise_name(alias), {})[id_] = each
     return called | known
-
-
-def _note_occurrence(
-    entity: Entity, known: dict[str, dict[str, _Occurrence]], by_id: dict[str, _Occurrence]
-) -> _Occurrence:
-    if entity.id not in by_id:
-        by_id[entity.id] = _Occurrence(entity)
-        if not entity.is_mediator:
-            known.setdefault(normalise_name(entity.label), {})[entity.id] = by_id[entity.id]
-    return by_id[entity.id]
 
 
 def _select_best(same_name: dict[str, _Occurrence]) -> list[_Occurrence]:
