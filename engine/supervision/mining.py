@@ -435,22 +435,16 @@ def mine_to_file(
 
     Raises `GraphError` if no question can be mined, `StorageError` if `out` cannot be written.
     """
-    check_output_file("", out, force=True)  # fail before the work, not after it
-    gateway = engine.gateway()
-    read_full_state(gateway).check()
-    asked = look_up_answers(questions.questions, gateway).questions
-    catalogue = gateway.run(read_catalogue())
-    relations = catalogue.relations
-    words = {r.name: words_of_relation(r) for r in relations}
+    open_miner = partial(_open_miner, engine.connection, options)
+    size = batch_size or default_batch_size(options.max_hop)
     try:
+        encoder = engine.encoder
+        found, catalogue = mine_questions(questions, engine, out, open_miner, size, workers, progress)
+        relations = catalogue.relations
+        words = {r.name: words_of_relation(r) for r in relations}
         index = RelationIndex(relations, engine.resources.vectors)
-        labeller = TrainingExampleBuilder(words, index, TextVectors(engine.encoder), options)
-        size = batch_size or default_batch_size(options.max_hop)
-        found = mine_batches(asked, partial(_open_miner, engine.connection, options), size, workers, progress)
-        walked = [each for each in found if isinstance(each, QuestionPaths)]
-        if not walked:
-            raise GraphError(say_nothing_found(questions, found))
-        mined = _label_questions(walked, labeller, progress)
+        labeller = TrainingExampleBuilder(words, index, TextVectors(encoder), options)
+        mined = _label_questions([each for each in found if isinstance(each, QuestionPaths)], labeller, progress)
     except EncoderUnavailableError as error:
         raise EncoderError(str(error)) from error
     mining = MinedFileOrigin(
@@ -478,24 +472,39 @@ Mine = Callable[[Sequence[GoldQuestion]], list[FoundT | SkippedQuestion]]
 """Returns what is mined for each question of a batch, or why it is left out."""
 
 
-def mine_batches(
-    questions: Sequence[GoldQuestion],
+def mine_questions(
+    questions: QuestionSet,
+    engine: Engine,
+    out: Path,
     open_miner: Callable[[], AbstractContextManager[Mine[FoundT]]],
     batch_size: int,
     workers: Workers,
     progress: Progress,
-) -> list[FoundT | SkippedQuestion]:
-    """Mine in batches, with questions of the same topic side by side; return results in the order of the questions."""
-    order = sorted(range(len(questions)), key=lambda i: (questions[i].topic_ids or questions[i].topic_names, i))
+) -> tuple[list[FoundT | SkippedQuestion], Catalogue]:
+    """Return what is mined for each question in the engine's graph, in order, and the graph's catalogue.
+
+    They are mined in batches, those with the same topic side by side, which `workers` share. out: the file that is
+    written afterwards. Raises `GraphError` if nothing is mined for any question, `StorageError`
+    if `out` cannot be written.
+    """
+    check_output_file("", out, force=True)  # fail before the work, not after it
+    gateway = engine.gateway()
+    read_full_state(gateway).check()
+    catalogue = gateway.run(read_catalogue())
+    asked = look_up_answers(questions.questions, gateway).questions
+    order = sorted(range(len(asked)), key=lambda i: (asked[i].topic_ids or asked[i].topic_names, i))
     batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
-    found: dict[int, FoundT | SkippedQuestion] = {}
-    progress("walking", 0, len(questions))
+    by_place: dict[int, FoundT | SkippedQuestion] = {}
+    progress("walking", 0, len(asked))
     with PerProcess(open_miner) as miner:
-        results = workers.map(partial(_mine_opened, miner), [[questions[i] for i in batch] for batch in batches])
+        results = workers.map(partial(_mine_opened, miner), [[asked[i] for i in batch] for batch in batches])
         for batch, result in zip(batches, results, strict=True):
-            found |= zip(batch, result, strict=True)
-            progress("walking", len(found), len(questions))
-    return [found[i] for i in range(len(questions))]
+            by_place |= zip(batch, result, strict=True)
+            progress("walking", len(by_place), len(asked))
+    found = [by_place[i] for i in range(len(asked))]
+    if all(isinstance(each, SkippedQuestion) for each in found):
+        raise GraphError(say_nothing_found(questions, found))
+    return found, catalogue
 
 
 def _mine_opened(opened: PerProcess[Mine[FoundT]], questions: Sequence[GoldQuestion]) -> list[FoundT | SkippedQuestion]:

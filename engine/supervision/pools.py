@@ -32,7 +32,7 @@ from ...models.mined import (
     read_pool,
     write_pool,
 )
-from ..errors import GraphError, InputError, LLMError, UsageError
+from ..errors import InputError, LLMError, UsageError
 from ..gold_questions import (
     NO_PATH,
     REASONS,
@@ -41,21 +41,19 @@ from ..gold_questions import (
     QuestionSet,
     SkippedQuestion,
     ground_questions,
-    look_up_answers,
-    say_nothing_found,
 )
 from ..llm import Completed, Message, Prompt
 from ..llm.gateway import ChatGateway
 from ..llm.text import fill_placeholders, read_numbers
-from ..neo4j.catalogue import read_catalogue, read_graph_state
+from ..neo4j.catalogue import read_catalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import RelationPathGroup, find_shortest_paths, read_neighbourhoods
 from ..parallel import HERE, Workers
 from ..progress import Progress, ignore_progress
 from ..relations import words_of_relations
 from ..settings import Connection, Settings
-from ..whole_file import check_output_file, translate_storage_errors
-from .mining import Mine, mine_batches
+from ..whole_file import translate_storage_errors
+from .mining import Mine, mine_questions
 
 if TYPE_CHECKING:
     from ...models.training import TrainingFolder
@@ -172,16 +170,9 @@ def mine_pool(
 
     Raises `GraphError` if no question has a path to an answer, `StorageError` if `out` cannot be written.
     """
-    check_output_file("", out, force=True)
-    gateway = engine.gateway()
-    gateway.run(read_graph_state()).check()
-    catalogue = gateway.run(read_catalogue())
-    asked = look_up_answers(questions.questions, gateway).questions
     open_collector = partial(_open_collector, engine.connection, options)
-    found = mine_batches(asked, open_collector, batch_size or BATCH, workers, progress)
+    found, catalogue = mine_questions(questions, engine, out, open_collector, batch_size or BATCH, workers, progress)
     kept = tuple(each for each in found if isinstance(each, PooledQuestion))
-    if not kept:
-        raise GraphError(say_nothing_found(questions, found))
     header = PoolHeader(
         questions.name, questions.sha256, catalogue.vocabulary, options=asdict(options), counts=counts_of(found)
     )
