@@ -17,7 +17,7 @@ from ..models.placement import limit_blas_threads
 from . import pipeline
 from .context import Context, Event
 from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, UsageError, translate_import_errors
-from .evidence import Answer, Evidence, Item
+from .evidence import Absence, Answer, Evidence, Item
 from .evidence.extras import PlanAnswer
 from .neo4j import split_into_requests
 from .neo4j.catalogue import Edition, RelationInfo, read_catalogue, read_full_state, read_graph_revision
@@ -434,17 +434,6 @@ def _num_kept(recipe: Recipe, graph: GraphResources) -> int:
 # Why a question cannot be asked: in a batch it loses no other question
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Why a question cannot be asked: an `EvidenceExtra` of its evidence."""
-
-    error: LodestarError
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return nothing: the evidence's note says it."""
-        return {}
-
-
 def validate_question(question: str | Question) -> Question:
     """Return the question; raise `UsageError` for what is none."""
     if not isinstance(question, str | Question):
@@ -471,13 +460,13 @@ def validate_question_or_fault(question: str | Question) -> Question | Evidence[
     try:
         return validate_question(question)
     except UsageError as error:
-        return Evidence(Question(one_line(repr(question), 80)), (), "chain", note=str(error), extras=(Fault(error),))
+        return Evidence(Question(one_line(repr(question), 80)), (), "chain", absence=Absence(str(error), fault=error))
 
 
 def find_fault(evidence: Evidence[Item]) -> LodestarError | None:
     """Return why a question could not be asked: it is none, or no entity of it is known; None where it was asked."""
-    if (fault := evidence.extra_of(Fault)) is not None:
-        return fault.error
+    if evidence.absence is not None and evidence.absence.fault is not None:
+        return evidence.absence.fault
     if not evidence.topics and evidence.extra_of(PlanAnswer) is None:
         hint = "try `lodestar search` with parts of it, or give --topic an id or a name"
         return EntityNotFoundError(f"{evidence.note}: {one_line(evidence.question.text, 80)!r}; {hint}")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from .answering import Abstaining, Extractive, answer_of_plan
 from .context import Context
-from .evidence import Answer, Evidence, Item, item_sort_key
+from .evidence import Absence, Answer, Evidence, Item, item_sort_key
 from .evidence.bridges import convert_item_kind
-from .evidence.extras import DidYouMean, PlanAnswer
+from .evidence.extras import PlanAnswer
 from .linking import find_nearest_names, look_up_topics
 from .parts import Expression, Link, Named, Wrapper, reorganise
 from .values import Chain, Entity, LinkedQuestion, Question, Scored, Topic, first_group
@@ -128,8 +128,7 @@ def unite(left: Evidence[Item], right: Evidence[Any], names: tuple[str, str] = (
         items=tuple(sorted(items.values(), key=item_sort_key)),
         calibration=None,
         left_out=tuple(dict.fromkeys((*left.left_out, *right.left_out))),
-        note=left.note and right.note,
-        reason=left.reason and right.reason,
+        absence=left.absence and right.absence,
         trace=replace(left.trace, stages=(*left.trace.stages, *right.trace.stages), sources=_number_names(sources)),
     )
 
@@ -154,4 +153,4 @@ def _say_unlinked(evidence: Evidence[Any], offered: tuple[Entity, ...]) -> Evide
     note = f"no entity has the id or name {named}" if named else "no known entity in the question"
     if offered:
         note += f"; did you mean {' or '.join(entity.label for entity in offered)}?"
-    return replace(evidence, note=note, reason="nothing linked", extras=(DidYouMean(offered),) if offered else ())
+    return replace(evidence, absence=Absence(note, "nothing linked", offered))

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..context import StageCost, merge_costs
 from ..errors import LodestarError
-from ..values import AnswerEntity, Chain, Item, Question, Scored, TokenUsage, Topic, check_finite
+from ..values import AnswerEntity, Chain, Entity, Item, Question, Scored, TokenUsage, Topic, check_finite
 from .data import AnswerData, AnswerKind, EvidenceData, Reason, answer_data, evidence_data
 from .text import item_text, shorten_iris
 
@@ -115,13 +115,27 @@ class EvidenceTrace:
 
 
 @dataclass(frozen=True, slots=True)
+class Absence:
+    """Why evidence has no items, or none that fits, in words.
+
+    reason: as a code. nearest: the entities with the nearest names, where none is known by what was asked about. fault:
+    the error, where the question could not be asked.
+    """
+
+    text: str
+    reason: Reason | None = None
+    nearest: tuple[Entity, ...] = ()
+    fault: LodestarError | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence(Generic[ItemT_co]):
     """Items of one kind with their scores, best first.
 
     `calibration` says what the scores mean, None where nobody knows; a stage that rescores replaces or drops it.
-    `left_out` says in sentences what else is left out or undone, beside ends that a chain lacks. Where there is
-    nothing, or nothing that fits, `reason` and in words `note` say why. `extras` are what single features add, one of
-    each class at most (`extra_of`).
+    `left_out` says in sentences what else is left out or undone, beside ends that a chain lacks. `absence` says why
+    there is nothing, or nothing that fits. `extras` are what single features add, one of each class at most
+    (`extra_of`).
     """
 
     question: Question
@@ -130,10 +144,18 @@ class Evidence(Generic[ItemT_co]):
     items: tuple[Scored[ItemT_co], ...] = ()
     calibration: Calibration | None = None
     left_out: tuple[str, ...] = ()
-    note: str = ""
-    reason: Reason | None = None
+    absence: Absence | None = None
     extras: tuple[EvidenceExtra, ...] = ()
     trace: EvidenceTrace = field(default_factory=EvidenceTrace, compare=False, repr=False)
+
+    @property
+    def note(self) -> str:
+        """Why there is nothing, or nothing that fits, in words; else empty."""
+        return self.absence.text if self.absence else ""
+
+    @property
+    def reason(self) -> Reason | None:
+        return self.absence.reason if self.absence else None
 
     @property
     def seconds(self) -> float:

@@ -185,7 +185,7 @@ def evidence_data(evidence: Evidence[Item], *, trace: bool = False) -> EvidenceD
         "reason": evidence.reason,
         "note": evidence.note,
         "left_out": list(evidence.cuts),
-        "did_you_mean": [],
+        "did_you_mean": [entity_data(entity) for entity in evidence.absence.nearest] if evidence.absence else [],
         "seconds": round(evidence.seconds, 4),
         "round_trips": evidence.round_trips,
     }

@@ -1,4 +1,4 @@
-"""Define what single features add to evidence: a plan's result, the nearest names, GRIL's token, snippets of a text."""
+"""Define what single features add to evidence: a plan's result, GRIL's token, snippets of a text."""
 
 from __future__ import annotations
 
@@ -47,17 +47,6 @@ class PlanAnswer:
         found = [{**entity_data(entity), "key": round_score(key)} for entity, key in self.found]
         names = ("plan", "how", "total", "missing", "number", "yes", "says", "reason")
         return {"plan": {**{name: getattr(self, name) for name in names}, "found": found}}
-
-
-@dataclass(frozen=True, slots=True)
-class DidYouMean:
-    """The entities with the nearest names where none is known by what was asked about: an `EvidenceExtra` of
-    evidence."""
-
-    entities: tuple[Entity, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"did_you_mean": [entity_data(entity) for entity in self.entities]}
 
 
 @dataclass(frozen=True, slots=True)

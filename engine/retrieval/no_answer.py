@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..evidence import LEAST_PROBABILITY, Calibration, Certainty, Evidence
+from ..evidence import LEAST_PROBABILITY, Absence, Calibration, Certainty, Evidence
 from ..evidence.bridges import to_chains
 from ..evidence.text import shorten_iris
 from ..values import Chain, RelationPath, RelationStep, Scored, Topic
@@ -97,13 +97,13 @@ class NoAnswerExplainer:
         if lacking and lacking.score > best and self.calibration.probability(lacking.score) >= FITS:
             where = start.entity.label
             note = f"{shorten_iris(lacking.value)} fits the question, and the graph has no triple of it at {where}"
-            return replace(evidence, reason="no triple", note=note)
+            return replace(evidence, absence=Absence(note, "no triple"))
         leads_on = any(topic.relations for topic in evidence.topics)
         note = "no path from its entities ends at an answer" if leads_on else "no path leads on from its entities"
         if evidence.items:
             fits = (evidence.probability(0) or 0.0) >= FITS
             note = "no path fits the question clearly enough" if fits else "no relation fits the question"
-        return replace(evidence, reason="no relation fits", note=note)
+        return replace(evidence, absence=Absence(note, "no relation fits"))
 
 
 def _fails(evidence: Evidence[Any]) -> bool:

@@ -13,7 +13,7 @@ from ...models import Positive
 from ...models.text import DirectedRelation, RelationWords, verbalise_hop
 from ...models.text.vectors import TextVectors
 from ..errors import UsageError
-from ..evidence import Calibration, Evidence, Kind, item_sort_key
+from ..evidence import Absence, Calibration, Evidence, Kind, item_sort_key
 from ..evidence.extras import GraphToken
 from ..linking import select_start_topics
 from ..parts import Retriever, Trained, option, part
@@ -160,7 +160,7 @@ class SubgraphReader:
             tuple(sorted(items, key=item_sort_key)),
             Calibration("logit", *calibration, of="triple"),
             left_out=(CUT,) if batch.is_cut[number] else (),
-            note="" if items else NOTHING,
+            absence=None if items else Absence(NOTHING),
         )
 
 

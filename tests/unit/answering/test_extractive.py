@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from lodestar.engine.answering import Extractive, answer_of_plan
 from lodestar.engine.context import StageCost
-from lodestar.engine.evidence import SIMILARITY, Answer, Calibration, Evidence, EvidenceTrace, Item, Unit
+from lodestar.engine.evidence import SIMILARITY, Absence, Answer, Calibration, Evidence, EvidenceTrace, Item, Unit
 from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.extras import PlanAnswer
 from lodestar.engine.values import AnswerEntity, Chain, Entity, Question, Scored, Topic, Triple
@@ -66,7 +66,7 @@ def test_confidence_is_calibrated_by_the_best_score() -> None:
     ],
 )  # fmt: skip
 def test_no_answer_says_why(paths: tuple[Scored[Chain], ...], note: str, reason: str, sure: float) -> None:
-    found = answer(evidence_of(*paths, calibration=SIMILARITY, note=note))
+    found = answer(evidence_of(*paths, calibration=SIMILARITY, absence=Absence(note) if note else None))
     assert (found.found, found.entities) == (False, ())
     assert found.text.startswith(f"no answer found: {reason}")
     assert found.confidence == pytest.approx(sure, abs=1e-4)
@@ -135,7 +135,7 @@ def test_an_answer_is_plain_data_that_rests_on_items_by_their_ranks() -> None:
     paths = [replace(each, group=group) for group, each in enumerate(found)]
     costs = EvidenceTrace((StageCost("hop 1", 0.123456, 2), StageCost("answer", 1.0, 1)))
     answer = Answer(
-        evidence_of(*paths, calibration=Calibration("logit", 1.0, 0.0), note="a note", trace=costs),
+        evidence_of(*paths, calibration=Calibration("logit", 1.0, 0.0), absence=Absence("a note"), trace=costs),
         (AnswerEntity("Lima", "l", 2 / 3, "both", (0, 1)), AnswerEntity("Rome", None, None, "model", ())),
         "Lima and Rome",
         "llm",
