@@ -61,6 +61,10 @@ def set_set(chart: Chart, left: Node, right: Node) -> list[Node]:
 
 
 def _modify(chart: Chart, head: Node, mod: Node, *, before: bool) -> list[Node]:
+    if isinstance(best := head.plan, Best) and not before:  # the largest city in Peru is the largest of those in Peru
+        of = replace(head, plan=best.of, more=best.of.name if isinstance(best.of, Kind) else None)
+        inner = _modify(chart, of, mod, before=before)
+        return [replace(node, plan=replace(best, of=node.plan)) for node in inner if not chart.is_one(node.plan)]
     made, parts = [], (head, mod)
     pure = head.more if isinstance(head.plan, Kind) and head.more in chart.schema.of_kind else None
     is_amount = head.cls.value in NUMBERS or head.cls.value in DATES  # equal ones need not be the same

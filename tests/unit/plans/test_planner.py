@@ -132,6 +132,10 @@ def gives(name: str, question: str) -> object:
         ("geo", "what is the largest city in peru", {"lima"}),
         ("films", "what is the newest film directed by scott", {"ronin"}),
         ("firm", "which employee in sales has the lowest salary", {"bob"}),
+        # what follows a superlative says of what it is one, here not of all
+        ("geo", "what is the largest city in ecuador", {"quito"}),
+        ("films", "what is the newest film directed by mann", {"heat"}),
+        ("firm", "which employee in sales has the highest salary", {"ann"}),
         # superlatives by a count
         ("geo", "which country borders the most countries", {"peru"}),
         ("films", "which person acted in the most films", {"deniro"}),
