@@ -187,7 +187,7 @@ def _find_superlative(chart: Chart, at: int) -> bool:
     sign_of = sign if is_own else 1
     nodes = [chart.make("superlative", sign_of, more=(measured, is_own, 1, 0))]
     if adjective:  # the largest population: of what follows
-        is_least = measured.startswith("-") and adjective not in ("old", "near", "close", "early")
+        is_least = measured.startswith("-") and adjective != "old"
         nodes.append(chart.make("superlative", -1 if is_least else 1, more=("", True, 1, 0)))
     chart.add(at, at + 1, *nodes, cost=LEFT)
     return True

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ...models.text import SUBCLASS_RELATIONS, RelationWords
-from ...models.wording import fold, singular
+from ...models.wording import STOP_WORDS, fold, singular
 from ...models.wording.kinds import UNKNOWN, VALUE_KINDS, noun_kind
 from ..evidence.text import relation_words
 from ..neo4j import Request, Row, template
@@ -228,7 +228,7 @@ def kinds_of_ends(relations: Sequence[RelationInfo]) -> dict[str, KindSource]:
             said += [end.kind] if end.kind != UNKNOWN else []
             for name in dict.fromkeys([*said, *map(kind_name, end.words)]):
                 ends[name].append(step)
-    return {name: KindSource((), tuple(steps)) for name, steps in ends.items() if name}
+    return {name: KindSource((), tuple(steps)) for name, steps in ends.items() if name and name not in STOP_WORDS}
 
 
 def read_types(catalogue: Catalogue, words: Mapping[str, RelationWords]) -> Request[list[Type]] | None:

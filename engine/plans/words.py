@@ -45,8 +45,13 @@ class Token:
 
 
 def tokenise(text: str) -> list[Token]:
-    """Return the words of a question; "doesn't" is two."""
-    return [Token(fold(m[0]).replace("’", "'"), m.start(), m.end()) for m in _WORD.finditer(text)]
+    """Return the words of a question; "doesn't" is two, and "Ann's" or "who's" is its first part."""
+    found = []
+    for m in _WORD.finditer(text):
+        word = fold(m[0]).replace("’", "'")
+        own = word.removesuffix("'s")
+        found.append(Token(own, m.start(), m.end() - len(word) + len(own)))
+    return found
 
 
 @cache

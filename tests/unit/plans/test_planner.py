@@ -136,6 +136,13 @@ def gives(name: str, question: str) -> object:
         ("geo", "what is the largest city in ecuador", {"quito"}),
         ("films", "what is the newest film directed by mann", {"heat"}),
         ("firm", "which employee in sales has the highest salary", {"ann"}),
+        # possessives
+        ("geo", "what is peru's largest city", {"lima"}),
+        ("films", "what is scott's oldest film", {"alien"}),
+        ("firm", "what is ann's salary", {"61000"}),
+        # the earliest of what is said
+        ("films", "which film has the earliest release date", {"alien"}),
+        ("firm", "which employee was hired first", {"ann"}),
         # superlatives by a count
         ("geo", "which country borders the most countries", {"peru"}),
         ("films", "which person acted in the most films", {"deniro"}),
