@@ -93,8 +93,11 @@ def find_items(chart: Chart) -> None:
             chart.add(at, at + 1, chart.make("measure", measures[word]), cost=LEFT)
     _find_words(chart, taken, named)
     for at, (name, value) in list(chart.cost.items()):
-        after = chart.items.get((at + 1, at + 2), ()) if name == "word_left_out" else ()
-        if value and at not in chart.particles and any(isinstance(node.plan, Kind) for node in after):
+        noun = (
+            at + 3 if words[at + 1 : at + 2] in (["and"], ["or"]) else at + 1
+        )  # "major", "French or German suppliers"
+        before_noun = any(isinstance(node.plan, Kind) for node in chart.items.get((noun, noun + 1), ()))
+        if value and name == "word_left_out" and before_noun and at not in chart.particles:
             chart.cost[at] = ("modifier_left_out", value)
     _keep_operators(chart)
 

@@ -121,7 +121,7 @@ def _combine(
 def _finish(chart: Chart, cell: Mapping[str, Sequence[Node]]) -> list[Candidate]:
     first_noun = _find_first_noun(chart)
     made: dict[Any, Candidate] = {}
-    modifiers = tuple(chart.said[at] for at, (name, _) in chart.cost.items() if name == "modifier_left_out")
+    modifiers = tuple(chart.said[at] for at, (name, _) in sorted(chart.cost.items()) if name == "modifier_left_out")
     for node in (*cell.get("set", ()), *cell.get("whole", ())):
         agrees = node.cls.kinds.get(first_noun, 0.0) if first_noun and node.kind == "set" else 0.5
         first = {"first_noun_agrees": float(agrees > 0.5), "first_noun_is_another": float(agrees < 0.5)}

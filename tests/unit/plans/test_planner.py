@@ -108,6 +108,20 @@ def gives(name: str, question: str) -> object:
 
 
 @pytest.mark.parametrize(
+    ("name", "question", "words"),
+    [
+        ("geo", "what are the coastal or alpine cities in peru", ("coastal", "alpine")),
+        ("films", "which british and french films did scott direct", ("british", "french")),
+        ("firm", "which junior or senior employees work in sales", ("junior", "senior")),
+    ],
+)
+def test_adjectives_that_nothing_means_are_named(name: str, question: str, words: tuple[str, ...]) -> None:
+    found = plans(name, question)[0]
+    assert found.leaves_operator or found.unread == words
+
+
+
+@pytest.mark.parametrize(
     ("name", "question", "right"),
     [
         # a kind
