@@ -120,7 +120,6 @@ def test_adjectives_that_nothing_means_are_named(name: str, question: str, words
     assert found.leaves_operator or found.unread == words
 
 
-
 @pytest.mark.parametrize(
     ("name", "question", "right"),
     [
