@@ -1,6 +1,6 @@
 """Define the interface of every source format, the rows that it yields, the base of those that read files, and subsets.
 
-A format is one file with a class that follows `Source`; `formats/by_name.py` lists them by name.
+A format is one file with a class that follows `Source`; `formats/__init__.py` lists them by name.
 """
 
 from __future__ import annotations
@@ -209,7 +209,9 @@ class FileSource(Source):
     endings: Sequence[str] = ()
     """Of a folder with files that end so, only these are read."""
 
-    def __init__(self, path: str, names_path: str | None = None) -> None:
+    def __init__(self, path: str, names_path: str | None = None, **options: object) -> None:
+        """Open the files; `options` are those that change the result, as plain data for JSON."""
+        self._options = options
         if path == names_path == "-":
             raise InputError("stdin: expected triples or names, asked to be both")
         paths = list_files(path, self.endings)
@@ -228,6 +230,9 @@ class FileSource(Source):
 
     def digest(self) -> str:
         return digest_of(self.kind, self.options(), [file.digest() for file in self._all_files()])
+
+    def options(self) -> Mapping[str, object]:
+        return {**self._options, **({"names": True} if self.names_file else {})}
 
     def parts(self) -> Iterator[Part]:
         for file in self.files:

@@ -89,16 +89,8 @@ class DelimitedSource(FileSource):
         self._has_header = has_header
         self._literals = literals
         self._values: Values = values
-        super().__init__(path, names_path)
-
-    def options(self) -> Mapping[str, object]:
-        return {
-            **({"values": self._values} if self.names_file else {}),
-            "columns": None if self._columns is None else list(self._columns),
-            "has_header": self._has_header,
-            "literals": self._literals,
-            "names": self.names_file is not None,
-        }
+        options = {"columns": columns and list(columns), "has_header": has_header, "literals": literals}
+        super().__init__(path, names_path, **options, **({"values": values} if names_path else {}))
 
     def parts(self) -> Iterator[Part]:
         pattern = self._value_pattern()
@@ -220,9 +212,6 @@ class Fb2mSource(FileSource):
 
     kind = "fb2m"
     reads = LineReader
-
-    def options(self) -> Mapping[str, object]:
-        return {"names": self.names_file is not None}
 
     def parts(self) -> Iterator[Part]:
         yield from (LineFile(file, "fb2m", {}) for file in self.files)

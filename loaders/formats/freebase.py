@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -44,10 +44,7 @@ class FreebaseSource(FileSource):
         self.max_rejects = MAX_REJECTS
         self._chosen = Languages.of(languages)
         self.languages = self._chosen.preferred
-        super().__init__(path)
-
-    def options(self) -> Mapping[str, object]:
-        return {"languages": self._chosen.as_options(), "noise": list(noise_rules())}
+        super().__init__(path, languages=self._chosen.as_options(), noise=list(noise_rules()))
 
     def parts(self) -> Iterator[Part]:
         for file in self.files:

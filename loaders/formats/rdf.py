@@ -106,19 +106,12 @@ class RdfSource(FileSource):
     ) -> None:
         self._bases = tuple(dict.fromkeys(filter(None, bases)))
         self.name_relations = (*name_relations, *(each for each in NAME_RELATIONS if each not in name_relations))
-        self._chosen = Languages.of(languages)
-        self.languages, self.all_languages = self._chosen.preferred, self._chosen.all_others
+        chosen = Languages.of(languages)
+        self.languages, self.all_languages = chosen.preferred, chosen.all_others
         self._shared = shared_blank_nodes
         self._facts: dict[str, RelationFacts] = {}
-        super().__init__(path)
-
-    def options(self) -> Mapping[str, object]:
-        return {
-            "bases": list(self._bases),
-            "names": list(self.name_relations),
-            "languages": self._chosen.as_options(),
-            "shared_blank_nodes": self._shared,
-        }
+        options = {"languages": chosen.as_options(), "shared_blank_nodes": shared_blank_nodes}
+        super().__init__(path, bases=list(self._bases), name_relations=list(self.name_relations), **options)
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         return self._facts

@@ -169,12 +169,10 @@ class TextSource(FileSource):
             raise UsageError(f"--overlap: expected less than --snippet-length ({snippet_length}), found {overlap}")
         self._cut = (snippet_length, overlap)
         self._concepts = ConceptFinder(pipeline)
+        self._options = {"snippet_length": snippet_length, "overlap": overlap, **self._concepts.options}
         self.files = files_of(path)
         self.names_file = None
         self.name = path.rstrip("/").rpartition("/")[2] if len(self.files) > 1 else self.files[0].name
-
-    def options(self) -> Mapping[str, object]:
-        return {"snippet_length": self._cut[0], "overlap": self._cut[1], **self._concepts.options}
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         return {MENTIONED_WITH: RelationFacts(inverse=MENTIONED_WITH)}

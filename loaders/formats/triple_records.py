@@ -49,9 +49,6 @@ class JsonLinesSource(FileSource):
         self.unnamed_ids = NO_ID if names_path is None else None
         super().__init__(path, names_path)
 
-    def options(self) -> dict[str, object]:
-        return {"names": self.names_file is not None}
-
     def parts(self) -> Iterator[Part]:
         yield from super().parts()
         if self.names_file:

@@ -28,12 +28,9 @@ class WikidataSource(FileSource):
     kind = "wikidata"
 
     def __init__(self, path: str, *, languages: Sequence[str] = ("en",)) -> None:
-        self._chosen = Languages.of(languages)
-        self.languages, self.all_languages = self._chosen.preferred, self._chosen.all_others
-        super().__init__(path)
-
-    def options(self) -> Mapping[str, object]:
-        return {"languages": self._chosen.as_options()}
+        chosen = Languages.of(languages)
+        self.languages, self.all_languages = chosen.preferred, chosen.all_others
+        super().__init__(path, languages=chosen.as_options())
 
     def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         for line, item, fault in read_records(file):
