@@ -96,9 +96,6 @@ Element = Node | Relationship
 class PropertyGraph(ABC):
     """A property graph that can be read once."""
 
-    name: str
-    shown = ""
-    """As messages name it, if not by its name."""
     kind: str
     unnamed_ids: str | None = None
     """As a `Source` has it: None where all names are given."""
@@ -108,17 +105,18 @@ class PropertyGraph(ABC):
     keys_are_codes = False
     """Whether short texts that are keys are what people call things, such as ALFKI."""
 
+    def __init__(self, name: str, shown: str = "") -> None:
+        self.name = name
+        self.shown = shown or name
+        """As messages name it."""
+        self.options: Mapping[str, object] = {}
+        """Where it is, as plain data for JSON."""
+        self.notes: Counter[str] = Counter()
+        """What was left out or assumed when it was read, with counts."""
+
     @abstractmethod
     def elements(self) -> Iterator[Element]:
         """Yield its nodes, then its relationships."""
-
-    def options(self) -> Mapping[str, object]:
-        """Return where it is, as plain data for JSON."""
-        return {}
-
-    def notes(self) -> Mapping[str, int]:
-        """Return what was left out or assumed when it was read, with counts."""
-        return {}
 
 
 SAMPLE_SIZE = 1_000
@@ -195,7 +193,7 @@ class ReadGraph:
         num_nodes = self.survey.num_nodes
         if not num_nodes or (graph.needs_edges and not self.survey.num_relationships):
             expected = f"expected edges, found none and {num_nodes:,} nodes" if graph.needs_edges else graph.expected
-            raise InputError(f"{graph.shown or graph.name}: {expected}")
+            raise InputError(f"{graph.shown}: {expected}")
 
     def _write(self, file: IO[bytes]) -> None:
         for number, each in enumerate(self._graph.elements(), 1):
@@ -251,8 +249,8 @@ class PropertyGraphSource(Source):
         self.survey = read.survey
         self.mapping = mapping
         self._read = read
-        self._options = graph.options()
-        self._notes = Counter(graph.notes())
+        self._options = graph.options
+        self._notes = graph.notes
         self._left_out: Counter[str] = Counter()
         self._position = 0
         self._only_some = set(mapping.labels) != set(read.survey.labels)

@@ -149,26 +149,21 @@ class NetworkxGraph(PropertyGraph):
     needs_edges = True
 
     def __init__(self, graph: networkx.Graph, name: str = "networkx") -> None:
-        self.name = name
+        super().__init__(name)
         self._graph = graph
-        self._num_unnamed = 0
 
     def elements(self) -> Iterator[Element]:
         for node, data in self._graph.nodes(data=True):
             values = {str(key): value for key, value in data.items() if value is not None}
             labels = pop_kind(values)
             yield Node(str(node), labels, [(ID, str(node)), *values.items()], ID)
-        self._num_unnamed = 0
         graph: Any = self._graph
         edges = graph.edges(keys=True, data=True) if graph.is_multigraph() else graph.edges(data=True)
         for number, (start, end, *key, data) in enumerate(edges, 1):
             values = {str(name): value for name, value in data.items() if value is not None}
             relation = pop_relation(values) or (key[0] if key and isinstance(key[0], str) else "")
-            self._num_unnamed += not relation
+            self.notes[UNNAMED_EDGES] += not relation
             yield Relationship(f"edge/{number}", relation or LINKED_TO, str(start), str(end), [*values.items()])
-
-    def notes(self) -> Mapping[str, int]:
-        return {UNNAMED_EDGES: self._num_unnamed}
 
 
 # Out of the graph

@@ -6,7 +6,7 @@ the relationship's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ...engine.neo4j import Request, Row, template
 from ...engine.neo4j.gateway import Gateway
@@ -23,16 +23,13 @@ class Neo4jGraph(PropertyGraph):
 
     def __init__(self, gateway: Gateway) -> None:
         connection = gateway.connection
-        self.name = f"{connection.where}/{connection.database}"
+        super().__init__(f"{connection.where}/{connection.database}")
         self._gateway = gateway
-        self._options = {"from": connection.where, "from_database": connection.database, "from_user": connection.user}
+        self.options = {"from": connection.where, "from_database": connection.database, "from_user": connection.user}
         self.expected = (
             f"expected nodes in database {connection.database!r}, found none that {connection.user!r} may read: check "
             "--from-database, and the user's rights"
         )
-
-    def options(self) -> Mapping[str, object]:
-        return self._options
 
     def elements(self) -> Iterator[Element]:
         for id_, labels, properties in self._stream("read_nodes"):

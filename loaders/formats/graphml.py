@@ -9,7 +9,7 @@ Elements are read one by one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element as Xml
@@ -45,13 +45,10 @@ class GraphmlGraph(PropertyGraph):
 
     def __init__(self, path: str) -> None:
         self._file = RereadableFile(path)
-        self.name, self.shown = self._file.name, self._file.shown
-        self._num_unnamed = self._num_edges = 0
+        super().__init__(self._file.name, self._file.shown)
+        self._num_edges = 0
         self._keys: dict[tuple[str, str], _Key] = {}
         """By what they are of (node, edge or all) and their id."""
-
-    def notes(self) -> Mapping[str, int]:
-        return {UNNAMED_EDGES: self._num_unnamed}
 
     def elements(self) -> Iterator[Element]:
         form = "GEXF" if self.kind == "gexf" else "GraphML"
@@ -109,7 +106,7 @@ class GraphmlGraph(PropertyGraph):
             values.setdefault("weight", LiteralText(weight, f"{XSD}double"))
         id_ = element.get("id", "")
         relation = pop_relation(values) or element.get("label") or (id_ if _WORD.fullmatch(id_) else "")
-        self._num_unnamed += not relation
+        self.notes[UNNAMED_EDGES] += not relation
         self._num_edges += 1
         return Relationship(f"edge/{self._num_edges}", relation or LINKED_TO, start, end, [*values.items()])
 

@@ -85,10 +85,9 @@ class TableGraph(PropertyGraph):
     keys_are_codes = True
 
     def __init__(self, database: Database, name: str) -> None:
-        self.name = name
+        super().__init__(name)
         self._database = database
         self._tables = database.tables
-        self._notes: Counter[str] = Counter()
         for table in self._tables.values():
             table.root = table.name
             table.key = table.key or _guess_key(table)
@@ -102,17 +101,14 @@ class TableGraph(PropertyGraph):
         self._name_kinds()
 
     def elements(self) -> Iterator[Element]:
-        self._notes = Counter(self._database.notes)
-        self._notes["tables without rows"] = sum(not table.num_rows for table in self._tables.values())
+        self.notes = Counter(self._database.notes)
+        self.notes["tables without rows"] = sum(not table.num_rows for table in self._tables.values())
         for table in self._tables.values():
             yield from () if table.joins else self._rows(table)
             for reference in table.references:
                 yield from self._missing_ends(table, reference)
         for table in self._tables.values():
             yield from self._joining_rows(table) if table.joins else self._referring_rows(table)
-
-    def notes(self) -> Mapping[str, int]:
-        return self._notes
 
     # What tables mean
 
@@ -277,7 +273,7 @@ class TableGraph(PropertyGraph):
         key = table.key[0] if len(table.key) == 1 and table.root == table.name else ""
         for number, row in self._database.rows(table, list(table.columns)):
             if (id_ := self._id_of_row(table, number, row)) is None:
-                self._notes["rows without a key"] += 1
+                self.notes["rows without a key"] += 1
             else:
                 yield Node(id_, labels, self._values(table, row), key)
 
@@ -300,7 +296,7 @@ class TableGraph(PropertyGraph):
         for number, row in self._database.rows(table, list(table.columns)):
             start, end = first.find(row), second.find(row)
             if start is None or end is None:
-                self._notes["rows without both ends"] += 1
+                self.notes["rows without both ends"] += 1
                 continue
             own = _edge_relation(row[table.relation_column]) if table.relation_column else ""
             yield Relationship(f"{table.name}/{number}", own or relation, start, end, self._values(table, row))
@@ -322,7 +318,7 @@ class TableGraph(PropertyGraph):
         column = quote_name(name)
         missing = f"WHERE {column} IS NOT NULL EXCEPT SELECT {quote_name(key)} FROM {other.view} ORDER BY 1"
         for (value,) in self._database.connection.execute(f"SELECT {column} FROM {table.view} {missing}").fetchall():
-            self._notes[f"values of {table.name}.{name} that {other.name} lacks"] += 1
+            self.notes[f"values of {table.name}.{name} that {other.name} lacks"] += 1
             yield Node(self._id(other, [value]), [other.label] if other.label else [], [(key, value)], key)
 
 

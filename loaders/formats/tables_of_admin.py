@@ -45,15 +45,11 @@ class AdminGraph(PropertyGraph):
     expected = "expected files of nodes with a column :ID, found none"
 
     def __init__(self, database: Database, name: str) -> None:
-        self.name = name
+        super().__init__(name)
         self._database = database
-        self._notes: Counter[str] = Counter()
-
-    def notes(self) -> Mapping[str, int]:
-        return self._notes
 
     def elements(self) -> Iterator[Element]:
-        self._notes = Counter(self._database.notes)
+        self.notes = Counter(self._database.notes)
         tables = [(table, _roles(table)) for table in self._database.tables.values()]
         for table, roles in sorted(tables, key=lambda each: any(role.kind == "START_ID" for role in each[1])):
             for number, row in self._database.rows(table, list(table.columns)):
@@ -72,12 +68,12 @@ class AdminGraph(PropertyGraph):
             if "START_ID" in ids and "END_ID" in ids and type_:
                 yield Relationship(f"{table.name}/{number}", type_, ids["START_ID"], ids["END_ID"], values)
             else:
-                self._notes["rows without both ends"] += 1
+                self.notes["rows without both ends"] += 1
         elif "ID" in ids:
             labels = [label for label in (special.get("LABEL", table.name) or "").split(";") if label]
             yield Node(ids["ID"], labels, values, next(role.name for role in row if role.kind == "ID"))
         else:
-            self._notes["rows without an id"] += 1
+            self.notes["rows without an id"] += 1
 
 
 def _value(table: Table, role: _Role, value: str) -> Any:

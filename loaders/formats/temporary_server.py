@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -72,12 +72,10 @@ class ServedGraph(PropertyGraph):
     kind = "neo4j"
 
     def __init__(self, path: str | Path, settings: Settings | None = None) -> None:
-        self.name = Path(path).name
+        super().__init__(Path(path).name)
+        self.options = {"from": self.name}
         self._path = Path(path)
         self._settings = settings or resolve()
-
-    def options(self) -> Mapping[str, object]:
-        return {"from": self.name}
 
     def elements(self) -> Iterator[Element]:
         with _server(self._settings) as server:

@@ -167,9 +167,10 @@ def test_values_become_literals(value: object, expected: Sequence[tuple[str, str
 class ListedGraph(PropertyGraph):
     """A graph of these elements."""
 
-    name = kind = "listed"
+    kind = "listed"
 
     def __init__(self, found: Sequence[Node | Relationship]) -> None:
+        super().__init__("listed")
         self.found = found
 
     def elements(self) -> Iterator[Node | Relationship]:
