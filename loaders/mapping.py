@@ -27,7 +27,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -400,20 +400,19 @@ def describe_mapping(survey: Survey, mapping: GraphMapping) -> Iterator[str]:
     )
     yield f"labels, {'kept as types' if mapping.types else 'not kept'}"
     nodes = {label: facts.num for label, facts in survey.labels.items()}
-    labels = {label: partial(_describe_label, survey, label, each) for label, each in mapping.labels.items()}
-    yield from _describe_all(nodes, labels)
+    yield from _describe_all(nodes, lambda label: _describe_label(survey, label, mapping.labels[label]), mapping.labels)
     yield "relationships"
     edges = {type_: facts.num for type_, facts in survey.relationships.items()}
-    types = {type_: partial(_describe_type, survey, type_, keys) for type_, keys in mapping.relationships.items()}
-    yield from _describe_all(edges, types)
+    kept = mapping.relationships
+    yield from _describe_all(edges, lambda type_: _describe_type(survey.relationships[type_], kept[type_]), kept)
 
 
-def _describe_all(counts: Mapping[str, int], described: Mapping[str, Callable[[], str]]) -> Iterator[str]:
+def _describe_all(counts: Mapping[str, int], describe: Callable[[str], str], mapped: Collection[str]) -> Iterator[str]:
     """Yield a line for each of those with most elements, one for the rest, and one for what is left out."""
     ranked = sorted(counts, key=lambda name: (-counts[name], name))
-    kept, left = [name for name in ranked if name in described], [name for name in ranked if name not in described]
+    kept, left = [name for name in ranked if name in mapped], [name for name in ranked if name not in mapped]
     for name in kept[:MOST_LINES]:
-        yield f"  {name or '(no label)':<20} {counts[name]:>9,}  {described[name]()}"
+        yield f"  {name or '(no label)':<20} {counts[name]:>9,}  {describe(name)}"
     if more := kept[MOST_LINES:]:
         yield f"  and {len(more):,} more with {sum(counts[name] for name in more):,}: --save-mapping FILE has all"
     if left:
@@ -454,8 +453,7 @@ def _describe_label(survey: Survey, label: str, mapping: LabelMapping) -> str:
     return "; ".join(parts)
 
 
-def _describe_type(survey: Survey, type_: str, keys: Sequence[str]) -> str:
-    facts = survey.relationships[type_]
+def _describe_type(facts: TypeFacts, keys: Sequence[str]) -> str:
     parts = [f"{facts.starts} → {facts.ends}"] if facts.starts or facts.ends else []
     if keys:
         number = f"{facts.num_with_keys:,} of them " if facts.num_with_keys < facts.num else ""
