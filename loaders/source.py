@@ -13,18 +13,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
 
 from ..engine.errors import InputError, UsageError
 from ..engine.neo4j import MAX_REQUEST_CHARS
 from ..engine.writing import RelationFacts
-from .reading import RereadableFile, derive_source_name, list_files, warn_of_others
-
-if TYPE_CHECKING:
-    from .reading.lines import LineReader
-
+from .reading import derive_source_name, list_files, warn_of_others
+from .reading.lines import LineReader
 
 T = TypeVar("T")
 
@@ -205,7 +202,8 @@ def digest_of(kind: str, options: Mapping[str, object], contents: Iterable[str])
 class FileSource(Source):
     """A source of a file (``-`` is standard input), a folder or a pattern, packed or not; perhaps with a names file."""
 
-    reads: type[RereadableFile] = RereadableFile
+    parser = ""
+    """The parser of its lines in `parsers/`; without one, `rows` reads a file."""
     endings: Sequence[str] = ()
     """Of a folder with files that end so, only these are read."""
 
@@ -216,8 +214,8 @@ class FileSource(Source):
             raise InputError("stdin: expected triples or names, asked to be both")
         paths = list_files(path, self.endings)
         warn_of_others(path, paths)
-        self.files: Sequence[Any] = [self.reads(each) for each in paths]
-        self.names_file: Any = self.reads(names_path) if names_path is not None else None
+        self.files: Sequence[LineReader] = [LineReader(each) for each in paths]
+        self.names_file = LineReader(names_path) if names_path is not None else None
         self.name = derive_source_name(path, paths) or self.files[0].name
 
     @property
@@ -236,13 +234,26 @@ class FileSource(Source):
 
     def parts(self) -> Iterator[Part]:
         for file in self.files:
-            yield SourceRowBatches(file.shown, row_batches(self.rows(file)))
+            if self.parser:
+                yield LineFile(file, self.parser, self.parameters(file))
+            else:
+                yield SourceRowBatches(file.shown, row_batches(self.rows(file)))
+        if self.names_file:
+            yield self.part_of_names(self.names_file)
 
-    def rows(self, file: Any) -> Iterator[StatementRow]:
-        """Yield the rows of a file, where `parts` does not say otherwise."""
+    def rows(self, file: LineReader) -> Iterator[StatementRow]:
+        """Yield the rows of a file that no parser reads."""
         raise NotImplementedError
 
-    def _all_files(self) -> Sequence[RereadableFile]:
+    def parameters(self, file: LineReader) -> Mapping[str, object]:  # noqa: ARG002
+        """Return the parameters of the parser for a file."""
+        return {}
+
+    def part_of_names(self, file: LineReader) -> Part:
+        """Return the names file as a part: an id, its name and perhaps aliases on each line."""
+        return LineFile(file, "names", {})
+
+    def _all_files(self) -> Sequence[LineReader]:
         return [*self.files, self.names_file] if self.names_file else self.files
 
 

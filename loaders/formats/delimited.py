@@ -11,13 +11,13 @@ that it does not name may be a value, and any other id that it does not name is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Literal
 
 from ...engine.errors import InputError
 from ...models import quote_line
 from ..reading.lines import LineReader
-from ..source import NO_ID, FileSource, LineFile, Part
+from ..source import NO_ID, FileSource
 from .columns import NUM_COLUMNS, NUMERIC, OF_IMPORTER, SEPARATORS, columns_by_name, cut, find_separator, why_table
 
 Values = Literal["auto", "all", "none"]
@@ -64,7 +64,7 @@ class DelimitedSource(FileSource):
     the names file does not name and that are no heads: those that are written as values, all, or none.
     """
 
-    reads = LineReader
+    parser = "delimited"
     usual_separator: ClassVar[str]
     quoted: ClassVar[bool] = False
     looks_at_columns: ClassVar[bool] = True
@@ -92,16 +92,7 @@ class DelimitedSource(FileSource):
         options = {"columns": columns and list(columns), "has_header": has_header, "literals": literals}
         super().__init__(path, names_path, **options, **({"values": values} if names_path else {}))
 
-    def parts(self) -> Iterator[Part]:
-        pattern = self._value_pattern()
-        for file in self.files:
-            yield LineFile(
-                file, "delimited", {**self._layout(file), "literals": self._literals, "value_pattern": pattern}
-            )
-        if self.names_file:
-            yield LineFile(self.names_file, "names", {})
-
-    def _layout(self, file: LineReader) -> Mapping[str, object]:
+    def parameters(self, file: LineReader) -> Mapping[str, object]:
         """Return where the triples of a file are, by its first lines; raise `InputError` where that is unclear."""
         file.quoted = self.quoted
         lines = [(number, text) for number, text in file.first_lines() if text] or [(1, "")]
@@ -145,6 +136,8 @@ class DelimitedSource(FileSource):
             "width": width,
             "expected": expected,
             "header_line": number if has_header else 0,
+            "literals": self._literals,
+            "value_pattern": self._value_pattern(),
         }
 
     def _chosen_columns(self, columns: Sequence[str], cells: Sequence[str], place: str) -> tuple[tuple[int, ...], bool]:
@@ -210,10 +203,4 @@ class PathquestionSource(MetaqaSource):
 class Fb2mSource(FileSource):
     """Freebase's subsets as SimpleQuestions has them: `www.freebase.com/m/…`, a relation, and one or several tails."""
 
-    kind = "fb2m"
-    reads = LineReader
-
-    def parts(self) -> Iterator[Part]:
-        yield from (LineFile(file, "fb2m", {}) for file in self.files)
-        if self.names_file:
-            yield LineFile(self.names_file, "names", {})
+    kind = parser = "fb2m"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from ..naming import Languages
 from ..reading.lines import LineReader
-from ..source import FileSource, LineFile, Part
+from ..source import FileSource
 
 FREEBASE = "http://rdf.freebase.com/ns/"
 
@@ -37,8 +37,7 @@ class FreebaseSource(FileSource):
     A language is spelled as in the dump (``en``, ``pt-br``), `*` is every other.
     """
 
-    kind = "freebase"
-    reads = LineReader
+    kind = parser = "freebase"
 
     def __init__(self, path: str, *, languages: Sequence[str] = ("en",)) -> None:
         self.max_rejects = MAX_REJECTS
@@ -46,6 +45,5 @@ class FreebaseSource(FileSource):
         self.languages = self._chosen.preferred
         super().__init__(path, languages=self._chosen.as_options(), noise=list(noise_rules()))
 
-    def parts(self) -> Iterator[Part]:
-        for file in self.files:
-            yield LineFile(file, "freebase", {**self._chosen.parameters(), **noise_parameters()})
+    def parameters(self, file: LineReader) -> Mapping[str, object]:  # noqa: ARG002
+        return {**self._chosen.parameters(), **noise_parameters()}

@@ -25,7 +25,6 @@ class OboSource(FileSource):
 
     kind = "obo"
     endings = (".obo",)
-    reads = LineReader
     names_from_ids = True
 
     def __init__(self, path: str) -> None:

@@ -13,7 +13,8 @@ from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from ...engine.writing import RelationFacts
 from ...models import quote_line
 from ..naming import concept_id
-from ..reading import RereadableFile, read_records
+from ..reading import read_records
+from ..reading.lines import LineReader
 from ..source import NO_ID, FileSource, StatementRow, name_row, reject_row, triple_row
 
 _log = logging.getLogger(__name__)
@@ -25,14 +26,14 @@ _ENDINGS = {".txt", ".text", ".md", ".jsonl"}
 _PACKED = ".gz"
 
 
-def files_of(path: str) -> list[RereadableFile]:
+def files_of(path: str) -> list[LineReader]:
     """Return the file, or the documents of a folder and its subfolders by their suffix, in order.
 
     Links that lead out of the folder are not read, which the log says. Raises `InputError` if there is no document, or
     a folder is unreadable.
     """
     if path == "-" or not Path(path).is_dir():
-        return [RereadableFile(path)]
+        return [LineReader(path)]
     root = Path(path).resolve()
     walked = os.walk(path, onerror=_refuse)
     named = [Path(folder, name) for folder, folders, names in walked for name in (*folders, *names)]
@@ -46,14 +47,14 @@ def files_of(path: str) -> list[RereadableFile]:
     if not found:
         endings = ", ".join(sorted(_ENDINGS))
         raise InputError(f"{path}: expected documents ({endings}, each also with {_PACKED}), found none in the folder")
-    return [RereadableFile(str(each)) for each in found]
+    return [LineReader(str(each)) for each in found]
 
 
 def _refuse(error: OSError) -> None:
     raise InputError(f"{error.filename}: cannot be read: {error.strerror or error}")
 
 
-def documents(file: RereadableFile) -> Iterator[tuple[int, str, str]]:
+def documents(file: LineReader) -> Iterator[tuple[int, str, str]]:
     """Yield the first line and the text of each document: a line of JSON lines is one, otherwise the file.
 
     Of one that cannot be read, yield its start, and why.
@@ -177,7 +178,7 @@ class TextSource(FileSource):
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         return {MENTIONED_WITH: RelationFacts(inverse=MENTIONED_WITH)}
 
-    def _snippets(self, file: RereadableFile, faults: list[StatementRow]) -> Iterator[tuple[int, str]]:
+    def _snippets(self, file: LineReader, faults: list[StatementRow]) -> Iterator[tuple[int, str]]:
         """Yield the snippets of a file; unreadable documents, and those without words, go to `faults`."""
         for line, text, fault in documents(file):
             if fault:
@@ -187,7 +188,7 @@ class TextSource(FileSource):
             else:
                 yield from ((line, snippet) for snippet in snippets(text, *self._cut))
 
-    def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
+    def rows(self, file: LineReader) -> Iterator[StatementRow]:
         faults: list[StatementRow] = []
         places, texts = tee(self._snippets(file, faults))
         for (line, text), found in zip(places, self._concepts.find(each for _, each in texts), strict=True):

@@ -20,6 +20,7 @@ from ...engine.errors import InputError
 from ...models import quote_line
 from ..naming import FREEBASE_ID, XSD
 from ..reading import PARQUET, RereadableFile, format_columns, read_parquet, read_records
+from ..reading.lines import LineReader
 from ..source import (
     BATCH_ROWS,
     NO_ID,
@@ -49,11 +50,10 @@ class JsonLinesSource(FileSource):
         self.unnamed_ids = NO_ID if names_path is None else None
         super().__init__(path, names_path)
 
-    def parts(self) -> Iterator[Part]:
-        yield from super().parts()
-        if self.names_file:
-            rows = map(_name_of, _records(self.names_file, _NAME))
-            yield SourceRowBatches(self.names_file.shown, row_batches(rows))
+    def part_of_names(self, file: LineReader) -> Part:
+        if not file.first_bytes(len(PARQUET)).startswith((b"{", PARQUET)):
+            return super().part_of_names(file)
+        return SourceRowBatches(file.shown, row_batches(map(_name_of, _records(file, _NAME))))
 
     def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         return map(_triple_of, _records(file, _TRIPLE))
