@@ -4,7 +4,8 @@ from pathlib import Path
 
 from setuptools import find_packages, setup
 
-DATA = {".css", ".cypher", ".grass", ".gz", ".html", ".js", ".json", ".sql", ".svg", ".toml", ".tsv", ".txt"}
+SUFFIXES = "css cypher grass gz html js json md safetensors sql svg toml tsv txt"
+DATA = {f".{suffix}" for suffix in SUFFIXES.split()}
 TOPS = ("cypher", "engine", "loaders", "models")
 
 packages = find_packages(include=[name for top in TOPS for name in (top, f"{top}.*")])

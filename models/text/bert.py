@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
-from .encoders import EncoderUnavailableError, SentenceEncoder
+from .adapter import AdapterError
+from .encoders import EncoderUnavailableError, SentenceEncoder, merge_into_network
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -177,10 +178,14 @@ def open_pretrained(name: str, special_tokens: Sequence[str] = ()) -> Backbone:
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    location = SentenceEncoder(name).location
+    encoder = SentenceEncoder(name)
     try:
-        model = AutoModel.from_pretrained(location, use_safetensors=True, trust_remote_code=False)
-        tokenizer = AutoTokenizer.from_pretrained(location, trust_remote_code=False)
+        model = AutoModel.from_pretrained(encoder.location, use_safetensors=True, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(encoder.location, trust_remote_code=False)
+        if encoder.adapter is not None:
+            merge_into_network(model, encoder.adapter)
+    except AdapterError as error:
+        raise EncoderUnavailableError(str(error)) from error
     except (OSError, ValueError) as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise EncoderUnavailableError(

