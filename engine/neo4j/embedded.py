@@ -320,9 +320,7 @@ class EmbeddedServer:
         self.home.create()
         self.home.write_state(state)
         self.home.write_configuration(state, cuts_log=cuts_log)
-        password = self.home.ensure_password()
-        if not self.home.has_initial_password:
-            process.run_admin(self.home, class_path, ["dbms", "set-initial-password", password])
+        self.home.ensure_password()
         ends_with_parent = self.target is not None and threading.current_thread() is threading.main_thread()
         self._child = process.launch(self.home, state, class_path, for_us_alone=ends_with_parent)
         server = psutil.Process(self._child.pid)
@@ -330,7 +328,7 @@ class EmbeddedServer:
         with show_waiting(f"starting Neo4j {self.name!r}", shown=progress):
             process.wait_until_ready(server, self.home, state, START_TIMEOUT_S)
         try:
-            with Gateway(self.connection()) as gateway:
+            with Gateway(self.connection(START_TIMEOUT_S)) as gateway:  # the first query of a busy machine is slow
                 gateway.version()
                 gateway.run(read_graph_revision())
         except AuthenticationError as error:

@@ -16,6 +16,7 @@ of the functions on graphs, except `delete_leftovers`, while a server runs on th
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import secrets
@@ -31,6 +32,7 @@ from ..errors import EmbeddedServerError, PortTakenError, UsageError
 
 LOOPBACK = "127.0.0.1"
 USER = "neo4j"
+_HASHED_TIMES = 1_024
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _FOLDERS = ("conf", "data", "import", "licenses", "logs", "plugins", "run")
@@ -144,9 +146,21 @@ class ServerHome:
             ) from error
 
     def ensure_password(self) -> str:
-        """Return the password; the first call creates it: 256 random bits, in a file of mode 0600."""
-        if not self.password_file.exists() and not self.has_initial_password:
+        """Return the password; the first call creates it: 256 random bits, in a file of mode 0600.
+
+        Neo4j gets it as `neo4j-admin dbms set-initial-password` would write it, without a JVM: salted and hashed.
+        """
+        if self.has_initial_password:
+            return self.password()
+        if not self.password_file.exists():
             self.private_file("password", f"{secrets.token_hex(32)}\n")
+        salt = secrets.token_bytes(32)
+        hashed = salt + self.password().encode()
+        for _ in range(_HASHED_TIMES):
+            hashed = hashlib.sha256(hashed).digest()
+        with translate_home_errors(self.data):
+            (self.data / "dbms").mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.private_file("data/dbms/auth.ini", f"{USER}:SHA-256,{hashed.hex()},{salt.hex()},{_HASHED_TIMES}:\n")
         return self.password()
 
     def delete(self) -> None:
