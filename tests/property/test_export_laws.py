@@ -19,8 +19,7 @@ from lodestar.loaders.export import (
     HeadTriples,
     NTriplesWriter,
     StatedTail,
-    TsvNameWriter,
-    TsvTripleWriter,
+    TsvWriter,
     open_atomic_outputs,
 )
 from lodestar.loaders.formats import source_class
@@ -114,7 +113,7 @@ def test_tsv_is_read_back(tmp_path: Path, graph: list[tuple[str, StatedTail]]) -
     path = tmp_path / "kg.tsv"
     try:
         with open_atomic_outputs(str(path)) as (output,):
-            writer = TsvTripleWriter(output)
+            writer = TsvWriter(output.write)
             for triples in heads(graph):
                 writer.add_triples(triples)
     except InputError:
@@ -134,14 +133,14 @@ def test_ntriples_are_read_back(
     path = tmp_path / "kg.nt.gz"
     try:
         with open_atomic_outputs(str(path)) as (output,):
-            writer = NTriplesWriter(output)
+            writer = NTriplesWriter(output.write)
             for id_, several in named.items():
                 writer.add_names(id_, several)
             for triples in heads(graph):
                 writer.add_triples(triples)
     except InputError:
         assume(False)
-    bases = [writer.base] if writer.base else []
+    bases = [FREEBASE] if writer.is_base_used else []
     rows = rows_of(source_class("rdf")(path=str(path), bases=bases, languages=["*"], shared_blank_nodes=True))
     assert {(head, _in_lower(tail)) for head, tail in triples_of(rows)} == {(h, _in_lower(t)) for h, t in graph}
     assert {row["category"] for row in rows} <= {"triple", "name"}
@@ -167,7 +166,7 @@ def test_names_in_tsv_are_read_back(tmp_path: Path, named: dict[str, list[Name]]
     assume(named)
     try:
         with open_atomic_outputs(str(path)) as (output,):
-            writer = TsvNameWriter(output)
+            writer = TsvWriter(output.write)
             for id_, several in sorted(named.items()):
                 writer.add_names(id_, several)
     except InputError:
