@@ -6,17 +6,19 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from ..engine.errors import GraphError, StorageError, UsageError
 from ..engine.neo4j.catalogue import (
     GraphState,
     LoadManifest,
+    RelationInfo,
     read_catalogue,
     read_graph_state,
     read_loads,
@@ -27,9 +29,9 @@ from ..engine.relations.describing import describe_from_source, store_descriptio
 from ..engine.relations.kinds import refresh_end_kinds
 from ..engine.settings import LOAD_TIMEOUT_S, Settings
 from ..engine.whole_file import lock_file, translate_storage_errors
-from ..engine.writing import BASE_LOAD, Manifest, check_graph_was_loaded, ensure_schema
+from ..engine.writing import BASE_LOAD, BATCH_SIZE, begin_load, check_graph_was_loaded, ensure_schema
 from ..models.whole_file import make_private_folder
-from .online import BATCH_SIZE, Complete, OnlineWriter
+from .online import write_online
 from .report import LoadReport
 from .source import Source, Subset
 from .stage import Stage, StageCounts, delete_abandoned_stages
@@ -59,6 +61,9 @@ class LoadOptions:
     batch_size: int = BATCH_SIZE
     force: bool = False
 
+    def most_rejects(self, source: Source) -> int:
+        return source.max_rejects if self.max_rejects is None else self.max_rejects
+
 
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
@@ -74,6 +79,96 @@ class LoadPlan:
     """The number of foreign nodes in the database, which stay."""
 
 
+class Load:
+    """One load: its source, what it does to the graph, and its stage, which either writer puts there."""
+
+    plan: LoadPlan
+    stage: Stage
+    counts: StageCounts
+
+    def __init__(self, source: Source, options: LoadOptions, progress: Progress) -> None:
+        self.source = source
+        self.options = options
+        self.progress = progress
+        self.sha256 = content_sha256(source, options.subset)
+        self._started_s = time.monotonic()
+        self._rejects_file = options.staging / f"{self.sha256[:16]}.rejects.tsv"
+        self._said: list[RelationInfo] = []
+
+    def make_plan(self, gateway: Gateway | None) -> LoadReport | None:
+        """Find out what the load does to a graph, None for a server without one; return its report if it is there."""
+        state = gateway.run(read_graph_state()) if gateway else GraphState(0, 0, 0)
+        loads = gateway.run(read_loads()) if gateway and state.num_loads else ()
+        self.plan = plan_load(self.sha256, self.options, state, loads)
+        return LoadReport.of_manifest(self.plan.finished, self._seconds()) if self.plan.finished else None
+
+    @contextmanager
+    def staged(self) -> Iterator[None]:
+        """Convert the source; the stage is deleted at the end."""
+        folder = self.options.staging / self.sha256[:16]
+        with translate_storage_errors(folder.parent):
+            make_private_folder(folder.parent)
+        delete_abandoned_stages(folder.parent)
+        with (
+            lock_file(folder.with_suffix(".lock"), f"another load of {self.source.name} is under way"),
+            Stage(folder) as self.stage,
+        ):
+            self.counts = self.stage.fill(
+                self.source,
+                subset=self.options.subset,
+                max_rejects=self.options.most_rejects(self.source),
+                rejects_file=self._rejects_file,
+                progress=self.progress,
+            )
+            self._words = self.stage.relation_words()
+            try:
+                yield
+            finally:
+                self.stage.delete()
+
+    @property
+    def manifest(self) -> LoadManifest:
+        """The record of the load."""
+        counts = self.counts
+        return LoadManifest(
+            sha256=self.sha256,
+            number=self.plan.number,
+            source=self.source.name,
+            kind=self.source.kind,
+            options=json.dumps({**self.source.options(), **self.options.subset.as_json()}, sort_keys=True),
+            num_triples=counts.num_triples,
+            num_entities=counts.num_entities,
+            num_literals=counts.num_literals,
+            num_relations=counts.num_relations,
+            num_names=counts.num_names,
+            num_duplicates=counts.num_duplicates,
+            checksum=str(counts.checksum),
+        )
+
+    def begin(self, gateway: Gateway, writer: str, replaced: Gateway | None) -> None:
+        """Make the schema and the unfinished manifest; keep what somebody said of the relations that are replaced."""
+        known = replaced.run(read_catalogue()).relations if replaced else ()
+        self._said = [r for r in known if r.said_label or r.description or r.phrases]
+        words = json.dumps(self._words, ensure_ascii=False) if self._words else None
+        ensure_schema(gateway)
+        begin_load(gateway, replace(self.manifest, writer=writer), replaces=self.plan.replaces, stated_words=words)
+
+    def complete(self, gateway: Gateway, names: Collection[str] | None) -> None:
+        """Say what relations mean, all or those named, in a graph whose triples are there: by somebody's words, by
+        those of the source, by the kinds at their ends.
+        """
+        store_descriptions(gateway, self._said)
+        describe_from_source(gateway, self._words)
+        refresh_end_kinds(gateway, names)
+
+    def report(self, writer: str, num_related: int) -> LoadReport:
+        manifest = replace(self.manifest, writer=writer)
+        return LoadReport.of(manifest, self.counts, num_related, self._seconds(), str(self._rejects_file))
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self._started_s
+
+
 def load(
     source: Source, gateway: Gateway, options: LoadOptions | None = None, progress: Progress = ignore_progress
 ) -> LoadReport:
@@ -81,15 +176,14 @@ def load(
 
     Raises `InputError` for a fault of the source, before it writes anything.
     """
-    run = _Load(source, options or LoadOptions(), progress)
+    run = Load(source, options or LoadOptions(), progress)
     if run.options.writer == "bulk":
         raise UsageError("--writer bulk works on the files of an embedded server: leave out --uri, or load online")
     with load_lock(gateway) as lock:
-        plan = run.plan(gateway)
-        if plan.finished:
-            return run.report_of(plan.finished)
-        with run.staged() as (stage, counts):
-            return run.write_online(_LockedGraph(gateway, lock), stage, counts, plan)
+        if report := run.make_plan(gateway):
+            return report
+        with run.staged():
+            return run.report("online", write_online(run, gateway, lock, run.options.batch_size))
 
 
 def load_embedded(
@@ -103,144 +197,28 @@ def load_embedded(
 
     The server runs afterwards, with either writer.
     """
-    run = _Load(source, options, progress)
+    from .bulk import write_bulk  # a small load needs no importer
+
+    run = Load(source, options, progress)
     with instance.loading() as incoming, ExitStack() as held:
         old = held.enter_context(_lock_graph(instance)) if instance.has_graph else None
-        plan = run.plan(old.gateway if old else None)
-        if plan.finished:
-            return run.report_of(plan.finished)
-        with run.staged() as (stage, counts):
-            writer, reason = choose_writer(options, plan, counts)
+        if report := run.make_plan(old[0] if old else None):
+            return report
+        with run.staged():
+            writer, reason = choose_writer(options, run.plan, run.counts)
             say(f"{writer} load: {reason}")
-            check_room_for_graph(instance.home.folder, counts)
+            _check_room(instance.home.folder, run.counts)
             if writer == "bulk":
-                report = run.write_bulk(instance, incoming, old, stage, counts, plan)
+                report = run.report("bulk", write_bulk(run, instance, incoming, old))
                 started = instance.start(progress=False)
                 memory = f"heap {started.heap_mb:,} MB, page cache {started.pagecache_mb:,} MB"
                 say(f"server: {memory} for a store of {instance.store_mb:,} MB")
                 return report
             if old is None:
                 old = held.enter_context(_lock_graph(instance))
-                plan = run.plan(old.gateway)
-                if plan.finished:
-                    return run.report_of(plan.finished)
-            return run.write_online(old, stage, counts, plan)
-
-
-class _LockedGraph(NamedTuple):
-    gateway: Gateway
-    lock: OpenTransaction
-
-
-class _Load:
-    """One load: its source, and the steps that both ways into a graph share."""
-
-    def __init__(self, source: Source, options: LoadOptions, progress: Progress) -> None:
-        self.source = source
-        self.options = options
-        self.progress = progress
-        self.started_s = time.monotonic()
-        self.sha256 = content_sha256(source, options.subset)
-        self.rejects_file = options.staging / f"{self.sha256[:16]}.rejects.tsv"
-
-    def plan(self, gateway: Gateway | None) -> LoadPlan:
-        """Return what the load does to a graph; None is a server without one."""
-        if gateway is None:
-            return plan_load(self.sha256, self.options, GraphState(0, 0, 0), ())
-        state = gateway.run(read_graph_state())
-        return plan_load(self.sha256, self.options, state, gateway.run(read_loads()) if state.num_loads else ())
-
-    @contextmanager
-    def staged(self) -> Iterator[tuple[Stage, StageCounts]]:
-        """Convert the source; the stage is deleted at the end."""
-        folder = self.options.staging / self.sha256[:16]
-        make_staging(folder.parent)
-        delete_abandoned_stages(folder.parent)
-        with (
-            lock_file(folder.with_suffix(".lock"), f"another load of {self.source.name} is under way"),
-            Stage(folder) as stage,
-        ):
-            counts = stage.fill(
-                self.source,
-                subset=self.options.subset,
-                max_rejects=_max_rejects(self.source, self.options),
-                rejects_file=self.rejects_file,
-                progress=self.progress,
-            )
-            try:
-                yield stage, counts
-            finally:
-                stage.delete()
-
-    def write_online(self, graph: _LockedGraph, stage: Stage, counts: StageCounts, plan: LoadPlan) -> LoadReport:
-        manifest, complete = self._prepare(stage, counts, plan, "online", graph.gateway if plan.replaces else None)
-        writer = OnlineWriter(graph.gateway, self.options.batch_size, self.progress)
-        num_related = writer.write(
-            stage, manifest, graph.lock, is_first=plan.is_first, replace=plan.replaces, complete=complete
-        )
-        return self._report(manifest, counts, num_related)
-
-    def write_bulk(
-        self,
-        instance: EmbeddedServer,
-        incoming: EmbeddedServer,
-        old: _LockedGraph | None,
-        stage: Stage,
-        counts: StageCounts,
-        plan: LoadPlan,
-    ) -> LoadReport:
-        from .bulk import BulkWriter  # a small load needs no Arrow files and no importer
-
-        manifest, complete = self._prepare(stage, counts, plan, "bulk", old.gateway if old else None)
-        writer = BulkWriter(self.progress)
-        num_related = writer.write(stage, manifest, instance, incoming, old.lock if old else None, complete)
-        return self._report(manifest, counts, num_related)
-
-    def _prepare(
-        self, stage: Stage, counts: StageCounts, plan: LoadPlan, writer: str, replaced: Gateway | None
-    ) -> tuple[Manifest, Complete]:
-        """Return the manifest, and what completes the graph once its triples are there.
-
-        It brings in line what is known of what relations mean: what somebody said of those of the graph that is
-        `replaced`, words of the source, kinds at their ends.
-        """
-        known = replaced.run(read_catalogue()).relations if replaced else ()
-        said = [r for r in known if r.said_label or r.description or r.phrases]
-        stated = stage.relation_words()
-
-        def complete(gateway: Gateway, names: Collection[str] | None) -> None:
-            store_descriptions(gateway, said)
-            describe_from_source(gateway, stated)
-            refresh_end_kinds(gateway, names)
-
-        manifest = Manifest(
-            sha256=self.sha256,
-            number=plan.number,
-            source=self.source.name,
-            kind=self.source.kind,
-            writer=writer,
-            options=json.dumps({**self.source.options(), **self.options.subset.as_json()}, sort_keys=True),
-            num_triples=counts.num_triples,
-            num_entities=counts.num_entities,
-            num_literals=counts.num_literals,
-            num_relations=counts.num_relations,
-            num_names=counts.num_names,
-            num_duplicates=counts.num_duplicates,
-            checksum=str(counts.checksum),
-            replaces=plan.replaces,
-            stated_words=json.dumps(stated, ensure_ascii=False) if stated else None,
-        )
-        return manifest, complete
-
-    def report_of(self, finished: LoadManifest) -> LoadReport:
-        return LoadReport.of_manifest(finished, time.monotonic() - self.started_s)
-
-    def _report(self, manifest: Manifest, counts: StageCounts, num_related: int) -> LoadReport:
-        return LoadReport.of(manifest, counts, num_related, time.monotonic() - self.started_s, str(self.rejects_file))
-
-
-def _max_rejects(source: Source, options: LoadOptions) -> int:
-    return source.max_rejects if options.max_rejects is None else options.max_rejects
+                if report := run.make_plan(old[0]):
+                    return report
+            return run.report("online", write_online(run, *old, options.batch_size))
 
 
 def load_source(
@@ -279,7 +257,8 @@ def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple
     check_graph_was_loaded(state, loads)
     mine = next((load for load in loads if load.sha256 == sha256), None)
     others = [load for load in loads if load.sha256 != sha256]
-    replaces = options.mode == "replace" or (mine is not None and not mine.finished and _was_replacing(mine))
+    was_replacing = bool(mine and not mine.finished and json.loads(mine.options or "{}").get("replaces"))
+    replaces = options.mode == "replace" or was_replacing
     if mine and mine.deleting:
         raise GraphError(
             f"the load of {mine.source} is being deleted: run `lodestar load --delete {mine.number}` again"
@@ -342,24 +321,14 @@ def load_lock(gateway: Gateway) -> Iterator[OpenTransaction]:
 
 
 @contextmanager
-def _lock_graph(instance: EmbeddedServer) -> Iterator[_LockedGraph]:
+def _lock_graph(instance: EmbeddedServer) -> Iterator[tuple[Gateway, OpenTransaction]]:
     """Start the server where it does not run, and keep other loads from its graph."""
     instance.start(progress=False)
     with Gateway(instance.connection(LOAD_TIMEOUT_S)) as gateway, load_lock(gateway) as lock:
-        yield _LockedGraph(gateway, lock)
+        yield gateway, lock
 
 
-def _was_replacing(manifest: LoadManifest) -> bool:
-    return bool(json.loads(manifest.options or "{}").get("replaces"))
-
-
-def make_staging(folder: Path) -> None:
-    """Create the folder for staging; raise `StorageError` if that fails."""
-    with translate_storage_errors(folder):
-        make_private_folder(folder)
-
-
-def check_room_for_graph(folder: Path, counts: StageCounts) -> None:
+def _check_room(folder: Path, counts: StageCounts) -> None:
     """Raise `StorageError` if the disk of `folder` has no room for a graph of this size."""
     existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
     needed_bytes = counts.num_triples * BYTES_A_TRIPLE + (counts.num_entities + counts.num_literals) * BYTES_A_NODE
@@ -378,21 +347,15 @@ SAMPLE_BATCHES = 4
 SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What a sample says about the whole. `share` is the sampled share of the source, by bytes."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview(StageCounts):
+    """What a sample says about the whole; counts are of the sample. `share` is that of the source, by bytes."""
 
     source: str
     kind: str
     share: float
-    categories: Mapping[str, int]
-    """Statements of the sample by category."""
-    num_relations: int
-    num_entities: int
-    num_values: int
-    """Triples of the sample with a literal tail, because it looks like a value and has no name."""
-    triples: tuple[tuple[str, str, str], ...]
-    names: tuple[tuple[str, str], ...]
+    triples: Sequence[Sequence[str]]
+    names: Sequence[Sequence[str]]
     estimated_triples: int
     writer: str
 
@@ -413,36 +376,33 @@ class Preview:
 def preview(source: Source, options: LoadOptions, *, online_only: bool = False) -> Preview:
     """Read a sample of a source and return what a full load would do.
 
-    Counts are of the sample. The estimate scales by bytes, so that duplicates far apart are counted twice. Raises
+    The estimate scales by bytes, so that duplicates far apart are counted twice. Raises
     `InputError` as a load does.
     """
-    make_staging(options.staging)
     with translate_storage_errors(options.staging):
+        make_private_folder(options.staging)
         folder = TemporaryDirectory(prefix="preview-", dir=options.staging)
     with folder, Stage(Path(folder.name) / "stage") as stage:
         counts = stage.fill(
             source,
             subset=options.subset,
-            max_rejects=_max_rejects(source, options),
+            max_rejects=options.most_rejects(source),
             rejects_file=None,
             sample_batches=SAMPLE_BATCHES if (source.size_bytes or 0) > WHOLE_BYTES else None,
         )
-        share = stage.share_read
         triples = next(stage.rows("results/sample_triples", SHOWN)).to_pylist()
-        named = next(stage.rows("results/sample_names", SHOWN), None)
+        names = [row for batch in islice(stage.rows("results/sample_names", SHOWN), 1) for row in batch.to_pylist()]
+        share = stage.share_read
     estimated = round(counts.num_triples / share)
     bulk = not online_only and options.writer != "online" and options.mode != "append"
     writer = "bulk" if bulk and (estimated >= BULK_FROM_TRIPLES or options.writer == "bulk") else "online"
     return Preview(
+        **{each.name: getattr(counts, each.name) for each in fields(counts)},
         source=source.name,
         kind=source.kind,
         share=share,
-        categories=counts.categories,
-        num_relations=counts.num_relations,
-        num_entities=counts.num_entities,
-        num_values=counts.num_values,
-        triples=tuple((row["head"], row["relation"], row["tail"]) for row in triples),
-        names=tuple((row["id"], row["name"]) for row in named.to_pylist()) if named else (),
+        triples=[tuple(row.values()) for row in triples],
+        names=[tuple(row.values()) for row in names],
         estimated_triples=estimated,
         writer=writer,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from ..engine.neo4j.catalogue import LABEL_SEPARATOR, LoadManifest
-from ..engine.writing import Manifest, label_of
+from ..engine.writing import label_of
 from ..models import quote_line
 from ..models.wording import AUXILIARIES, PREPOSITIONS, base_of, is_verb, singular
 from .stage import StageCounts
@@ -37,7 +37,7 @@ class LoadReport(StageCounts):
 
     @classmethod
     def of(
-        cls, manifest: Manifest, counts: StageCounts, num_related: int, seconds: float, rejects_file: str | None
+        cls, manifest: LoadManifest, counts: StageCounts, num_related: int, seconds: float, rejects_file: str | None
     ) -> Self:
         """Return the report of a load that has just finished."""
         return cls(
@@ -131,7 +131,7 @@ _KEPT = ("triple", "name", "comment", "reject", "blank", "header")
 _NAMED_BY = {"id": "their ids", "": "the names given"}
 
 
-def _same_fields(of: Manifest | StageCounts | LoadManifest) -> dict[str, Any]:
+def _same_fields(of: StageCounts | LoadManifest) -> dict[str, Any]:
     """Return the fields that a report has, too."""
     wanted = {each.name for each in fields(LoadReport)}
     return {each.name: getattr(of, each.name) for each in fields(of) if each.name in wanted}

@@ -18,7 +18,6 @@ from typing import NamedTuple, TypeVar
 import pyarrow as pa
 
 from ..engine.errors import InputError, UsageError
-from ..engine.neo4j import MAX_REQUEST_CHARS
 from ..engine.writing import RelationFacts
 from .reading import derive_source_name, list_files, warn_of_others
 from .reading.lines import LineReader
@@ -31,16 +30,6 @@ def split_batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
     remaining = iter(items)
     while batch := list(islice(remaining, size)):
         yield batch
-
-
-def split_by_bytes(batches: Iterable[pa.RecordBatch], max_bytes: int = MAX_REQUEST_CHARS) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of the batches in batches of about this many bytes, at least one row each."""
-    for batch in batches:
-        if batch.nbytes <= max_bytes or batch.num_rows <= 1:
-            yield batch
-        else:
-            half = batch.num_rows // 2
-            yield from split_by_bytes((batch.slice(0, half), batch.slice(half)), max_bytes)
 
 
 BATCH_ROWS = 50_000

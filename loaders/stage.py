@@ -1,4 +1,4 @@
-"""Deduplicate and number what a source states, in DuckDB.
+"""Read, deduplicate and number what a source states, in DuckDB.
 
 Memory stays bounded: DuckDB spills to the stage's folder.
 """
@@ -6,7 +6,6 @@ Memory stays bounded: DuckDB spills to the stage's folder.
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import shutil
 import time
@@ -22,19 +21,20 @@ from typing import Any, Self
 from weakref import WeakSet
 
 import duckdb
-import numpy as np
 import pyarrow as pa
+from pyarrow import csv
 
 from ..engine import machine
 from ..engine.errors import InputError, LoadInProgressError, StorageError
+from ..engine.neo4j.bulk_import import DELIMITER, ImportFile
 from ..engine.progress import Progress, ignore_progress
 from ..engine.whole_file import lock_file
-from ..engine.writing import RelationFacts, RelationRow, typed_value_macros
+from ..engine.writing import RelationFacts, typed_value_macros
 from ..models import quote_line
 from ..models.whole_file import atomic_write, make_private_folder
 from ..models.wording import SMALL_WORDS
 from .parsers import prepare_parser
-from .source import LineFile, Part, Source, SourceRowBatches, Subset
+from .source import LineFile, Part, Source, Subset
 
 
 @cache
@@ -87,191 +87,24 @@ def translate_interrupts() -> Iterator[None]:
         raise
 
 
-class Rejects:
-    """The rejects of one source. Without a path they are counted only."""
-
-    def __init__(self, path: Path | None, limit: int) -> None:
-        self.next_row = 0
-        """The first row of the statements that was not looked at yet."""
-        self._path = path
-        self._limit = limit
-        self._parts: list[tuple[str, str]] = []
-        self._found: list[tuple[str, str, str]] = []
-        self._pending: list[tuple[int, str, str]] = []
-
-    def add(self, line: int, reason: str, text: str) -> None:
-        """Take a line that could not even be read as text."""
-        self._pending.append((line, reason, text))
-
-    def begin_part(self, shown: str, unit: str = "") -> None:
-        """Take what follows as said of this file, as messages name it; faults are placed by the unit, or by lines."""
-        self._parts.append((shown, unit))
-
-    def take_over(self, found: list[tuple[int, str, str]]) -> list[tuple[int, str, str]]:
-        """Take rejects of the last part, in the order of their lines; return those of `add` since the last time."""
-        lines, self._pending = self._pending, []
-        for line, reason, text in sorted(found + lines):
-            shown = self._parts[-1][0]
-            self._found.append((f"{shown}:{line}" if line else shown, reason, text or ""))
-        return lines
-
-    def take_over_faults(self, found: list[tuple[int, int, str, str]]) -> None:
-        """Take rejects that were found after all was read, by part and line."""
-        for part, line, reason, text in found:
-            shown, unit = self._parts[part]
-            self._found.append((f"{shown}: {unit} {line}" if unit else f"{shown}:{line}", reason, text or ""))
-
-    def check(self) -> None:
-        """Raise `InputError` when there are more rejects than allowed."""
-        if len(self._found) <= self._limit:
-            return
-        place, reason, text = self._found[0]
-        first = f"{place}: {reason}" + (f": {quote_line(text)}" if text else "")
-        if not self._limit:
-            raise InputError(f"{first} (--max-rejects 1 or more passes over such lines)")
-        found = f"{len(self._found):,} lines rejected, more than --max-rejects {self._limit:,}: the first is {first}"
-        raise InputError(f"{found}; all are in {self._path}" if self._path else found)
-
-    def write(self) -> None:
-        """Write the file, in the place of an earlier load's; without rejects there is none."""
-        if self._path and self._found:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            lines = (f"{place}\t{reason}\t{quote_line(text)}\n" for place, reason, text in self._found)
-            with atomic_write(self._path) as draft:
-                draft.write_text("".join(lines), encoding="utf-8")
-        elif self._path:
-            self._path.unlink(missing_ok=True)
-
-
-MOST_PASSES = 256
-"""Passes over the statements to collect their terms, at most."""
-_BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
-OUTER_BLANKS = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
-"""What a searched name is trimmed of: a pattern, since DuckDB's trim of many characters takes seven times as long."""
-
-
-class TermNumbering:
-    """Numbers what the statements of a source have in them. `threads`: those of the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, source: Source, threads: int) -> None:
-        self._connection = connection
-        self._source = source
-        self._threads = threads
-        self._num_passes = 1
-
-    def number(self, rejects: Rejects, progress: Progress) -> None:
-        """Number everything.
-
-        Triples with ids or relations that no graph can have become rejects. Raises `duckdb.OutOfMemoryException`.
-        """
-        self._connection.execute("SET force_compression = 'uncompressed'")  # what is made here is read once or twice
-        progress("sorting", 0, 3)
-        self._number_terms()
-        if self._connection.execute(query("numbering/faults")).fetchall()[0][0]:
-            rejects.take_over_faults(self._connection.execute(query("numbering/reject_faults")).fetchall())
-            rejects.check()
-            self._number_terms()
-        progress("sorting", 1, 3)
-        if self._source.names_from_ids or not self._number_beside_naming(progress):
-            self.run_with_fewer_threads(partial(self._connection.execute, query("numbering/number_triples")))
-            progress("sorting", 2, 3)
-            self.run_with_fewer_threads(partial(_name_entities, self._connection, self._source))
-        progress("sorting", 3, 3)
-
-    def _number_terms(self) -> None:
-        """Number each term once: DuckDB cannot spill what it deduplicates texts by, so many terms need many passes."""
-        while True:
-            self._connection.execute(query("numbering/no_terms"))
-            try:
-                for number in range(self._num_passes):
-                    set_variables(self._connection, {"num_passes": self._num_passes, "pass": number})
-                    self._connection.execute(query("numbering/collect_terms"))
-                break
-            except duckdb.OutOfMemoryException:
-                if self._num_passes == MOST_PASSES:
-                    raise
-                self._num_passes *= 2
-        self.run_with_fewer_threads(partial(self._connection.execute, query("numbering/number_terms")))
-
-    def run_with_fewer_threads(self, work: Callable[[], object]) -> None:
-        """Do what can be done again; where the memory is too little for all threads, with half as many."""
-        while True:
-            try:
-                work()
-            except duckdb.OutOfMemoryException:
-                if self._threads == 1:
-                    raise
-                self._threads = max(1, self._threads // 2)
-                self._connection.execute(f"SET threads = {self._threads}")
-            else:
-                return
-
-    def _number_beside_naming(self, progress: Progress) -> bool:
-        """Number the triples and name the entities at the same time: naming leaves a core idle for most of it.
-
-        Returns whether there was memory for both.
-        """
-        with self._connection.cursor() as cursor, ThreadPoolExecutor(1) as beside:
-            named = beside.submit(_name_entities, cursor, self._source)
-            try:
-                self._connection.execute(query("numbering/number_triples"))
-                progress("sorting", 2, 3)
-                named.result()
-            except duckdb.OutOfMemoryException:
-                cursor.interrupt()
-                return False
-            except BaseException:
-                cursor.interrupt()  # an interrupt of ours need not wait for the names
-                raise
-        return True
-
-
-def _name_entities(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
-    set_variables(
-        connection,
-        {
-            "languages": list(source.languages),
-            "name_relations": list(source.name_relations),
-            "unnamed_ids": source.unnamed_ids,
-            "outer_blanks": OUTER_BLANKS,
-            "small_words": "|".join(sorted(SMALL_WORDS)),
-        },
-    )
-    if source.names_from_ids:
-        connection.execute(query("numbering/name_by_properties"))
-    connection.execute(query("numbering/name"))
-
-
-ABANDONED_S = 7 * 24 * 3_600
-"""The age of a folder that a killed process left; a running load holds its lock."""
-
-
-def delete_abandoned_stages(staging: Path) -> None:
-    """Delete the folders older than `ABANDONED_S` whose locks nobody holds."""
-    for folder in staging.iterdir():
-        if not folder.is_dir() or time.time() - folder.stat().st_mtime < ABANDONED_S:
-            continue
-        with (
-            suppress(LoadInProgressError),
-            lock_file(folder.with_suffix(".lock"), "", refusal=LoadInProgressError("its load is under way")),
-        ):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-_log = logging.getLogger(__name__)
-
 MIN_MEMORY_MB = 1_000
 """The smallest default of DuckDB's buffers; blocks of lines and Arrow batches come on top."""
 SHARE_OF_FREE_MEMORY = 0.25
 """The default of DuckDB's buffers as a share of the memory that is free: Neo4j runs beside the conversion."""
 MOST_THREADS = 8
+MOST_PASSES = 256
+"""Shares in which terms are collected, at most."""
 MAX_COMPARED = 5_000_000
 """The most entities whose ids are compared with one another."""
 SEGMENT_BATCHES = 16
 """Batches of 16 MB and less between two looks at the rejects."""
+NODES_A_MB = 500
 REPORT_EVERY_S = 0.1
+"""A source of many files is long in adding up how far it is read."""
+_BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
+OUTER_BLANKS = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
+"""What a searched name is trimmed of: a pattern, since DuckDB's trim of many characters takes seven times as long."""
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_PASSED_THROUGH = "SELECT * FROM lines"
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,28 +141,21 @@ class StageCounts:
     """How many entities have their name by which relation; "id" is their ids, an empty one a file of names."""
 
 
-def default_memory_mb() -> int:
-    """Return the memory of a conversion where the user gives none: a share of what is free. The rest spills."""
-    return max(MIN_MEMORY_MB, int(SHARE_OF_FREE_MEMORY * machine.free_memory_mb()))
-
-
 class Stage:
-    """The tables of one source in a folder of their own. Use it as a context manager."""
+    """The tables of one source in a folder of their own. Use it as a context manager.
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        memory_mb: int | None = None,
-        threads: int | None = None,
-    ) -> None:
+    memory_mb: of the conversion; by default a share of what is free. The rest spills.
+    """
+
+    def __init__(self, folder: Path, *, memory_mb: int | None = None, threads: int | None = None) -> None:
         self.folder = folder
-        self._memory_mb = memory_mb or default_memory_mb()
+        self._memory_mb = memory_mb or max(MIN_MEMORY_MB, int(SHARE_OF_FREE_MEMORY * machine.free_memory_mb()))
         self._threads = threads or min(machine.num_cpus(), MOST_THREADS)
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._readers: WeakSet[pa.RecordBatchReader] = WeakSet()
+        self._num_passes = 1
+        self._parts: list[Part] = []
         self.share_read = 1.0
-        self._is_cut = False
         self.relation_facts: Mapping[str, RelationFacts] = {}
         """What the source knows of relations beyond their names."""
 
@@ -369,7 +195,7 @@ class Stage:
         """Read a source to its end and number what it says; what the folder held before is gone.
 
         `sample_batches` ends the reading of every part after so many batches; `share_read` then has the share by bytes.
-        Rejects are only counted where they have no file.
+        Rejects are only counted where they have no file; where there are none, an earlier load's file goes.
         Raises `InputError` for a fault of the source or more rejects than allowed, `StorageError` for a full disk.
         """
         self.delete()
@@ -377,32 +203,27 @@ class Stage:
             with self._translate_errors():
                 make_private_folder(self.folder)
                 self._create(subset)
-                rejects = Rejects(rejects_file, max_rejects)
-                try:
-                    self._read(source, rejects, progress, sample_batches)
-                    self._choose_names(source)
-                    self._decide_values()
-                    self._restrict(source, subset)
-                    counts = self._number(source, rejects, progress)
-                finally:
-                    rejects.write()
+                check = partial(self._check_rejects, max_rejects, rejects_file)
+                self._read(source, check, progress, sample_batches)
+                set_variables(self._open(), {"languages": list(source.languages)})
+                if not source.all_languages:
+                    self._run("reading/preferred_names")
+                if self._run("reading/value_texts")[0][0]:
+                    self._run("reading/no_values")
+                self._restrict(source, subset)
+                counts = self._number(source, check, progress)
+                self._write_rejects(rejects_file)
+                self._run("numbering/forget_statements")
                 self.relation_facts = source.relation_facts()
         except BaseException:
             self.delete()  # half a stage is of no use, and may be what fills the disk
             raise
         return counts
 
-    def rows(
-        self, name: str, size: int, *, tables: Mapping[str, pa.Table] | None = None, **parameters: Any
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a query file, which may use the tables given, `size` a batch.
-
-        Other queries may run meanwhile.
-        """
-        with self._translate_errors(), self._open_database().cursor() as cursor:
-            for table, content in (tables or {}).items():
-                cursor.register(table, content)
-            set_variables(cursor, parameters)
+    def rows(self, name: str, size: int, **variables: Any) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a query file, `size` a batch. Other queries may run meanwhile."""
+        with self._translate_errors(), self._open().cursor() as cursor:
+            set_variables(cursor, variables)
             reader = cursor.sql(query(name)).to_arrow_reader(size)
             self._readers.add(reader)
             try:
@@ -410,17 +231,46 @@ class Stage:
             finally:
                 reader.close()
 
-    def relations(self) -> list[tuple[int, str, int]]:
-        """Return number, name and number of triples of every relation, by number."""
+    def node_rows(self, name: str, size: int, **variables: Any) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a query of nodes, by node; some are joined at a time, since DuckDB holds what it joins."""
         with self._translate_errors():
-            return self._open_database().cursor().execute(query("results/relations")).fetchall()
+            ((num_nodes,),) = self._open().cursor().execute(query("numbering/num_nodes")).fetchall()
+        for first in range(0, num_nodes, step := self._memory_mb * NODES_A_MB):
+            yield from self.rows(name, size, first=first, last=first + step - 1, **variables)
+
+    def write_file(self, name: str, path: Path, batches: Iterator[pa.RecordBatch]) -> ImportFile:
+        """Write rows as neo4j-admin reads them: texts in quotes, nothing for what is absent."""
+        first, num_rows = next(batches, None), 0
+        if first is None:
+            return ImportFile(path.name, 0)
+        with self._translate_errors():
+            with csv.CSVWriter(path, first.schema, write_options=csv.WriteOptions(delimiter=DELIMITER)) as writer:
+                for batch in chain((first,), batches):
+                    writer.write_batch(batch)
+                    num_rows += batch.num_rows
+            ((spans_lines, longest_row),) = self._run(f"{name}_extent")
+        return ImportFile(path.name, num_rows, spans_lines, longest_row)
+
+    def relations(self) -> dict[str, int]:
+        """Return the relations in the order of their names, each with its number of triples."""
+        with self._translate_errors():
+            return dict(self._open().cursor().execute(query("results/relations")).fetchall())
 
     def relation_words(self) -> list[tuple[str, list[str], str | None]]:
         """Return what the source says of relations: name, its names and aliases, and a comment."""
         with self._translate_errors():
-            return self._open_database().cursor().execute(query("results/relation_words")).fetchall()
+            return self._open().cursor().execute(query("results/relation_words")).fetchall()
 
-    def _open_database(self) -> duckdb.DuckDBPyConnection:
+    def add_signatures(self) -> None:
+        """Give the entities their signatures and degrees in a graph that has nothing else.
+
+        A signature has the catalogue numbers of an entity's relations, positive for triples that leave it, negative for
+        those that enter it, ascending, and how many triples each has. Relations are numbered as in a new graph.
+        """
+        with self._translate_errors():
+            self._run_in_passes("numbering/no_signatures", "numbering/signatures")
+
+    def _open(self) -> duckdb.DuckDBPyConnection:
         if self._connection is None:
             self._connection = duckdb.connect(
                 str(self.folder / "stage.duckdb"),
@@ -437,120 +287,211 @@ class Stage:
             self._connection.execute(typed_value_macros())
         return self._connection
 
-    def _create(self, subset: Subset) -> None:
-        connection = self._open_database()
-        connection.execute(query("reading/statements"))
-        if subset.exact_relations:
-            connection.register("wanted", pa.table({"name": list(subset.exact_relations)}))
-            connection.table("wanted").insert_into("wanted_relation")
-            connection.unregister("wanted")
-        set_variables(
-            connection,
-            {
-                "by_relation": bool(subset.relations),
-                "wanted_pattern": subset.relation_pattern,
-            },
-        )
+    def _run(self, name: str, parameters: Mapping[str, Any] | None = None, **variables: Any) -> list[Any]:
+        """Run a query file, whose variables these are from now on; return its rows."""
+        set_variables(self._open(), variables)
+        return self._open().execute(query(name), parameters).fetchall()
 
-    def _read(self, source: Source, rejects: Rejects, progress: Progress, sample_batches: int | None) -> None:
-        total = source.size_bytes or 0
-        report = _reporter(source, total, progress)
+    def _run_in_passes(self, prepare: str, name: str) -> None:
+        """Run a query a share at a time, in more shares where one does not fit into memory: DuckDB cannot spill what it
+        groups texts or lists by.
+        """
+        while True:
+            self._run(prepare)
+            try:
+                for number in range(self._num_passes):
+                    set_variables(self._open(), {"num_passes": self._num_passes, "pass": number})
+                    self._run(name)
+            except duckdb.OutOfMemoryException:
+                if self._num_passes == MOST_PASSES:
+                    raise
+                self._num_passes *= 2
+            else:
+                return
+
+    def _run_with_fewer_threads(self, *names: str) -> None:
+        """Run queries that can be run again; where the memory is too little for all threads, with half as many."""
+        for name in names:
+            while True:
+                try:
+                    self._run(name)
+                except duckdb.OutOfMemoryException:
+                    if self._threads == 1:
+                        raise
+                    self._threads = max(1, self._threads // 2)
+                    self._open().execute(f"SET threads = {self._threads}")
+                else:
+                    break
+
+    def _create(self, subset: Subset) -> None:
+        self._run("reading/statements", by_relation=bool(subset.relations), wanted_pattern=subset.relation_pattern)
+        if subset.exact_relations:
+            wanted = pa.table({"name": list(subset.exact_relations)})
+            self._open().from_arrow(wanted).insert_into("wanted_relation")
+
+    def _read(self, source: Source, check: Callable[[], None], progress: Progress, sample_batches: int | None) -> None:
+        """Take over the statements of all parts."""
+        total, is_cut, told_s = source.size_bytes or 0, False, float("-inf")
+        self._parts = []
         for number, part in enumerate(source.parts()):
-            set_variables(self._open_database(), {"part": number})
-            rejects.begin_part(part.shown, "" if isinstance(part, LineFile) else part.unit)
-            self._take(part, rejects, report, sample_batches)
-        if self._is_cut and total:
+            self._parts.append(part)
+            set_variables(self._open(), {"part": number})
+            text = "SELECT * FROM lines"
+            unread: list[tuple[int, str, str]] = []
+            if isinstance(part, LineFile):
+                text = prepare_parser(self._open(), part.parser, part.parameters)
+                batches = part.file.batches(lambda *reject, to=unread: to.append(reject))
+            else:
+                batches = part.batches
+            text = query("reading/take").replace("{{parser}}", text)
+            taken = islice(batches, sample_batches)
+            for at, first in enumerate(chain(taken, (None,))):
+                if time.monotonic() - told_s > REPORT_EVERY_S:
+                    progress("reading", min(source.position_bytes, total), total)
+                    told_s = time.monotonic()
+                if first is not None:
+                    segment = chain((first,), islice(taken, SEGMENT_BATCHES - 1))
+                    run_on_batches(self._open(), text, "lines", first.schema, segment)
+                if unread:
+                    self._open().executemany(query("reading/reject_line"), unread)
+                    unread.clear()
+                if at and first is not None:  # of a folder with many files they are looked at once
+                    check()
+            is_cut |= sample_batches is not None and next(batches, None) is not None
+        if is_cut and total:
             self.share_read = min(max(source.position_bytes / total, 1e-9), 1.0)
+        check()
         progress("reading", total, total)
 
-    def _take(self, part: Part, rejects: Rejects, report: Callable[[], None], sample_batches: int | None) -> None:
-        """Take over the statements of a part."""
-        text, batches = (
-            _PASSED_THROUGH,
-            part.batches if isinstance(part, SourceRowBatches) else part.file.batches(rejects.add),
-        )
-        if isinstance(part, LineFile):
-            text = prepare_parser(self._open_database(), part.parser, part.parameters)
-        text = query("reading/take").replace("{{parser}}", text)
-        for segment in _segments(islice(batches, sample_batches), report):
-            first = next(segment)
-            run_on_batches(self._open_database(), text, "lines", first.schema, chain((first,), segment))
-            self._put_aside(rejects)
-        self._put_aside(rejects)
-        self._is_cut |= sample_batches is not None and next(batches, None) is not None
+    def _check_rejects(self, most: int, file: Path | None) -> None:
+        """Raise `InputError` when there are more rejects than allowed."""
+        ((number,),) = self._run("reading/num_rejects")
+        if number <= most:
+            return
+        ((part, line, reason, text),) = self._run("reading/rejects", {"limit": 1})
+        first = f"{self._place(part, line)}: {reason}" + (f": {quote_line(text)}" if text else "")
+        if not most:
+            raise InputError(f"{first} (--max-rejects 1 or more passes over such lines)")
+        self._write_rejects(file)
+        found = f"{number:,} lines rejected, more than --max-rejects {most:,}: the first is {first}"
+        raise InputError(f"{found}; all are in {file}" if file else found)
 
-    def _put_aside(self, rejects: Rejects) -> None:
-        """Count the rejects since the last look; those that the line reader found become statements too."""
-        connection = self._open_database()
-        found = connection.execute(query("reading/rejects"), {"first": rejects.next_row}).fetchall()
-        lines = rejects.take_over(found)
-        if lines:
-            connection.executemany(query("reading/reject_line"), lines)
-        rejects.next_row = connection.execute(query("reading/num_statements")).fetchall()[0][0]
-        rejects.check()
+    def _place(self, part: int, line: int) -> str:
+        of = self._parts[part]
+        unit = "" if isinstance(of, LineFile) else of.unit
+        return f"{of.shown}: {unit} {line}" if unit and line else f"{of.shown}:{line}" if line else of.shown
 
-    def _choose_names(self, source: Source) -> None:
-        set_variables(self._open_database(), {"languages": list(source.languages)})
-        if not source.all_languages:
-            self._open_database().execute(query("reading/preferred_names"))
-
-    def _decide_values(self) -> None:
-        """Leave those of the tails that are written as values literals that have neither a name nor triples."""
-        connection = self._open_database()
-        if connection.execute(query("reading/value_texts")).fetchall()[0][0]:
-            connection.execute(query("reading/no_values"))
+    def _write_rejects(self, file: Path | None) -> None:
+        found = self._run("reading/rejects", {"limit": None}) if file else []
+        if file and found:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            lines = (f"{self._place(*at)}\t{reason}\t{quote_line(text or '')}\n" for *at, reason, text in found)
+            with atomic_write(file) as draft:
+                draft.write_text("".join(lines), encoding="utf-8")
+        elif file:
+            file.unlink(missing_ok=True)
 
     def _restrict(self, source: Source, subset: Subset) -> None:
         """Leave out what the subset leaves out by the shape of the graph."""
-        connection = self._open_database()
         if subset.around:
-            set_variables(connection, {"around": list(subset.around)})
-            connection.execute(query("restricting/seeds"))
-            if unknown := [id_ for (id_,) in connection.execute(query("restricting/unknown_seeds")).fetchall()]:
+            self._run("restricting/seeds", around=list(subset.around))
+            if unknown := [id_ for (id_,) in self._run("restricting/unknown_seeds")]:
                 raise InputError(
                     f"{source.name}: no triple has {unknown[0]!r}, which --around names"
                     + (f", nor {len(unknown) - 1:,} others that it names" if len(unknown) > 1 else "")
                     + ": give ids as the source has them"
                 )
         if subset.max_degree is not None:
-            connection.execute(query("restricting/hubs"), {"max_degree": subset.max_degree})
+            self._run("restricting/hubs", {"max_degree": subset.max_degree})
             if not subset.around:
-                connection.execute(query("restricting/without_hubs"))
+                self._run("restricting/without_hubs")
         if subset.around:
             for hop in range(1, subset.hops):
-                set_variables(connection, {"hop": hop})
-                connection.execute(query("restricting/next_hop"))
-            connection.execute(query("restricting/only_around"))
+                self._run("restricting/next_hop", hop=hop)
+            self._run("restricting/only_around")
 
-    def _number(self, source: Source, rejects: Rejects, progress: Progress) -> StageCounts:
-        connection = self._open_database()
-        numbering = TermNumbering(connection, source, self._threads)
-        numbering.number(rejects, progress)
-        categories = dict(connection.execute(query("numbering/categories")).fetchall())
-        counted = next(self.rows("numbering/counts", 1)).to_pylist()[0]
-        counted |= next(self.rows("results/kinds", 1)).to_pylist()[0]
+    def _number(self, source: Source, check: Callable[[], None], progress: Progress) -> StageCounts:
+        """Number terms and triples, name the entities, and count. Triples that no graph can have become rejects."""
+        self._open().execute("SET force_compression = 'uncompressed'")  # what is made here is read once or twice
+        progress("sorting", 0, 3)
+        self._number_terms()
+        if self._run("numbering/faults")[0][0]:
+            self._run("numbering/reject_faults")
+            check()
+            self._number_terms()
+        progress("sorting", 1, 3)
+        naming = {
+            "languages": list(source.languages),
+            "name_relations": list(source.name_relations),
+            "unnamed_ids": source.unnamed_ids,
+            "outer_blanks": OUTER_BLANKS,
+            "small_words": "|".join(sorted(SMALL_WORDS)),
+        }
+        set_variables(self._open(), naming)
+        if source.names_from_ids or not self._number_beside_naming(naming):
+            self._run_with_fewer_threads("numbering/number_triples")
+            if source.names_from_ids:
+                self._run("numbering/name_by_properties")
+            self._run_with_fewer_threads("numbering/name")
+        progress("sorting", 2, 3)
+        counts = self._count(source)
+        self._run_with_fewer_threads("numbering/type_values", "numbering/name_relations")
+        progress("sorting", 3, 3)
+        return counts
+
+    def _number_terms(self) -> None:
+        self._run_in_passes("numbering/no_terms", "numbering/collect_terms")
+        self._run_with_fewer_threads("numbering/number_terms")
+
+    def _number_beside_naming(self, naming: Mapping[str, Any]) -> bool:
+        """Number the triples and name the entities at the same time: naming leaves a core idle for most of it.
+
+        Returns whether there was memory for both.
+        """
+        with self._open().cursor() as cursor, ThreadPoolExecutor(1) as beside:
+            set_variables(cursor, naming)
+            named = beside.submit(cursor.execute, query("numbering/name"))
+            try:
+                self._run("numbering/number_triples")
+                named.result()
+            except duckdb.OutOfMemoryException:
+                cursor.interrupt()
+                return False
+            except BaseException:
+                cursor.interrupt()  # an interrupt of ours need not wait for the names
+                raise
+        return True
+
+    def _count(self, source: Source) -> StageCounts:
+        def read(name: str) -> dict[str, Any]:
+            return next(self.rows(name, 1)).to_pylist()[0]
+
+        categories = dict(self._run("numbering/categories"))
+        counted = read("numbering/counts") | read("results/kinds")
         if (source.unnamed_ids is not None or source.names_from_ids) and counted["num_entities"] <= MAX_COMPARED:
-            counted |= next(self.rows("results/alike", 1)).to_pylist()[0]
-        counted["named_by"] = dict(connection.execute(query("numbering/named_by")).fetchall())
+            counted |= read("results/alike")
         if "values" in source.options() and counted["num_unnamed"]:
-            counted |= next(self.rows("results/unnamed_tails", 1)).to_pylist()[0]
-        counts = StageCounts(**counted, num_rejects=categories.get("reject", 0), categories=categories)
+            counted |= read("results/unnamed_tails")
+        named_by = dict(self._run("numbering/named_by"))
+        num_rejects = categories.get("reject", 0)
+        counts = StageCounts(**counted, num_rejects=num_rejects, categories=categories, named_by=named_by)
         if not counts.num_triples:
-            found = ", ".join(f"{number:,} {name}" for name, number in sorted(categories.items())) or "nothing"
-            raise InputError(f"{source.name}: expected triples, found none to load ({found})")
-        numbering.run_with_fewer_threads(partial(connection.execute, query("numbering/type_values")))
-        connection.execute(query("numbering/name_relations"))
-        connection.execute(query("numbering/forget_statements"))
+            listed = ", ".join(f"{number:,} {name}" for name, number in sorted(categories.items())) or "nothing"
+            raise InputError(f"{source.name}: expected triples, found none to load ({listed})")
         return counts
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
+        no_room = StorageError(
+            f"{self.folder}: no room left on the disk while the source was converted: "
+            "make room or name another LODESTAR_HOME, then run the same command again"
+        )
         try:
             with translate_interrupts():
                 yield
         except duckdb.Error as error:
             if any(os.strerror(number) in str(error) for number in _NO_ROOM):
-                raise self._no_room() from error
+                raise no_room from error
             if isinstance(error, duckdb.OutOfMemoryException):
                 raise StorageError(
                     f"{self.folder}: the {self._memory_mb:,} MB of memory for converting a source are too little for "
@@ -561,75 +502,22 @@ class Stage:
             raise
         except OSError as error:
             if error.errno in _NO_ROOM:
-                raise self._no_room() from error
+                raise no_room from error
             reason = os.strerror(error.errno) if error.errno else str(error)
             raise StorageError(f"{error.filename or self.folder}: cannot be written: {reason}") from error
 
-    def _no_room(self) -> StorageError:
-        return StorageError(
-            f"{self.folder}: no room left on the disk while the source was converted: "
-            "make room or name another LODESTAR_HOME, then run the same command again"
-        )
+
+ABANDONED_S = 7 * 24 * 3_600
+"""The age of a folder that a killed process left; a running load holds its lock."""
 
 
-def _reporter(source: Source, total: int, progress: Progress) -> Callable[[], None]:
-    """Return what says how far the reading is, now and then: a source of many files is long in adding up."""
-    said_s = float("-inf")
-
-    def report() -> None:
-        nonlocal said_s
-        if time.monotonic() - said_s > REPORT_EVERY_S:
-            progress("reading", min(source.position_bytes, total), total)
-            said_s = time.monotonic()
-
-    return report
-
-
-def _segments(batches: Iterable[pa.RecordBatch], report: Callable[[], None]) -> Iterator[Iterator[pa.RecordBatch]]:
-    """Yield the batches in groups that are read one after the other, and say how far their reading is."""
-    remaining = iter(batches)
-    for first in remaining:
-        report()
-        yield chain((first,), islice(remaining, SEGMENT_BATCHES - 1))
-
-
-SIGNATURE_ROWS_A_BATCH = 500_000
-
-
-def relation_table(rows: Sequence[RelationRow]) -> pa.Table:
-    """Return the rows as the queries of the stage join them."""
-    return pa.table(
-        {
-            "staged": pa.array([row.staged for row in rows], pa.int32()),
-            "number": pa.array([row.number for row in rows], pa.int32()),
-            "name": pa.array([row.name for row in rows], pa.string()),
-            "type": pa.array([row.type for row in rows], pa.string()),
-            "is_related": pa.array([row.stored_as is not None for row in rows], pa.bool_()),
-        }
-    )
-
-
-def with_signatures(entities: Iterable[pa.RecordBatch], stage: Stage, relations: pa.Table) -> Iterator[pa.Table]:
-    """Yield batches of all entities, which come in the order of their nodes, with signature and degree.
-
-    A signature has the catalogue numbers of an entity's relations, positive for triples that leave it, negative for
-    those that enter it, ascending, and how many triples each has. Every entity has triples.
-    """
-    rows = stage.rows("results/signature_rows", SIGNATURE_ROWS_A_BATCH, tables={"relation_row": relations})
-    ahead = pa.Table.from_batches([next(rows)])
-    first = 0
-    for batch in entities:
-        end = first + batch.num_rows
-        while ahead.column("node")[-1].as_py() < end and (more := next(rows, None)) is not None:
-            ahead = pa.concat_tables([ahead, pa.Table.from_batches([more])]).combine_chunks()
-        starts = np.searchsorted(ahead.column("node").to_numpy(), np.arange(first, end + 1)).astype(np.int32)
-        own, ahead = ahead.slice(0, int(starts[-1])).combine_chunks(), ahead.slice(int(starts[-1]))
-        table, offsets = pa.Table.from_batches([batch]), pa.array(starts)
-        for name, values in (("signature_relations", "relation"), ("signature_counts", "num_triples")):
-            lists = pa.ListArray.from_arrays(offsets, own.column(values).chunk(0))
-            table = table.append_column(name, lists)
-        degrees = np.add.reduceat(own.column("num_triples").to_numpy(), starts[:-1])
-        yield table.append_column("degree", pa.array(degrees))
-        first = end
-        if not ahead.num_rows and (more := next(rows, None)) is not None:
-            ahead = pa.Table.from_batches([more])
+def delete_abandoned_stages(staging: Path) -> None:
+    """Delete the folders older than `ABANDONED_S` whose locks nobody holds."""
+    for folder in staging.iterdir():
+        if not folder.is_dir() or time.time() - folder.stat().st_mtime < ABANDONED_S:
+            continue
+        with (
+            suppress(LoadInProgressError),
+            lock_file(folder.with_suffix(".lock"), "", refusal=LoadInProgressError("its load is under way")),
+        ):
+            shutil.rmtree(folder, ignore_errors=True)

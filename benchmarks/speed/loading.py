@@ -30,8 +30,7 @@ import pyoxigraph
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
-from lodestar.engine.writing import relation_rows
-from lodestar.loaders.bulk import BulkWriter, relation_table
+from lodestar.loaders.bulk import write_import_files
 from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.formats.rdf import RdfSource
@@ -111,9 +110,8 @@ def stage(path: Path, folder: Path) -> int:
 
 def raw_files(staged: Stage, folder: Path) -> tuple[Path, Path]:
     """Write what the bulk writer imports as the CSV that the importer's manual shows, with string ids."""
-    relations = relation_table(relation_rows(staged.relations(), (), {}))
     nodes, relationships = folder / "nodes.csv", folder / "relationships.csv"
-    files = BulkWriter().write_files(staged, relations, has_literals=False)
+    files = write_import_files(staged, [])
     staged.close()
     with duckdb.connect(str(staged.folder / "stage.duckdb"), read_only=True) as connection:
         lists = ("aliases:string[]", "search_names:string[]", "signature_relations:int[]", "signature_counts:int[]")

@@ -44,7 +44,7 @@ def command() -> None:
 @server_option
 @json_option
 def start(
-    settings: Settings,
+    server: EmbeddedServer,
     as_json: bool,
     bolt_port: int | None,
     http_port: int | None,
@@ -57,20 +57,18 @@ def start(
     Example:
       lodestar db start --name films --heap-mb 2048
     """
-    instance = _instance(settings)
-    instance.start(bolt_port=bolt_port, http_port=http_port, heap_mb=heap_mb, pagecache_mb=pagecache_mb)
-    print_json(_as_json(instance)) if as_json else _show(instance)
+    server.start(bolt_port=bolt_port, http_port=http_port, heap_mb=heap_mb, pagecache_mb=pagecache_mb)
+    print_json(_as_json(server)) if as_json else _show(server)
 
 
 @command.command()
 @server_option
 @json_option
-def stop(settings: Settings, as_json: bool) -> None:
+def stop(server: EmbeddedServer, as_json: bool) -> None:
     """Stop the server; its graph stays. Does nothing if it is not running."""
-    instance = _instance(settings)
-    was_running = instance.stop()
+    was_running = server.stop()
     done = "stopped" if was_running else "was not running"
-    print_report(f"{instance.name}: {done}", {"name": instance.name, "was_running": was_running}, as_json)
+    print_report(f"{server.name}: {done}", {"name": server.name, "was_running": was_running}, as_json)
 
 
 @command.command()
@@ -84,18 +82,20 @@ def status(settings: Settings, as_json: bool, with_others: bool) -> None:
     Example:
       lodestar db status --all
     """
-    if with_others and not settings.uri:
-        instance = _instance(settings)
-        servers = [instance, *instance.others()]
+    from ..neo4j.catalogue import read_figures
+    from ..neo4j.embedded import EmbeddedServer
+
+    server = None if settings.uri else EmbeddedServer.of(settings)
+    if with_others and server:
+        servers = [server, *server.others()]
         if as_json:
-            print_json([_as_json(server) for server in servers])
-        for server in () if as_json else servers:
-            _show(server)
+            print_json([*map(_as_json, servers)])
+        for each in () if as_json else servers:
+            _show(each)
         return
-    server = None if settings.uri else _instance(settings)
-    graph = _read_graph(settings) if server is None or server.status().running else None
+    graph = read_figures(open_gateway(settings)) if server is None or server.status().running else None
     if as_json:
-        print_json(({} if server is None else _as_json(server)) | {"graph": graph})
+        print_json((_as_json(server) if server else {}) | {"graph": graph})
         return
     if server is not None:
         _show(server)
@@ -151,11 +151,13 @@ def refresh(gateway: Gateway, as_json: bool) -> None:
     Use it after Cypher has changed triples or names. Relationship types between entities become relations.
     """
     from ...loaders.maintaining import refresh as bring_in_line
+    from ...loaders.report import number_of
     from ..progress import progress_bar
 
     with progress_bar("the graph", "refreshing") as (progress, _):
-        report = bring_in_line(gateway, progress=progress)
-    print_report(str(report), asdict(report), as_json)
+        found = bring_in_line(gateway, progress=progress)
+    triples = number_of(found.num_triples, "triple", "triples")
+    print_report(f"{triples}: {'; '.join(found.faults) or 'all was right'}", asdict(found), as_json)
 
 
 @command.command()
@@ -196,28 +198,21 @@ def index(settings: Settings, max_entities: int, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @server_option
 @json_option
-def reset(settings: Settings, as_json: bool, yes: bool) -> None:
+def reset(server: EmbeddedServer, as_json: bool, yes: bool) -> None:
     """Stop the server and delete its graph, settings and password. Downloads stay.
 
     \b
     Example:
       lodestar db reset --name films --yes
     """
-    instance = _instance(settings)
-    folder = instance.home.folder
-    if not folder.exists() and not instance.incoming().home.folder.exists():
-        text, deleted = f"{instance.name}: there is no such server, nothing deleted", None
+    folder = server.home.folder
+    if not folder.exists() and not server.incoming().home.folder.exists():
+        text, deleted = f"{server.name}: there is no such server, nothing deleted", None
     else:
-        confirm_deletion(f"the graph {instance.name!r} in {folder}", yes=yes)
-        instance.reset()
-        text, deleted = f"{instance.name}: deleted", str(folder)
-    print_report(text, {"name": instance.name, "deleted": deleted}, as_json)
-
-
-def _instance(settings: Settings) -> EmbeddedServer:
-    from ..neo4j.embedded import EmbeddedServer
-
-    return EmbeddedServer.of(settings)
+        confirm_deletion(f"the graph {server.name!r} in {folder}", yes=yes)
+        server.reset()
+        text, deleted = f"{server.name}: deleted", str(folder)
+    print_report(text, {"name": server.name, "deleted": deleted}, as_json)
 
 
 def _show(server: EmbeddedServer) -> None:
@@ -240,10 +235,3 @@ def _as_json(server: EmbeddedServer) -> dict[str, Any]:
         "browser_url": status.browser_url if status.http_port else None,
         "store_mb": server.store_mb,
     }
-
-
-def _read_graph(settings: Settings) -> dict[str, Any] | None:
-    """Return what a graph holds, as JSON data; None if nothing was loaded."""
-    from ..neo4j.catalogue import read_figures
-
-    return read_figures(open_gateway(settings))

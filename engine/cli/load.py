@@ -98,17 +98,14 @@ def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_j
 
 def _list_loads(settings: Settings, *, as_json: bool) -> None:
     from ..neo4j.catalogue import check_load_running, describe_state, read_loads
-    from ..neo4j.gateway import Gateway
-    from ..settings import make_connection
 
-    with Gateway(make_connection(settings)) as gateway:
-        loads = gateway.run(read_loads())
-        under_way = any(not load.finished for load in loads) and gateway.run(check_load_running())
+    gateway = open_gateway(settings)
+    loads = gateway.run(read_loads())
+    under_way = any(not load.finished for load in loads) and gateway.run(check_load_running())
     rows = [asdict(load) | {"state": describe_state(load, under_way=under_way)} for load in loads]
     if as_json:
         print_json(rows)
-        return
-    for row in rows:
+    for row in () if as_json else rows:
         echo(printable(load_line(row)))
 
 
@@ -124,11 +121,9 @@ def _delete_load(which: str, settings: Settings, *, yes: bool, as_json: bool) ->
     confirm_deletion(shown, yes=yes)
     with progress_bar(shown, "deleting") as (progress, _):
         report = unload(gateway, str(manifest.number), progress=progress)
-    deleted, left, entities = (
-        number_of(report.num_triples_deleted, "triple", "triples"),
-        number_of(report.num_triples, "triple", "triples"),
-        number_of(report.num_entities, "entity", "entities"),
-    )
+    deleted = number_of(report.num_triples_deleted, "triple", "triples")
+    left = number_of(report.num_triples, "triple", "triples")
+    entities = number_of(report.num_entities, "entity", "entities")
     print_report(f"{report.source}: {deleted} deleted, {left} of {entities} left", asdict(report), as_json)
 
 

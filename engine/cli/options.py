@@ -112,6 +112,12 @@ def _engine(uri: str | None, database: str | None, name: str | None) -> dict[str
     return {"engine": click.get_current_context().with_resource(Engine(_settings_to_ask(uri, database, name)))}
 
 
+def _server(name: str | None) -> dict[str, Any]:
+    from ..neo4j.embedded import EmbeddedServer
+
+    return {"server": EmbeddedServer.of(settings_from(name=name))}
+
+
 def open_gateway(settings: Settings) -> Gateway:
     """Return a gateway with the longer timeout of loads; it is closed when the verb ends."""
     from ..neo4j.gateway import Gateway
@@ -126,8 +132,8 @@ def _gateway(uri: str | None, database: str | None, name: str | None) -> dict[st
     return {"gateway": open_gateway(settings_from(uri, database, name))}
 
 
-server_option = options_for(_settings, _NAME)
-"""--name: `settings` of an embedded server."""
+server_option = options_for(_server, _NAME)
+"""--name: `server`, the embedded one."""
 address_options = options_for(_settings, _URI, _NAME)
 """--uri, --name: `settings`."""
 database_options = options_for(_settings, *DATABASE)

@@ -1,25 +1,21 @@
-"""Write the files of an offline import, and import a graph with `neo4j-admin database import` into a stopped server.
+"""Import a graph with `neo4j-admin database import` into a stopped server, from files that are there.
 
 Node files have ``:ID(n)``, the number of the node's record: 0 … nodes-1, each once, over all node files. Relationship
 files have ``:START_ID(n)``, ``:END_ID(n)`` of existing nodes, and ``:TYPE``. A property is ``name`` for text,
-``name:string[]``, ``name:int`` …; NULL is an absent one, and empty text is kept. The importer detects a missing node
-only beyond the last one, and never a duplicate number.
+``name:string[]``, ``name:int`` …; nothing is an absent one, and ``""`` an empty text. No list may be empty or hold a
+single empty text, which the importer reads as absent. File names consist of letters, digits, ``.``, ``-`` and ``_``,
+because it reads others as lists or patterns. It detects a missing node only beyond the last one, and never a duplicate
+number.
 """
 
 from __future__ import annotations
 
 import errno
-import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
-
-import pyarrow as pa
-from pyarrow import compute, csv
 
 from .. import machine
 from ..errors import EmbeddedServerError, StorageError
@@ -66,94 +62,6 @@ class ImportFiles:
     def num_relationships(self) -> int:
         return sum(file.num_rows for file in self.relationships)
 
-
-_compute: Any = compute  # generates its functions at import, so type checkers do not know them
-_NAME = re.compile(r"[A-Za-z0-9._-]+")
-
-
-class ImportFileWriter:
-    """Write tables of one schema to a file; `written` describes the rows so far. Use it as a context manager.
-
-    Raises `StorageError` if the file cannot be written.
-
-    File names consist of letters, digits, ``.``, ``-`` and ``_``, because the importer reads others as lists or
-    patterns. No list may be empty or hold a single empty text, because the importer reads both as absent.
-    """
-
-    def __init__(self, path: Path, list_delimiter: str = LIST_DELIMITER) -> None:
-        assert _NAME.fullmatch(path.name), path.name
-        self.written = ImportFile(path.name, 0)
-        self._path = path
-        self._list_delimiter = list_delimiter
-        self._writer: csv.CSVWriter | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._writer:
-            with self._translate_errors():
-                self._writer.close()
-
-    def write(self, table: pa.Table) -> None:
-        """Write rows; the first call creates the file."""
-        spans_lines = any(
-            _compute.any(_compute.match_substring_regex(texts, "[\n\r]")).as_py() or False
-            for column in table.columns
-            for texts in _texts(column)
-        )
-        joined = self._join_lists(table)
-        with self._translate_errors():
-            options = csv.WriteOptions(delimiter=DELIMITER)
-            writer = self._writer or csv.CSVWriter(self._path, joined.schema, write_options=options)
-            self._writer = writer
-            writer.write_table(joined)
-        old = self.written
-        self.written = ImportFile(
-            old.name,
-            old.num_rows + joined.num_rows,
-            old.spans_lines or spans_lines,
-            max(old.longest_row, sum(map(_measure_longest_text, joined.columns))),
-        )
-
-    @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else str(error)
-            raise StorageError(
-                f"{self._path}: cannot be written ({reason}): make room or name another LODESTAR_HOME, then run "
-                "the same command again"
-            ) from error
-
-    def _join_lists(self, table: pa.Table) -> pa.Table:
-        """Return the table with each list joined into one text."""
-        for at, field in enumerate(table.schema):
-            if pa.types.is_list(field.type):
-                joined = _compute.binary_join(table.column(at).cast(pa.list_(pa.string())), self._list_delimiter)
-                assert not _compute.any(_compute.equal(joined, "")).as_py(), f"{self._path.name}: a list without text"
-                table = table.set_column(at, field.name, joined)
-        return table
-
-
-def _measure_longest_text(column: pa.ChunkedArray) -> int:
-    """Return the size of a column's longest text, in bytes; for a dictionary column, of its dictionary."""
-    return max((_compute.max(_compute.binary_length(texts)).as_py() or 0 for texts in _texts(column)), default=0)
-
-
-def _texts(column: pa.ChunkedArray) -> Iterator[pa.StringArray]:
-    """Yield the texts of a column, including those of dictionaries and lists; none for a column of numbers."""
-    for values in column.chunks:
-        if pa.types.is_dictionary(values.type):
-            values = values.dictionary  # noqa: PLW2901
-        if pa.types.is_list(values.type):
-            values = values.flatten()  # noqa: PLW2901
-        if pa.types.is_string(values.type):
-            yield values
-
-
-# The importer
 
 LOG = "import.log"
 REPORT = "import.report"

@@ -17,18 +17,18 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import duckdb
 import pyarrow as pa
 
 from ...models.wording import find_initials
 from ..errors import DatabaseError, GraphError, UsageError
-from ..neo4j import Request, split_into_requests, template
+from ..neo4j import Request, Row, split_into_requests, template
 from ..neo4j.catalogue import (
     GRAPH_VERSION,
     LABEL_SEPARATOR,
@@ -39,7 +39,9 @@ from ..neo4j.catalogue import (
 )
 from ..neo4j.gateway import Gateway
 
+T = TypeVar("T")
 BASE_LOAD = 1
+BATCH_SIZE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,71 +163,33 @@ class RelationFacts:
     """A readable label, if the name is not readable."""
 
 
-@dataclass(frozen=True, slots=True)
-class RelationRow:
-    """A relation of a stage for the catalogue; `staged` is its number in the stage."""
-
-    staged: int
-    name: str
-    num_triples: int
-    number: int
-    label: str
-    domain: str | None
-    range: str | None
-    inverse: str | None
-    stored_as: str | None
-
-    @property
-    def type(self) -> str:
-        return self.stored_as or self.name
-
-
-def count_untyped_relations(rows: Iterable[RelationRow]) -> int:
-    """Return how many relations have no type of their own."""
-    return sum(row.stored_as is not None for row in rows)
-
-
 def relation_rows(
-    staged: Sequence[tuple[int, str, int]],
+    counts: Mapping[str, int],
     known: Sequence[RelationInfo],
-    facts: Mapping[str, RelationFacts],
+    facts: Mapping[str, RelationFacts] | None = None,
     max_types: int | None = None,
-) -> list[RelationRow]:
-    """Return the rows for staged relations (number, name, number of triples), given the graph's.
+) -> list[RelationInfo]:
+    """Return relations, which come with their numbers of triples, for the catalogue of a graph that has the known ones.
 
     New relations continue the numbering in the order of their names. If there would be too many types, the new
     relations with the fewest triples get none of their own; `max_types` None is `MAX_TYPES`.
     """
     old = {relation.name: relation for relation in known}
-    next_number = max((relation.number for relation in known), default=0) + 1
-    new = sorted(name for _, name, _ in staged if name not in old)
-    numbers = {name: number for number, name in enumerate(new, next_number)}
+    new = sorted(counts.keys() - old.keys())
     has_related = any(relation.stored_as for relation in known)
-    num_types = sum(relation.stored_as is None for relation in known) + has_related
-    counts = {name: count for _, name, count in staged}
+    room = (MAX_TYPES if max_types is None else max_types) - sum(not each.stored_as for each in known) - has_related
     ranked = sorted(filter(_can_be_type, new), key=lambda name: (-counts[name], name))
-    room = max((MAX_TYPES if max_types is None else max_types) - num_types, 0)
     if len(ranked) > room and not has_related:
-        room = max(room - 1, 0)  # for RELATED itself
-    typed = set(ranked[:room])
-    unknown = RelationFacts()
+        room -= 1  # for RELATED itself
+    typed = set(ranked[: max(room, 0)])
+    first = max((relation.number for relation in known), default=0) + 1
+    numbers = {name: number for number, name in enumerate(new, first)} | {each.name: each.number for each in known}
     rows = []
-    for number, name, num_triples in staged:
-        fact = facts.get(name, unknown)
+    for name, count in counts.items():
+        fact = (facts or {}).get(name, RelationFacts())
+        label, domain = fact.label or label_of(name), domain_of(name)
         stored_as = old[name].stored_as if name in old else None if name in typed else RELATED
-        rows.append(
-            RelationRow(
-                staged=number,
-                name=name,
-                num_triples=num_triples,
-                number=old[name].number if name in old else numbers[name],
-                label=fact.label or label_of(name),
-                domain=domain_of(name),
-                range=fact.range,
-                inverse=fact.inverse,
-                stored_as=stored_as,
-            )
-        )
+        rows.append(RelationInfo(numbers[name], name, label, count, domain, fact.range, fact.inverse, stored_as))
     return rows
 
 
@@ -234,7 +198,7 @@ def _can_be_type(name: str) -> bool:
     return name != RELATED and bool(name.strip())
 
 
-def count_in_graph(gateway: Gateway, relations: Sequence[RelationRow | RelationInfo]) -> dict[str, int]:
+def count_in_graph(gateway: Gateway, relations: Sequence[RelationInfo]) -> dict[str, int]:
     """Return the number of triples of each of these relations, by Neo4j's own counts where these are exact."""
     counts = dict.fromkeys((relation.name for relation in relations), 0)
     try:
@@ -244,19 +208,24 @@ def count_in_graph(gateway: Gateway, relations: Sequence[RelationRow | RelationI
     for relation in relations:
         if relation.stored_as is None and (sizes := kept.get(relation.name)):
             is_exact = len(set(sizes)) == 1  # all, those that leave an entity, those that enter an entity or a literal
-            counts[relation.name] = sizes[0] if is_exact else gateway.execute(_count_triples_of(relation.name))
+            visit = Request(template("count_triples_of"), {}, lambda rows: int(rows[0][0]), {"RELATION": relation.name})
+            counts[relation.name] = sizes[0] if is_exact else gateway.execute(visit)
     if any(relation.stored_as for relation in relations):
         counts |= gateway.execute(Request(template("count_related"), {}, dict))
     return counts
 
 
-def refresh_counts(gateway: Gateway, relations: Sequence[RelationRow | RelationInfo]) -> None:
+def refresh_counts(gateway: Gateway, relations: Sequence[RelationInfo]) -> None:
     """Bring the catalogue's counts of these relations in line with the graph."""
     gateway.run(make_write_request("set_relation_counts", counts=count_in_graph(gateway, relations)))
 
 
-def _count_triples_of(name: str) -> Request[int]:
-    return Request(template("count_triples_of"), {}, lambda rows: int(rows[0][0]), {"RELATION": name})
+def refresh_signatures(
+    gateway: Gateway, label: str, relations: Iterable[RelationInfo], batch_size: int = BATCH_SIZE
+) -> None:
+    """Bring the signatures of the entities with a label in line with the graph, by the relations of its catalogue."""
+    params = {"numbers": {each.name: each.number for each in relations}, "batch_size": batch_size}
+    gateway.execute(make_write_request("refresh_signatures", {"LABEL": label}, **params))
 
 
 INDEX_TIMEOUT_S = 24 * 3_600
@@ -308,29 +277,15 @@ def check_graph_was_loaded(state: GraphState, loads: Sequence[LoadManifest]) -> 
         )
 
 
-_RELATIONS_A_BATCH = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest(LoadManifest):
-    """The record of a load that is written now."""
-
-    replaces: bool = False
-    """Whether it replaces the graph's content; stored among the options until the load finishes."""
-    stated_words: str | None = None
-    """What the source says of relations beside its triples (`StatedWords`), as JSON; None for nothing."""
-
-    def as_properties(self) -> Mapping[str, object]:
-        """Return the properties of the ``:Load`` node of a running load, without its times."""
-        properties = asdict(self) | {"num_removed": None, "graph_version": GRAPH_VERSION}
-        if properties.pop("replaces"):
-            properties["options"] = json.dumps({**json.loads(self.options), "replaces": True}, sort_keys=True)
-        return {name: value for name, value in properties.items() if name not in ("started", "finished", "deleting")}
-
-
 def labels_of(load: int) -> list[str]:
     """Return the labels that mark what a load states; none for the base load."""
     return [] if load == BASE_LOAD else [f"Load{load}"]
+
+
+class Database(Protocol):
+    """What runs requests: a gateway, each in a transaction of its own, or an open transaction."""
+
+    def run(self, request: Request[T]) -> T: ...
 
 
 def make_write_request(name: str, names: Mapping[str, str] | None = None, **params: Any) -> Request[None]:
@@ -338,29 +293,75 @@ def make_write_request(name: str, names: Mapping[str, str] | None = None, **para
     return Request(template(name), params, lambda _: None, names or {})
 
 
-def begin_load(gateway: Gateway, manifest: Manifest) -> None:
-    """Create the schema, and write the manifest as unfinished."""
-    ensure_schema(gateway)
-    gateway.run(make_write_request("begin_load", sha256=manifest.sha256, properties=manifest.as_properties()))
+def run_batches(
+    db: Database,
+    query: str,
+    parameter: str,
+    items: Iterable[Any],
+    names: Mapping[str, str] | None = None,
+    *,
+    size: int = BATCH_SIZE,
+    done: Callable[[int], None] = lambda _num: None,
+    **params: Any,
+) -> list[Row]:
+    """Run a query of `cypher/` for each batch of the items, which are its parameter of this name; return all rows.
+
+    `done` is told after each batch how many items it had.
+    """
+    rows: list[Row] = []
+    for batch in split_into_requests(items, size, lambda item: len(str(item))):
+        rows += db.run(Request(template(query), {parameter: batch, **params}, list, names or {}))
+        done(len(batch))
+    return rows
 
 
-def write_relations(gateway: Gateway, rows: Sequence[RelationRow], *, counted: bool = False) -> None:
+def begin_load(db: Database, load: LoadManifest, *, replaces: bool = False, stated_words: str | None = None) -> None:
+    """Write the manifest of a load as unfinished.
+
+    replaces: whether it replaces the graph's content, which is kept among its options until it finishes.
+    stated_words: what the source says of relations beside its triples (`StatedWords`), as JSON.
+    """
+    times = ("started", "finished", "deleting")
+    properties = {name: value for name, value in asdict(load).items() if name not in times}
+    if replaces:
+        properties["options"] = json.dumps({**json.loads(load.options), "replaces": True}, sort_keys=True)
+    properties |= {"num_removed": None, "graph_version": GRAPH_VERSION, "stated_words": stated_words}
+    db.run(make_write_request("begin_load", sha256=load.sha256, properties=properties))
+
+
+def write_relations(db: Database, rows: Sequence[RelationInfo], *, counted: bool = False) -> None:
     """Put relations into the catalogue; `counted`: those that are new with their numbers of triples, else with 0."""
-    params = (asdict(row) | {"count": row.num_triples if counted else 0} for row in rows)
-    for batch in split_into_requests(params, _RELATIONS_A_BATCH, lambda row: len(str(row))):
-        gateway.run(make_write_request("write_relations", relations=batch))
+    params = [{name: getattr(row, name) for name in _WRITTEN} | {"count": row.count * counted} for row in rows]
+    run_batches(db, "write_relations", "relations", params)
 
 
-def finish_load(gateway: Gateway, manifest: Manifest) -> None:
+_WRITTEN = ("number", "name", "label", "domain", "range", "inverse", "stored_as")
+
+
+def write_names(db: Database, named: Iterable[tuple[str, Sequence[Name]]], load: int = BASE_LOAD) -> None:
+    """Write entities with all their names and the typed values of these, and the label of the load."""
+    rows = (make_name_row(id_, names) for id_, names in named)
+    for batch in split_into_requests(rows, BATCH_SIZE, lambda row: len(str(row))):
+        run_batches(db, "write_entities", "entities", add_typed_values(batch), labels=labels_of(load))
+
+
+def read_names(db: Database, ids: Iterable[str]) -> dict[str, tuple[Name, ...]]:
+    """Return the names of the entities that the graph has among those with these ids."""
+    return {id_: parse_name_properties(*names) for id_, *names in run_batches(db, "read_names", "ids", ids)}
+
+
+def finish_load(gateway: Gateway, load: LoadManifest) -> None:
     """Wait until all indexes are filled, and mark the load as finished."""
     await_indexes(gateway)
-    gateway.run(make_write_request("finish_load", sha256=manifest.sha256, options=manifest.options))
+    gateway.run(make_write_request("finish_load", sha256=load.sha256, options=load.options))
 
 
 FIELDS = ("number", "dimension", "first_day", "last_day")
 """The properties of a typed value; those that a text has none of are null."""
 MAX_CHARS = 41
 """Longer texts have no typed value."""
+_TYPED = re.compile(r"[0-9]|^[+-]?INF$")
+"""What a text has that has a typed value."""
 
 
 @cache
@@ -372,11 +373,14 @@ def typed_value_macros() -> str:
 def find_typed_values(literals: Sequence[tuple[str, str | None]]) -> list[Mapping[str, object]]:
     """Return the typed values of texts with their datatypes, by `FIELDS`."""
     found: list[Mapping[str, object]] = [dict.fromkeys(FIELDS)] * len(literals)
+    keys = [key for key, (text, _) in enumerate(literals) if len(text) < MAX_CHARS and _TYPED.search(text)]
+    if not keys:
+        return found  # a query of DuckDB takes a tenth of a second
+    columns = {"text": [literals[key][0] for key in keys], "datatype": [literals[key][1] for key in keys]}
     with duckdb.connect(config={"threads": 1}) as connection:
         connection.execute(typed_value_macros())
-        columns = {"key": range(len(literals)), "text": pa.array((text for text, _ in literals), pa.string())}
-        datatypes = pa.array((datatype for _, datatype in literals), pa.string())
-        connection.register("literals", pa.table({**columns, "datatype": datatypes}))
+        schema = pa.schema([("key", pa.int64()), ("text", pa.string()), ("datatype", pa.string())])
+        connection.register("literals", pa.table({"key": keys, **columns}, schema))
         for key, *values in connection.execute("FROM typed_values('literals')").fetchall():
             found[key] = dict(zip(FIELDS, values, strict=True))
     return found

@@ -12,7 +12,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import product
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from ...models import quote_line
 from ..errors import EntityNotFoundError, GraphError, InputError, UsageError
-from ..neo4j import Request, Row, quote_identifier, split_into_requests, template
+from ..neo4j import Row, split_into_requests
 from ..neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, read_loads
 from ..neo4j.gateway import Gateway, OpenTransaction
 from ..neo4j.mining import find_entities_by_name
@@ -28,17 +28,19 @@ from ..relations.kinds import refresh_end_kinds
 from ..values import Entity, literal_term
 from . import (
     BASE_LOAD,
-    Manifest,
     Name,
     add_load_names,
     add_typed_values,
+    begin_load,
     check_graph_was_loaded,
     ensure_schema,
     labels_of,
-    make_name_row,
     make_write_request,
-    parse_name_properties,
+    read_names,
     relation_rows,
+    run_batches,
+    write_names,
+    write_relations,
 )
 
 MAX_ID_BYTES = 8_000
@@ -48,6 +50,10 @@ LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 CHECKSUM_MODULUS = (1 << 63) - 1
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
+_DATATYPES = {  # a datetime is a date, too, and a bool an int
+    bool: "boolean", int: "integer", float: "double", Decimal: "decimal",
+    datetime: "dateTime", date: "date", time: "time",
+}  # fmt: skip
 _IRI = re.compile(r'[^\x00-\x20<>"{}|^`\\]+')
 _TERM = re.compile(r'"(?:[^"\\]|\\.)*"(?:@(?P<language>[A-Za-z0-9-]+)|\^\^<(?P<datatype>[^<>\s]*)>)?', re.DOTALL)
 _NO_NAME = re.compile(r"[mg]\.[0-9a-z_]+|_:.*|[A-Za-z][A-Za-z0-9+.-]*:/.*", re.DOTALL)
@@ -66,15 +72,11 @@ class LiteralValue:
     @classmethod
     def of(cls, value: bool | int | float | Decimal | date | time) -> LiteralValue:
         """Return the literal of a Python value, with the datatype of XML Schema."""
-        if isinstance(value, bool):
-            return cls("true" if value else "false", f"{_XSD}boolean")
+        datatype = next(name for kind, name in _DATATYPES.items() if isinstance(value, kind))
         if isinstance(value, float | Decimal) and not math.isfinite(value):
             return cls("NaN" if math.isnan(value) else "INF" if value > 0 else "-INF", f"{_XSD}double")
-        if isinstance(value, int | float | Decimal):
-            name = "integer" if isinstance(value, int) else "double" if isinstance(value, float) else "decimal"
-            return cls(str(value), _XSD + name)
-        name = "dateTime" if isinstance(value, datetime) else "date" if isinstance(value, date) else "time"
-        return cls(value.isoformat(), _XSD + name)
+        text = value.isoformat() if isinstance(value, date | time) else str(value)
+        return cls(text.lower() if isinstance(value, bool) else text, _XSD + datatype)
 
     @property
     def id(self) -> str:
@@ -83,10 +85,6 @@ class LiteralValue:
         if len(term.encode()) > MAX_ID_BYTES:
             return f"sha256:{hashlib.sha256(term.encode()).hexdigest()}"
         return term
-
-    def as_row(self) -> dict[str, str | None]:
-        """Return the literal's row for write_literals.cypher."""
-        return {"id": self.id, "value": self.value, "datatype": self.datatype, "language": self.language}
 
 
 End = str | Entity
@@ -162,98 +160,59 @@ def _parse_end(end: object) -> End | LiteralValue | None:
 
 
 def _fault_of_end(end: End | LiteralValue) -> str | None:
-    if isinstance(end, LiteralValue):
-        return fault_of_literal(end)
-    return fault_of_id(end.id if isinstance(end, Entity) else end)
-
-
-def fault_of_id(id_: str) -> str | None:
-    """Return why this cannot be an entity's id, or None when it can."""
-    if not id_:
-        return "an id is empty"
-    return _fault_of_text(id_, "an id")
-
-
-def fault_of_relation(name: str) -> str | None:
-    """Return why this cannot be a relation's name, or None when it can."""
-    if not name:
-        return "the relation is empty"
-    if "\0" not in name and (fault := _fault_of_text(name, "the relation")):
-        return fault
-    try:
-        quote_identifier(name)
-    except ValueError:
-        return "the relation has a zero byte or \\u in it, which Neo4j cannot have in a relationship type"
-    return None
-
-
-def fault_of_literal(literal: LiteralValue) -> str | None:
-    """Return why this cannot be a literal, or None when it can."""
-    if "\0" in literal.value or _is_no_text(literal.value):
+    if not isinstance(end, LiteralValue):
+        return fault_of_id(end.id if isinstance(end, Entity) else end)
+    if "\0" in end.value or _is_no_text(end.value):
         return "a literal has a zero byte in it or is not UTF-8 text"
-    if len(literal.value) > MAX_VALUE_CHARS:
+    if len(end.value) > MAX_VALUE_CHARS:
         return f"a literal is longer than {MAX_VALUE_CHARS:,} characters"
-    if literal.datatype is not None and (literal.language or not _IRI.fullmatch(literal.datatype)):
+    if end.datatype is not None and (end.language or not _IRI.fullmatch(end.datatype)):
         return "a literal has an IRI as datatype or a language, not both"
-    if literal.language is not None and not LANGUAGE.fullmatch(literal.language):
+    if end.language is not None and not LANGUAGE.fullmatch(end.language):
         return "the language of a literal is a tag as en or pt-br"
     return None
 
 
-def _fault_of_text(text: str, what: str) -> str | None:
-    if "\0" in text:
+def fault_of_id(id_: str, what: str = "an id") -> str | None:
+    """Return why this cannot be an entity's id, or None when it can."""
+    if not id_:
+        return f"{what} is empty"
+    if "\0" in id_:
         return f"{what} has a zero byte in it"
-    if _is_no_text(text):
+    if _is_no_text(id_):
         return f"{what} is not UTF-8 text"
-    return f"{what} is longer than {MAX_ID_BYTES:,} bytes" if len(text.encode()) > MAX_ID_BYTES else None
+    return f"{what} is longer than {MAX_ID_BYTES:,} bytes" if len(id_.encode()) > MAX_ID_BYTES else None
+
+
+def fault_of_relation(name: str) -> str | None:
+    """Return why this cannot be a relation's name, or None when it can."""
+    if "\0" in name or "\\u" in name:
+        return "the relation has a zero byte or \\u in it, which Neo4j cannot have in a relationship type"
+    return fault_of_id(name, "the relation")
 
 
 def _is_no_text(text: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def run_batches(
-    db: OpenTransaction,
-    query: str,
-    parameter: str,
-    items: Iterable[Any],
-    names: Mapping[str, str] | None = None,
-    **params: Any,
-) -> list[Row]:
-    """Run a query of `cypher/` for each batch of the items, which are its parameter of this name; return all rows."""
-    rows: list[Row] = []
-    for batch in split_into_requests(items, 10_000, lambda item: len(str(item))):
-        rows += db.run(Request(template(query), {parameter: batch, **params}, list, names or {}))
-    return rows
-
-
-def tail_label(is_literal: bool) -> Mapping[str, str]:
-    """Return the label of tails, for the name in a query's text."""
-    return {"TAIL": "Literal" if is_literal else "Entity"}
-
-
 class EntityLookup:
-    """The entities that texts mean, with their names: an id, else an exact name."""
+    """The entities that the ends of triples and other texts mean: by id, else by an exact name.
 
-    def __init__(self, db: OpenTransaction) -> None:
-        self.names: dict[str, tuple[Name, ...]] = {}
-        """The names of the entities that the graph has, by id."""
-        self._db = db
-        self._called: dict[str, tuple[str, ...]] = {}
+    with_values: whether a tail may be the value of a literal, too.
+    """
 
-    def read(self, triples: Iterable[Parsed], others: Iterable[str] = (), values: Iterable[str] = ()) -> None:
-        """Read what the ends of the triples and other texts may mean; `values` may be those of literals, too."""
+    def __init__(
+        self, db: OpenTransaction, triples: Sequence[Parsed], others: Iterable[str] = (), *, with_values: bool = False
+    ) -> None:
         ends = [end for head, _, tail in triples for end in (head, tail) if not isinstance(end, LiteralValue)]
-        texts = dict.fromkeys([*(end for end in ends if isinstance(end, str)), *others])
-        self._read_names({*texts, *(end.id for end in ends if isinstance(end, Entity))})
-        wanted = {*(text for text in texts if text not in self.names), *values}
-        for some in split_into_requests(sorted(wanted), 1_000, len):
-            self._called |= self._db.run(find_entities_by_name(some))
-        self._read_names({id_ for some in self._called.values() for id_ in some} - self.names.keys())
-
-    def _read_names(self, ids: Iterable[str]) -> None:
-        for id_, name, aliases, tags in run_batches(self._db, "read_names", "ids", sorted(ids)):
-            self.names[id_] = parse_name_properties(name, aliases, tags)
+        texts = {*others, *(end for end in ends if isinstance(end, str))}
+        self.names = read_names(db, sorted({*texts, *(end.id for end in ends if isinstance(end, Entity))}))
+        """The names of the entities that the graph has, by id."""
+        self._called: dict[str, tuple[str, ...]] = {}
+        values = {tail for _, _, tail in triples if with_values and isinstance(tail, str)}
+        for some in split_into_requests(sorted(values | (texts - self.names.keys())), 1_000, len):
+            self._called |= db.run(find_entities_by_name(some))
+        self.names |= read_names(db, {id_ for ids in self._called.values() for id_ in ids} - self.names.keys())
 
     def candidates(self, end: End) -> tuple[str, ...]:
         """Return the ids of the entities that this may be; none where the graph has no such entity."""
@@ -281,24 +240,14 @@ def default_entity_name(end: End) -> tuple[Name, ...]:
     return (Name(text),) if text and text.strip() else ()
 
 
-@dataclass(frozen=True, slots=True)
-class KnownRelation:
-    """A relation as the catalogue has it now."""
-
-    number: int
-    count: int
-    stored_as: str | None
-
-
-def resolve_relations(
-    db: OpenTransaction, triples: Iterable[Parsed]
-) -> tuple[dict[str, str], dict[str, KnownRelation]]:
+def resolve_relations(db: OpenTransaction, triples: Iterable[Parsed]) -> tuple[dict[str, str], dict[str, RelationInfo]]:
     """Return the relation that each text means, itself where it is new, and those that the catalogue has.
 
     Raises `UsageError` for a label that several have.
     """
     wanted = sorted({relation for _, relation, _ in triples})
-    known = {name: KnownRelation(*rest) for name, *rest in run_batches(db, "find_relations", "names", wanted)}
+    rows = run_batches(db, "find_relations", "names", wanted)
+    known = {row[0]: RelationInfo(row[1], row[0], "", row[2], stored_as=row[3]) for row in rows}
     meant = {name: name for name in wanted}
     if unknown := [name for name in wanted if name not in known]:
         labelled: defaultdict[str, list[RelationInfo]] = defaultdict(list)
@@ -312,30 +261,23 @@ def resolve_relations(
                 raise UsageError(f"several relations are called {quote_line(name)}: give the name of one of {listed}")
             if some:
                 meant[name] = some[0].name
-                known[some[0].name] = KnownRelation(some[0].number, some[0].count, some[0].stored_as)
+                known[some[0].name] = some[0]
     return meant, known
 
 
-def read_stating_loads(db: OpenTransaction, triples: Iterable[TripleKey]) -> dict[TripleKey, tuple[int, ...]]:
+def _run_on_triples(db: OpenTransaction, query: str, triples: Collection[TripleKey], **params: Any) -> list[Row]:
+    """Run a query for the triples that lead to entities, then for those that lead to literals; return all rows."""
+    rows: list[Row] = []
+    for tail in ("Entity", "Literal"):
+        some = [list(triple[:3]) for triple in triples if triple.is_literal == (tail == "Literal")]
+        rows += run_batches(db, query, "triples", some, {"TAIL": tail}, **params)
+    return rows
+
+
+def _read_stating_loads(db: OpenTransaction, triples: Collection[TripleKey]) -> dict[TripleKey, tuple[int, ...]]:
     """Return the numbers of the loads that state each triple of the graph among these."""
-    found = {}
-    triples = list(triples)
-    for is_literal in (False, True):
-        some = [list(triple[:3]) for triple in triples if triple.is_literal == is_literal]
-        for ends, loads in run_batches(db, "read_stating_loads", "triples", some, tail_label(is_literal)):
-            head, relation, tail = ends
-            found[TripleKey(head, relation, tail, is_literal)] = tuple(loads)
-    return found
-
-
-def read_signatures(db: OpenTransaction, ids: Iterable[str]) -> dict[str, dict[int, int]]:
-    """Return how many triples each relation has at the entities with these ids, by catalogue number."""
-    found = {}
-    for id_, _, signature in run_batches(db, "read_signature_counts", "ids", ids):
-        numbers = signature or []
-        half = len(numbers) // 2
-        found[id_] = dict(zip(numbers[:half], numbers[half:], strict=True))
-    return found
+    rows = _run_on_triples(db, "read_stating_loads", triples)
+    return {TripleKey(triple[0], triple[1], triple[2], is_literal): tuple(loads) for triple, is_literal, loads in rows}
 
 
 SOURCE = "changes"
@@ -451,8 +393,7 @@ def check_loads_complete(loads: Sequence[LoadManifest]) -> None:
 
 def _add(db: OpenTransaction, stated: Sequence[Parsed], named_texts: Mapping[str, Sequence[Name]]) -> ChangeReport:
     changes = _read_changes(db)
-    lookup = EntityLookup(db)
-    lookup.read(stated, named_texts)
+    lookup = EntityLookup(db, stated, named_texts)
     meant, relations = resolve_relations(db, stated)
     ends: dict[str, End] = {}
     literals: dict[str, LiteralValue] = {}
@@ -467,38 +408,38 @@ def _add(db: OpenTransaction, stated: Sequence[Parsed], named_texts: Mapping[str
             tail_id = lookup.resolve(tail)
             ends[tail_id] = tail
         triples[TripleKey(head_id, meant[relation], tail_id, isinstance(tail, LiteralValue))] = None
-    stating = read_stating_loads(db, triples)
+    stating = _read_stating_loads(db, triples)
     stated_now = [triple for triple in triples if changes.number not in stating.get(triple, ())]
     created = [triple for triple in triples if triple not in stating]
     named = {lookup.resolve(text): names for text, names in named_texts.items()}
     touched = dict.fromkeys(end for triple in stated_now for end in triple.entities)
     if strange := [id_ for id_ in named if id_ not in lookup.names and id_ not in touched]:
         raise EntityNotFoundError(f"the graph has no entity {quote_line(strange[0])} to name: add a triple with it")
-    new = [id_ for id_ in touched if id_ not in lookup.names]
-    entities, num_names = [], 0
+    entities = {}
     for id_ in dict.fromkeys((*touched, *named)):
         known = lookup.names.get(id_, ())
         given = named.get(id_) or (() if id_ in lookup.names else default_entity_name(ends[id_]))
         names = add_load_names(known, given, changes.number)
-        num_names += len(names) - len(known)
         if id_ in touched or names != known:
-            entities.append(make_name_row(id_, names))
+            entities[id_] = names
+    num_names = sum(len(names) - len(lookup.names.get(id_, ())) for id_, names in entities.items())
     num_known = len(triples) - len(created)
     if not entities:
         return ChangeReport(num_known=num_known)
     if not changes.finished:
-        manifest = Manifest(CHANGES_SHA256, changes.number, SOURCE, SOURCE, checksum="0", writer="online")
-        db.run(make_write_request("begin_load", sha256=CHANGES_SHA256, properties=manifest.as_properties()))
+        begin_load(db, changes)
         db.run(make_write_request("finish_load", sha256=CHANGES_SHA256, options="{}"))
     new_relations = _add_relations(db, created, relations)
-    used = dict.fromkeys(triple.tail for triple in stated_now if triple.is_literal)
+    used = {triple.tail: literals[triple.tail] for triple in stated_now if triple.is_literal}
     num_literals = len(used) - len(run_batches(db, "find_literals", "ids", used))
-    labels = labels_of(changes.number)
-    rows = add_typed_values(literals[id_].as_row() for id_ in used)
-    run_batches(db, "write_literals", "literals", rows, labels=labels)
-    run_batches(db, "write_entities", "entities", add_typed_values(entities), labels=labels)
-    _merge_triples(db, stated_now, relations, changes.number)
+    rows = add_typed_values({"id": id_, **asdict(literal)} for id_, literal in used.items())
+    run_batches(db, "write_literals", "literals", rows, labels=labels_of(changes.number))
+    write_names(db, entities.items(), changes.number)
+    for query, is_related in (("merge_triples", False), ("merge_related_triples", True)):
+        some = [triple for triple in stated_now if (relations[triple.relation].stored_as is not None) == is_related]
+        _run_on_triples(db, query, some, load=changes.number)
     _count_triples(db, created, relations, 1)
+    new = tuple(id_ for id_ in touched if id_ not in lookup.names)
     counts = {
         "num_entities": changes.num_entities + len(new),
         "num_literals": changes.num_literals + num_literals,
@@ -506,7 +447,7 @@ def _add(db: OpenTransaction, stated: Sequence[Parsed], named_texts: Mapping[str
         "num_names": changes.num_names + num_names,
     }
     run_batches(db, "write_changed_loads", "loads", [_change_load(changes, stated_now, 1) | counts])
-    return ChangeReport(len(created), num_known, 0, 0, num_names, tuple(new), new_relations)
+    return ChangeReport(len(created), num_known, 0, 0, num_names, new, new_relations)
 
 
 def _read_changes(db: OpenTransaction) -> LoadManifest:
@@ -514,36 +455,24 @@ def _read_changes(db: OpenTransaction) -> LoadManifest:
     loads = db.run(read_loads())
     check_loads_complete(loads)
     number = max((load.number for load in loads), default=BASE_LOAD - 1) + 1
-    new = LoadManifest(CHANGES_SHA256, number, SOURCE, SOURCE, checksum="0")
+    new = LoadManifest(CHANGES_SHA256, number, SOURCE, SOURCE, checksum="0", writer="online")
     return next((load for load in loads if load.sha256 == CHANGES_SHA256), new)
 
 
 def _add_relations(
-    db: OpenTransaction, created: Iterable[TripleKey], relations: dict[str, KnownRelation]
+    db: OpenTransaction, created: Iterable[TripleKey], relations: dict[str, RelationInfo]
 ) -> tuple[str, ...]:
     """Put new relations into the catalogue, and into `relations`; return their names."""
-    counts = Counter(triple.relation for triple in created)
-    new = sorted(counts.keys() - relations.keys())
-    if new:
-        staged = [(place, name, counts[name]) for place, name in enumerate(new)]
-        rows = relation_rows(staged, db.run(read_catalogue()).relations, {})
-        run_batches(db, "write_relations", "relations", [asdict(row) | {"count": 0} for row in rows])
-        relations |= {row.name: KnownRelation(row.number, 0, row.stored_as) for row in rows}
-    return tuple(new)
-
-
-def _merge_triples(
-    db: OpenTransaction, triples: Sequence[TripleKey], relations: Mapping[str, KnownRelation], load: int
-) -> None:
-    for query, related in (("merge_triples", False), ("merge_related_triples", True)):
-        some = [triple for triple in triples if (relations[triple.relation].stored_as is not None) == related]
-        for is_literal in (False, True):
-            rows = [list(triple[:3]) for triple in some if triple.is_literal == is_literal]
-            run_batches(db, query, "triples", rows, tail_label(is_literal), load=load)
+    counts = Counter(triple.relation for triple in created if triple.relation not in relations)
+    if counts:
+        rows = relation_rows(counts, db.run(read_catalogue()).relations)
+        write_relations(db, rows)
+        relations |= {row.name: replace(row, count=0) for row in rows}
+    return tuple(sorted(counts))
 
 
 def _count_triples(
-    db: OpenTransaction, triples: Sequence[TripleKey], relations: Mapping[str, KnownRelation], sign: int
+    db: OpenTransaction, triples: Collection[TripleKey], relations: Mapping[str, RelationInfo], sign: int
 ) -> list[str]:
     """Add triples to the counts of their relations and to the signatures of their ends, or take them out (sign -1).
 
@@ -558,8 +487,10 @@ def _count_triples(
         if not triple.is_literal:
             changed[triple.tail][-relations[triple.relation].number] += sign
     rows = []
-    for id_, old in read_signatures(db, changed).items():
-        sums = Counter(old)
+    for id_, _, signature in run_batches(db, "read_signature_counts", "ids", changed):
+        known = signature or []
+        half = len(known) // 2
+        sums = Counter[int](dict(zip(known[:half], known[half:], strict=True)))
         sums.update(changed[id_])
         numbers = sorted(number for number, count in sums.items() if count > 0)
         sizes = [sums[number] for number in numbers]
@@ -581,11 +512,10 @@ def _change_load(load: LoadManifest, triples: Collection[TripleKey], sign: int) 
 def _remove(db: OpenTransaction, stated: Sequence[Parsed], missing_ok: bool) -> ChangeReport:
     loads = db.run(read_loads())
     check_loads_complete(loads)
-    lookup = EntityLookup(db)
-    lookup.read(stated, values=[tail for _, _, tail in stated if isinstance(tail, str)])
+    lookup = EntityLookup(db, stated, with_values=True)
     meant, relations = resolve_relations(db, stated)
     choices = [_choices(lookup, head, meant[relation], tail) for head, relation, tail in stated]
-    stating = read_stating_loads(db, dict.fromkeys(triple for some in choices for triple in some))
+    stating = _read_stating_loads(db, dict.fromkeys(triple for some in choices for triple in some))
     removed: dict[TripleKey, None] = {}
     num_missing = 0
     for place, (triple, some) in enumerate(zip(stated, choices, strict=True), start=1):
@@ -599,13 +529,11 @@ def _remove(db: OpenTransaction, stated: Sequence[Parsed], missing_ok: bool) -> 
         removed |= dict.fromkeys(there)
     if not removed:
         return ChangeReport(num_missing=num_missing)
-    for is_literal in (False, True):
-        rows = [list(triple[:3]) for triple in removed if triple.is_literal == is_literal]
-        run_batches(db, "remove_triples", "triples", rows, tail_label(is_literal))
-    alone = _count_triples(db, list(removed), relations, -1)
-    orphans = run_batches(db, "remove_orphans", "ids", alone, tail_label(False))
+    _run_on_triples(db, "remove_triples", removed)
+    alone = _count_triples(db, removed, relations, -1)
+    orphans = run_batches(db, "remove_orphans", "ids", alone, {"TAIL": "Entity"})
     tails = dict.fromkeys(triple.tail for triple in removed if triple.is_literal)
-    run_batches(db, "remove_orphans", "ids", tails, tail_label(True))
+    run_batches(db, "remove_orphans", "ids", tails, {"TAIL": "Literal"})
     gone = Counter(triple.relation for triple in removed)
     unused = tuple(name for name, number in gone.items() if relations[name].count == number)
     if unused:

@@ -57,11 +57,10 @@ def staged(source: Source, folder: str, subset: Subset | None = None) -> tuple[S
 
 
 def read(stage: Stage) -> list[tuple[str, str, str, bool]]:
-    numbers = [number for number, _, _ in stage.relations()]
     return [
         (row["head"], row["relation"], row["tail"], literal)
         for literal in (False, True)
-        for batch in stage.rows("results/triple_rows", 7, relations=numbers, literals=literal)
+        for batch in stage.rows("results/triple_rows", 7, relations=list(stage.relations()), literals=literal)
         for row in batch.to_pylist()
     ]
 
@@ -77,13 +76,13 @@ def test_a_stage_is_the_set_of_what_the_source_says(
     with tempfile.TemporaryDirectory() as folder:
         stage, counts = staged(source, folder)
         found = read(stage)
-        named = {row["id"]: row["value"] for b in stage.rows("results/literal_rows", 9) for row in b.to_pylist()}
+        named = {row["id"]: row["value"] for b in stage.node_rows("results/literal_rows", 9) for row in b.to_pylist()}
         values = [
             (row["value"], row["datatype"], row["language"])
-            for b in stage.rows("results/literal_rows", 9)
+            for b in stage.node_rows("results/literal_rows", 9)
             for row in b.to_pylist()
         ]
-        entities = [row["id"] for batch in stage.rows("results/entity_rows", 3) for row in batch.to_pylist()]
+        entities = [row["id"] for batch in stage.node_rows("results/entity_rows", 3) for row in batch.to_pylist()]
         stage.close()
     assert len(found) == len(set(found)) == counts.num_triples
     assert {row[:3] for row in found if not row[3]} == set(rows)
@@ -112,7 +111,7 @@ def test_names_are_stated_in_order_and_written_as_python_writes_them(
             expected[id_][id_] = None
     with tempfile.TemporaryDirectory() as folder:
         stage, _ = staged(source, folder)
-        found = {row["id"]: row for batch in stage.rows("results/entity_rows", 4) for row in batch.to_pylist()}
+        found = {row["id"]: row for batch in stage.node_rows("results/entity_rows", 4) for row in batch.to_pylist()}
         stage.close()
     for id_ in entities:
         names = [Name(name, is_alias=position > 0) for position, name in enumerate(expected.get(id_, ()))]

@@ -49,3 +49,7 @@ UPDATE relation
 SET num_triples = counted.num_triples
 FROM (SELECT relation AS number, count(*) AS num_triples FROM triple GROUP BY ALL) AS counted
 WHERE counted.number = relation.number;
+
+CREATE OR REPLACE TABLE signature (
+  node UINTEGER, signature_relations INTEGER[], signature_counts BIGINT[], degree BIGINT
+);

@@ -1,4 +1,4 @@
--- Make rejects of the triples that have a fault in them, and return them by part and line.
+-- Make rejects of the triples that have a fault in them.
 CREATE TABLE kept AS
 SELECT place,
        CASE WHEN reason IS NULL THEN head END AS head,
@@ -14,7 +14,3 @@ FROM (
 );
 DROP TABLE statement;
 ALTER TABLE kept RENAME TO statement;
-SELECT place >> 40 AS part, line_of(place) AS line, detail[5] AS reason, tail AS text
-FROM statement
-WHERE detail[5] IN (SELECT reason FROM fault)
-ORDER BY place

@@ -87,3 +87,6 @@ CREATE OR REPLACE MACRO line_of(place) AS place & 1099511627775;
 -- A number as neo4j-admin's import reads it.
 CREATE OR REPLACE MACRO java_double(number) AS
   CASE WHEN isinf(number) THEN CASE WHEN number > 0 THEN 'Infinity' ELSE '-Infinity' END ELSE number::VARCHAR END;
+
+-- Whether a node is among those that are read now.
+CREATE OR REPLACE MACRO is_asked(node) AS node BETWEEN getvariable('first') AND getvariable('last');

@@ -27,7 +27,7 @@ asked AS (
 )
 SELECT (SELECT count(*) FROM kind) AS num_kinds,
        coalesce((
-         SELECT list(example ORDER BY is_literal, num_triples DESC)
+         SELECT list(example ORDER BY is_literal, num_triples DESC, example)
          FROM (
            SELECT is_literal, any_value(relation.num_triples) AS num_triples,
                   arg_min([relation.name, naming.name], (length(naming.name), naming.name)) AS example

@@ -1,2 +1,2 @@
--- The relations with how many triples they have, by number.
-SELECT number, name, num_triples FROM relation ORDER BY number
+-- The relations with how many triples they have, by name.
+SELECT name, num_triples FROM relation ORDER BY number

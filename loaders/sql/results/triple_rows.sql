@@ -8,5 +8,5 @@ JOIN (
   UNION ALL
   SELECT node, id FROM literal WHERE getvariable('literals')
 ) AS tail ON tail.node = triple.tail
-WHERE triple.relation IN (SELECT unnest(getvariable('relations')))
+WHERE relation.name IN (SELECT unnest(getvariable('relations')))
 ORDER BY triple.relation, triple.head, triple.tail

@@ -1,36 +1,36 @@
 from __future__ import annotations
 
 from lodestar.engine.neo4j.catalogue import RelationInfo
-from lodestar.engine.writing import RELATED, RelationFacts, RelationRow, relation_rows
+from lodestar.engine.writing import RELATED, RelationFacts, relation_rows
 
-STAGED = [(1, "a.x", 5), (2, "b.y", 9), (3, "c.z", 1), (4, "d.w", 1)]
+STAGED = {"a.x": 5, "b.y": 9, "c.z": 1, "d.w": 1}
 
 
-def types(rows: list[RelationRow]) -> dict[str, str]:
-    return {row.name: row.type for row in rows}
+def types(rows: list[RelationInfo]) -> dict[str, str]:
+    return {row.name: row.stored_as or row.name for row in rows}
 
 
 def test_all_relations_are_types_where_there_is_room() -> None:
     rows = relation_rows(STAGED, (), {"c.z": RelationFacts(range="t", label="zed")}, max_types=4)
-    assert types(rows) == {name: name for _, name, _ in STAGED}
+    assert types(rows) == {name: name for name in STAGED}
     assert [row.number for row in rows] == [1, 2, 3, 4]
     assert (rows[2].label, rows[2].range, rows[1].label) == ("zed", "t", "y")
 
 
 def test_the_rarest_have_none_of_their_own_and_related_counts_as_one() -> None:
-    rows = relation_rows(STAGED, (), {}, max_types=3)
+    rows = relation_rows(STAGED, (), max_types=3)
     assert types(rows) == {"a.x": "a.x", "b.y": "b.y", "c.z": RELATED, "d.w": RELATED}
 
 
 def test_what_the_graph_has_keeps_its_number_and_type() -> None:
     known = [RelationInfo(7, "b.y", "y", 9), RelationInfo(9, "c.z", "z", 1, stored_as=RELATED)]
-    rows = relation_rows(STAGED, known, {}, max_types=3)
+    rows = relation_rows(STAGED, known, max_types=3)
     assert types(rows) == {"a.x": "a.x", "b.y": "b.y", "c.z": RELATED, "d.w": RELATED}
     assert {row.name: row.number for row in rows} == {"a.x": 10, "b.y": 7, "c.z": 9, "d.w": 11}
-    assert types(relation_rows([(1, "e", 1)], known, {}, max_types=2)) == {"e": RELATED}
+    assert types(relation_rows({"e": 1}, known, max_types=2)) == {"e": RELATED}
 
 
 def test_names_that_cannot_be_types_are_related() -> None:
-    rows = relation_rows([(1, RELATED, 3), (2, "  ", 2), (3, "r", 1)], (), {})
+    rows = relation_rows({RELATED: 3, "  ": 2, "r": 1}, ())
     assert types(rows) == {RELATED: RELATED, "  ": RELATED, "r": "r"}
     assert rows[0].stored_as == RELATED

@@ -222,7 +222,7 @@ def test_an_ontology_is_read_as_people_mean_it(tmp_path: Path) -> None:
 def staged(folder: Path, source: RdfSource) -> tuple[StageCounts, dict[str, tuple[str | None, list[str] | None]]]:
     with Stage(folder / "stage") as stage:
         counts = stage.fill(source, subset=Subset(), max_rejects=0, rejects_file=None)
-        rows = [row for batch in stage.rows("results/entity_rows", 100) for row in batch.to_pylist()]
+        rows = [row for batch in stage.node_rows("results/entity_rows", 100) for row in batch.to_pylist()]
         stage.delete()
     return counts, {row["id"].removeprefix(E): (row["name"], row["aliases"]) for row in rows}
 

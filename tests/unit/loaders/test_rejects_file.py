@@ -6,19 +6,27 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.stage import Rejects
+from lodestar.loaders.formats.delimited import TsvSource
+from lodestar.loaders.source import Subset
+from lodestar.loaders.stage import Stage
+
+
+def fill(folder: Path, text: str, rejects: Path, *, most: int) -> int:
+    (folder / "kg.tsv").write_text(text)
+    with Stage(folder / "stage") as stage:
+        source = TsvSource(str(folder / "kg.tsv"), has_header=False)
+        return stage.fill(source, subset=Subset(), max_rejects=most, rejects_file=rejects).num_rejects
 
 
 def test_the_file_has_the_rejects_where_there_are_any(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "rejects.tsv"
-    rejects = Rejects(path, 1)
-    rejects.begin_part("kg.tsv")
-    rejects.add(3, "no triple", "y")
-    rejects.add(2, "no triple", "x")
-    rejects.take_over([])
-    with pytest.raises(InputError, match=r"2 lines rejected, more than --max-rejects 1: .*; all are in "):
-        rejects.check()
-    rejects.write()
-    assert path.read_text() == "kg.tsv:2\tno triple\t'x'\nkg.tsv:3\tno triple\t'y'\n"
-    Rejects(path, 1).write()
-    assert list(path.parent.iterdir()) == []
+    rejects, bad = tmp_path / "new" / "rejects.tsv", "a\tr\tb\nx\ny\n\tr\tb\n"
+    with pytest.raises(InputError, match=r"3 lines rejected, more than --max-rejects 2: .*; all are in "):
+        fill(tmp_path, bad, rejects, most=2)
+    lines = rejects.read_text().splitlines()
+    assert [line.split("\t")[0].rpartition("/")[2] for line in lines] == ["kg.tsv:2", "kg.tsv:3", "kg.tsv:4"]
+    assert lines[0].split("\t")[2] == "'x'"
+    rejects.unlink()
+    assert fill(tmp_path, bad, rejects, most=3) == 3
+    assert len(rejects.read_text().splitlines()) == 3
+    fill(tmp_path, "a\tr\tb\n", rejects, most=3)
+    assert list(rejects.parent.iterdir()) == []

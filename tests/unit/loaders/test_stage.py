@@ -54,7 +54,10 @@ def test_a_source_that_exceeds_the_memory_many_times_is_converted(tmp_path: Path
     with Stage(tmp_path / "stage", memory_mb=30) as stage:
         counts = stage.fill(TsvSource(str(path)), subset=Subset(), max_rejects=0, rejects_file=None)
     with Stage(tmp_path / "stage", memory_mb=100) as stage:
-        assert sum(batch.num_rows for batch in stage.rows("results/entity_names", 50_000)) == counts.num_entities
+        assert (
+            sum(batch.num_rows for batch in stage.node_rows("importing/entities", 50_000, delimiter="|"))
+            == counts.num_entities
+        )
     assert counts.num_triples + counts.num_duplicates == 600_000
     assert counts.num_entities == num_entities
 
@@ -71,8 +74,9 @@ def test_terms_that_do_not_fit_into_memory_are_collected_in_passes(
         with Stage(tmp_path / "stage", memory_mb=60) as stage:
             counts = stage.fill(source, subset=Subset(), max_rejects=0, rejects_file=None)
             assert (counts.num_entities, counts.num_literals) == (2_000 + 350, 45)
-            names = ("results/entity_names", "results/literal_nodes")
-            return [counts, *(batch.to_pylist() for name in names for batch in stage.rows(name, 9_000))]
+            stage.add_signatures()
+            names = ("results/entity_rows", "results/literal_rows")
+            return [counts, *(batch.to_pylist() for name in names for batch in stage.node_rows(name, 9_000))]
 
     too_much = "SELECT list(i) FROM range(30000000) AS numbers(i) WHERE getvariable('num_passes') < 8;"
     in_one_pass, collected = stage_rows(), []

@@ -55,7 +55,7 @@ def staged(source: Source, folder: Path, **options: Any) -> tuple[StageCounts, d
 
 
 def rows(stage: Stage, name: str) -> Iterator[dict[str, Any]]:
-    for batch in stage.rows(name, 100):
+    for batch in stage.node_rows(name, 100):
         yield from batch.to_pylist()
 
 

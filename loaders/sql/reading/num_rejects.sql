@@ -1,0 +1,1 @@
+SELECT count(*) FROM statement WHERE detail[1] = 'reject'
