@@ -177,7 +177,9 @@ class EngineTools(ABC):
         """
         from ..loaders.python import source_of_path
 
-        return self._load(source_of_path(path, format, options), append=append, replace=replace, progress=progress)
+        return self._load(
+            lambda: source_of_path(path, format, options), append=append, replace=replace, progress=progress
+        )
 
     def load_triples(
         self,
@@ -190,13 +192,13 @@ class EngineTools(ABC):
         """Load triples (head, relation, tail) as a load of its own; ids without names are their names. See `add`."""
         from ..loaders.python import TriplesSource
 
-        return self._load(TriplesSource(triples, names or {}, name), **how)
+        return self._load(lambda: TriplesSource(triples, names or {}, name), **how)
 
     def load_dataframe(self, frame: Any, *, name: str = "dataframe", **how: Unpack[LoadHow]) -> LoadReport:
         """Load a DataFrame (pandas, polars, Arrow) of triples: columns head, relation, tail or their usual names."""
         from ..loaders.python import TriplesSource, triples_of_dataframe
 
-        return self._load(TriplesSource(triples_of_dataframe(frame), {}, name), **how)
+        return self._load(lambda: TriplesSource(triples_of_dataframe(frame), {}, name), **how)
 
     def load_tables(self, tables: Mapping[str, Any], *, name: str = "tables", **how: Unpack[LoadHow]) -> LoadReport:
         """Load DataFrames by the names of their tables; keys and references are found as in files.
@@ -208,21 +210,24 @@ class EngineTools(ABC):
         from ..loaders.property_graph import map_graph
         from ..loaders.python import tables_in_memory
 
-        return self._load(map_graph(tables_in_memory(tables, name)), **how)
+        return self._load(lambda: map_graph(tables_in_memory(tables, name)), **how)
 
     def load_networkx(self, graph: networkx.Graph, *, name: str = "networkx", **how: Unpack[LoadHow]) -> LoadReport:
         """Load a graph of NetworkX: an edge's relation is its attribute relation, label or type, else its key."""
         from ..loaders.property_graph import map_graph
         from ..loaders.python import NetworkxGraph
 
-        return self._load(map_graph(NetworkxGraph(graph, name)), **how)
+        return self._load(lambda: map_graph(NetworkxGraph(graph, name)), **how)
 
-    def _load(self, source: Source, **how: Unpack[LoadHow]) -> LoadReport:
+    def _load(self, make_source: Callable[[], Source], **how: Unpack[LoadHow]) -> LoadReport:
         from ..loaders.loading import load_source
         from ..loaders.python import options_for
+        from ..loaders.reading import use_spool_folder
 
         options = options_for(self.settings, append=how.get("append", False), replace=how.get("replace", False))
         gateway = self.gateway() if self.has_driver else None
+        with use_spool_folder(options.staging):
+            source = make_source()
         return load_source(source, self.settings, options, how.get("progress", ignore_progress), gateway=gateway)
 
     def export_dataframe(self) -> pd.DataFrame:
