@@ -23,7 +23,7 @@ def questions(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("options", [(), ("--fresh",)])
-@pytest.mark.parametrize("name", ["records.jsonl", "report.json", "report.html", "run.json"])
+@pytest.mark.parametrize("name", ["records.jsonl", "report.json", "report.md", "run.json"])
 def test_a_run_never_replaces_its_question_set(
     lodestar: Lodestar, questions: Path, tmp_path: Path, name: str, options: tuple[str, ...]
 ) -> None:
@@ -36,7 +36,7 @@ def test_a_run_never_replaces_its_question_set(
     assert (place / name).read_bytes() == questions.read_bytes()
 
 
-@pytest.mark.parametrize("name", ["records.jsonl", "report.json", "report.html"])
+@pytest.mark.parametrize("name", ["records.jsonl", "report.json", "report.md"])
 def test_a_run_replaces_a_foreign_file_only_when_told_to(
     lodestar: Lodestar, questions: Path, tmp_path: Path, name: str
 ) -> None:
