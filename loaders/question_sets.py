@@ -37,6 +37,8 @@ def choose_file(path: str, split: str | None) -> str:
 
 
 _PACKED = ".gz"
+MAX_PIPED_BYTES = 1 << 28
+"""The largest question set from a pipe; files have no limit."""
 MAX_ANSWER_CHARS = 20_000
 """The longest id or name: no entity's is longer, and it is sent to the database."""
 _JSON = re.compile(rb"\s*(?:\{|\[\s*(?:[\]{]|\Z))")
@@ -64,7 +66,7 @@ def read_questions(path: str, format_name: str | None = None) -> QuestionSet:
     """
     if format_name is not None and format_name not in FORMATS:
         raise UsageError(f"expected a format of questions, one of {', '.join(FORMATS)}: found {format_name!r}")
-    file = LineReader(path)
+    file = LineReader(path, MAX_PIPED_BYTES)
     start = file.first_bytes(1 << 10)
     if not start.strip():
         raise InputError(f"{file.shown}: expected questions, found an empty file: fetch it again")

@@ -37,6 +37,8 @@ _log = logging.getLogger(__name__)
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 MIB = 1 << 20
+FREE_BYTES = 1 << 30
+"""The free space to leave on the disk."""
 
 
 @contextmanager
@@ -70,6 +72,18 @@ def spool(write: Callable[[IO[bytes]], object], shown: str) -> IO[bytes]:
             f"{folder}: no room left on the disk for what comes from {shown}: make room or name another LODESTAR_HOME"
         ) from error
     return file
+
+
+def _copy(source: IO[bytes], max_bytes: int | None, target: IO[bytes]) -> None:
+    """Copy a stream, which may have no end; leave some of the disk free. Raises `InputError` beyond `max_bytes`."""
+    num_bytes = 0
+    while piece := source.read(MIB):
+        num_bytes += len(piece)
+        if max_bytes is not None and num_bytes > max_bytes:
+            raise InputError(f"expected at most {max_bytes:,} bytes, found more: check what writes them")
+        if num_bytes % (64 * MIB) < MIB and shutil.disk_usage(target.fileno()).free < FREE_BYTES:
+            raise OSError(errno.ENOSPC, "")
+        target.write(piece)
 
 
 PACKED = {
@@ -122,7 +136,7 @@ class RereadableFile:
     Raises `InputError` at once if there is nothing to read.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, max_piped_bytes: int | None = None) -> None:
         self.name = "stdin" if path == "-" else Path(path).name
         self.shown = "stdin" if path == "-" else path
         self._path = Path(path)
@@ -137,7 +151,7 @@ class RereadableFile:
             if path == "-":
                 if sys.stdin is None or sys.stdin.closed:
                     raise InputError("stdin: expected a file, found standard input closed")
-                self._spooled = spool(partial(shutil.copyfileobj, sys.stdin.buffer), "standard input")
+                self._spooled = spool(partial(_copy, sys.stdin.buffer, max_piped_bytes), "standard input")
             elif self._path.is_dir():
                 raise InputError(f"{path}: expected a file, found a folder")
             else:
@@ -145,7 +159,7 @@ class RereadableFile:
                     _log.warning("%s is a pipe: waiting for what is written to it", quote_line(path))
                 with self._path.open("rb") as file:
                     if not self._path.is_file():
-                        self._spooled = spool(partial(shutil.copyfileobj, file), path)
+                        self._spooled = spool(partial(_copy, file, max_piped_bytes), path)
 
     @property
     def size_bytes(self) -> int:
