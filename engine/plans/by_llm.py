@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ...models.wording import STOP_WORDS, singular
 from ..errors import InputError, LLMError
 from ..llm import Completed, Message, Prompt
+from ..llm.text import end_of_thoughts, escape_data, find_json_objects
 from ..values import Topic
 from .compile import PlanResult, compile_plan, execute
 from .plan import Plan, read_plan
@@ -172,11 +173,11 @@ def make_prompt(text: str, vocabulary: Vocabulary, sample: int = 0) -> Prompt:
     content = "\n".join(
         [
             read_instructions(),
-            f"Kinds: {', '.join(vocabulary.kinds)}",
+            f"Kinds: {escape_data(', '.join(vocabulary.kinds))}",
             "Relations:",
-            *(f"- {line}" for line in relations),
-            f"Names: {', '.join(vocabulary.names)}",
-            f"Question: {' '.join(text.split())}",
+            *(f"- {escape_data(line)}" for line in relations),
+            f"Names: {escape_data(', '.join(vocabulary.names))}",
+            f"Question: {escape_data(' '.join(text.split()))}",
         ]
     )
     return Prompt(content, json=True, schema=reply_schema(vocabulary), max_tokens=MAX_REPLY_TOKENS)
@@ -193,11 +194,9 @@ def read_reply(outcome: Completed, vocabulary: Vocabulary) -> Plan:
     """Return the plan in a reply. Raises `InputError` that says what is wrong with it, `LLMError` for a failed call."""
     if isinstance(outcome, LLMError):
         raise outcome
-    said = outcome.content[outcome.content.find("{") : outcome.content.rfind("}") + 1]
-    try:
-        data = json.loads(said)
-    except (ValueError, RecursionError):
-        raise InputError("That is no whole JSON object") from None
+    data = next(find_json_objects(outcome.content[end_of_thoughts(outcome.content) :]), None)
+    if data is None:
+        raise InputError("That is no whole JSON object")
     return read_plan(json.dumps(_translate(data.get("plan", data), vocabulary)))  # type: ignore[no-any-return]
 
 
@@ -206,26 +205,33 @@ def _translate(data: Any, vocabulary: Vocabulary) -> Any:
     if not isinstance(data, Mapping):
         return data
     found: Json = {}
+    last = _list(data.get("path"))[-1:]
     for key, value in data.items():
         if key in ("path", "by"):
-            found[key] = [each for name in value for each in path_of(_look_up(name, vocabulary.steps, "relation"))]
+            found[key] = [
+                each for name in _list(value) for each in path_of(_look_up(name, vocabulary.steps, "relation"))
+            ]
         elif key == "names":
-            found["ids"] = [id_ for name in value for id_ in _look_up(name, vocabulary.names, "name")]
+            found["ids"] = [id_ for name in _list(value) for id_ in _look_up(name, vocabulary.names, "name")]
         elif key == "name":
             found[key] = _look_up(value, vocabulary.kinds, "kind")
         elif key == "value":
-            found |= _read_value(str(value), data["path"][-1] in vocabulary.dated)
+            found |= _read_value(str(value), vocabulary.dated.issuperset(last))
         elif value is not None:
             found[key] = _translate(value, vocabulary)
     if data.get("do") == "best":
-        found["count"] = data["path"][-1] not in vocabulary.numbered | vocabulary.dated
+        found["count"] = not (vocabulary.numbered | vocabulary.dated).issuperset(last)
     return found
 
 
+def _list(value: Any) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else []
+
+
 def _look_up(name: Any, known: Mapping[str, Any], what: str) -> Any:
-    if name not in known:
+    if str(name) not in known:
         raise InputError(f"{str(name)[:60]!r} is no {what} of the list")
-    return known[name]
+    return known[str(name)]
 
 
 def _read_value(text: str, is_dated: bool) -> Json:

@@ -133,6 +133,8 @@ def test_a_stated_answer_asks_no_model(company: Engine, settings: Settings) -> N
         '{"plan": {"do": "find", "of": {"do": "follow", "of": {"do": "kind", "name": "employee"}, "path": ["owns"]}}}',
         '{"plan": {"do": "find", "of": {"do": "topics"',
         '{"plan": [1, {"path": 3}]}',
+        '{"plan": {"do": "find", "of": {"do": "best", "of": {"do": "kind", "name": ["employee"]}, "path": 3}}}',
+        '{"plan": {"do": "find", "of": {"do": "where", "of": {"do": "kind", "name": "employee"}, "condition": {"do": "is"}}}}',
         json.dumps({"plan": {"do": "find", "of": IN_SALES | {"condition": {**IN_SALES["condition"], "path": ["^salary"]}}}}),
     ],
 )  # fmt: skip
