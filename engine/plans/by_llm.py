@@ -22,7 +22,7 @@ from ..llm.text import end_of_thoughts, escape_data, find_json_objects
 from ..values import Topic
 from .compile import PlanResult, compile_plan, execute
 from .plan import Plan, read_plan
-from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetClass, path_of
+from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetClass, back, path_of
 from .words import StepWords, tokenise
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ def choose_vocabulary(schema: GraphSchema, steps: StepWords, text: str, topics: 
     shown, lines = {}, []
     for step in forward[:MAX_RELATIONS]:
         name = _show(step, steps, shown)
-        shown |= {name: step, f"^{name}": THROUGH.join(_turn(path_of(step)))}
-        start = schema.ends.get(THROUGH.join(_turn(path_of(step))), SetClass())
+        shown |= {name: step, f"^{name}": back(step)}
+        start = schema.ends.get(back(step), SetClass())
         lines.append(f"{name}: {_say_class(start)} -> {_say_class(schema.ends[step])}")
     named = {singular(word) for word in words}
     kinds = sorted(schema.of_kind, key=lambda kind: (not named & {kind, kind.split()[-1]}, kind))[:MAX_KINDS]
@@ -97,10 +97,6 @@ def choose_vocabulary(schema: GraphSchema, steps: StepWords, text: str, topics: 
     values = {name: schema.ends[step].value for name, step in shown.items() if step in schema.ends}
     numbered, dated = (frozenset(n for n, kind in values.items() if kind in of) for of in (NUMBERS, DATES))
     return Vocabulary(names, {kind: kind for kind in kinds}, shown, numbered, dated, tuple(lines))
-
-
-def _turn(path: Sequence[str]) -> list[str]:
-    return [step.removeprefix("^") if step.startswith("^") else f"^{step}" for step in reversed(path)]
 
 
 def _show(step: str, steps: StepWords, taken: Mapping[str, str]) -> str:
