@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,13 +37,14 @@ from scipy.optimize import minimize
 
 from tests.references.plans import Naive
 
+from .plans import RIGHT, normalise
+
 Floats = npt.NDArray[np.float64]
 
 TRIED = 20
 """Plans of a question that are executed."""
 EXECUTED = 3
 """Of these, the ones that would be when a question is asked."""
-LEAST_F1 = 0.8
 LAMBDA = 0.02
 CERTAINTY = ("one", "score", "ahead", *FEATURES)
 SCALES = np.array([1.0, 0.2, 0.5, *[1.0] * len(FEATURES)])
@@ -127,18 +127,12 @@ def read_asked(name: str, path: Path) -> Asked:
     return Asked(name, planner, graph, questions, topics, paths, kinds)
 
 
-def fold(value: object) -> str:
-    text = {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
-    try:
-        return f"{float(text.replace(',', '')):.4g}"
-    except ValueError:
-        return re.sub(r"[\W_]+", " ", text).casefold().strip()
-
-
 def is_right(graph: InMemory, result: Any, gold: Sequence[object]) -> bool:
-    found = {fold(graph.texts.get(each, each)) for each in result} if isinstance(result, set) else {fold(result)}
-    right = {fold(each) for each in gold}
-    return bool(right) and 2 * len(right & found) >= LEAST_F1 * (len(right) + len(found))
+    found = (
+        {normalise(graph.texts.get(each, each)) for each in result} if isinstance(result, set) else {normalise(result)}
+    )
+    right = {normalise(each) for each in gold}
+    return bool(right) and 2 * len(right & found) >= RIGHT * (len(right) + len(found))
 
 
 @dataclass
