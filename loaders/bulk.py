@@ -7,10 +7,16 @@ complete, its files replace the real one's.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+from pyarrow import csv
+
 from ..engine.errors import EmbeddedServerError
-from ..engine.neo4j.bulk_import import LIST_DELIMITER, ImportFiles
+from ..engine.neo4j.bulk_import import DELIMITER, LIST_DELIMITER, ImportFile, ImportFiles
 from ..engine.neo4j.gateway import Gateway, OpenTransaction
 from ..engine.progress import Progress, ignore_progress
 from ..engine.settings import LOAD_TIMEOUT_S
@@ -74,15 +80,29 @@ def write_import_files(stage: Stage, related: list[str], progress: Progress = ig
     stage.add_signatures()
     delimiter = _list_delimiter(stage)
     rows = stage.node_rows("importing/entities", ROWS_A_BATCH, delimiter=delimiter)
-    entities = stage.write_file("importing/entities", folder / "entities.csv", rows)
+    entities = _write_file(stage, "importing/entities", folder / "entities.csv", rows)
     rows = stage.node_rows("importing/literals", ROWS_A_BATCH)
-    literals = stage.write_file("importing/literals", folder / "literals.csv", rows)
+    literals = _write_file(stage, "importing/literals", folder / "literals.csv", rows)
     progress("converting", 1, 2)
     rows = stage.rows("importing/triples", ROWS_A_BATCH, related=related)
-    triples = stage.write_file("importing/triples", folder / "triples.csv", rows)
+    triples = _write_file(stage, "importing/triples", folder / "triples.csv", rows)
     progress("converting", 2, 2)
     nodes = (("Entity", entities), ("Literal", literals)) if literals.num_rows else (("Entity", entities),)
     return ImportFiles(folder, nodes, (triples,), delimiter)
+
+
+def _write_file(stage: Stage, name: str, path: Path, batches: Iterator[pa.RecordBatch]) -> ImportFile:
+    """Write rows as neo4j-admin reads them: texts in quotes, nothing for what is absent."""
+    first, num_rows = next(batches, None), 0
+    if first is None:
+        return ImportFile(path.name, 0)
+    options = csv.WriteOptions(delimiter=DELIMITER)
+    with stage.translate_errors(), csv.CSVWriter(path, first.schema, write_options=options) as writer:
+        for batch in chain((first,), batches):
+            writer.write_batch(batch)
+            num_rows += batch.num_rows
+    (extent,) = next(stage.rows(f"{name}_extent", 1)).to_pylist()
+    return ImportFile(path.name, num_rows, **extent)
 
 
 def _list_delimiter(stage: Stage) -> str:

@@ -60,7 +60,8 @@ def options_for(settings: Settings, *, append: bool, replace: bool) -> LoadOptio
 
 def source_of_path(path: str | Path, kind: str | None, options: Mapping[str, Any]) -> Source:
     """Return the source of a file or a folder, in a format that is named or that is found out."""
-    from .formats import detect_format, source_class
+    from .formats import source_class
+    from .formats.detecting import detect_format
 
     return source_class(kind or detect_format(str(path)))(path=str(path), **options)
 

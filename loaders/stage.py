@@ -22,11 +22,9 @@ from weakref import WeakSet
 
 import duckdb
 import pyarrow as pa
-from pyarrow import csv
 
 from ..engine import machine
 from ..engine.errors import InputError, LoadInProgressError, StorageError
-from ..engine.neo4j.bulk_import import DELIMITER, ImportFile
 from ..engine.progress import Progress, ignore_progress
 from ..engine.whole_file import lock_file
 from ..engine.writing import RelationFacts, typed_value_macros
@@ -200,7 +198,7 @@ class Stage:
         """
         self.delete()
         try:
-            with self._translate_errors():
+            with self.translate_errors():
                 make_private_folder(self.folder)
                 self._create(subset)
                 check = partial(self._check_rejects, max_rejects, rejects_file)
@@ -222,7 +220,7 @@ class Stage:
 
     def rows(self, name: str, size: int, **variables: Any) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a query file, `size` a batch. Other queries may run meanwhile."""
-        with self._translate_errors(), self._open().cursor() as cursor:
+        with self.translate_errors(), self._open().cursor() as cursor:
             set_variables(cursor, variables)
             reader = cursor.sql(query(name)).to_arrow_reader(size)
             self._readers.add(reader)
@@ -233,32 +231,19 @@ class Stage:
 
     def node_rows(self, name: str, size: int, **variables: Any) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a query of nodes, by node; some are joined at a time, since DuckDB holds what it joins."""
-        with self._translate_errors():
+        with self.translate_errors():
             ((num_nodes,),) = self._open().cursor().execute(query("numbering/num_nodes")).fetchall()
         for first in range(0, num_nodes, step := self._memory_mb * NODES_A_MB):
             yield from self.rows(name, size, first=first, last=first + step - 1, **variables)
 
-    def write_file(self, name: str, path: Path, batches: Iterator[pa.RecordBatch]) -> ImportFile:
-        """Write rows as neo4j-admin reads them: texts in quotes, nothing for what is absent."""
-        first, num_rows = next(batches, None), 0
-        if first is None:
-            return ImportFile(path.name, 0)
-        with self._translate_errors():
-            with csv.CSVWriter(path, first.schema, write_options=csv.WriteOptions(delimiter=DELIMITER)) as writer:
-                for batch in chain((first,), batches):
-                    writer.write_batch(batch)
-                    num_rows += batch.num_rows
-            ((spans_lines, longest_row),) = self._run(f"{name}_extent")
-        return ImportFile(path.name, num_rows, spans_lines, longest_row)
-
     def relations(self) -> dict[str, int]:
         """Return the relations in the order of their names, each with its number of triples."""
-        with self._translate_errors():
+        with self.translate_errors():
             return dict(self._open().cursor().execute(query("results/relations")).fetchall())
 
     def relation_words(self) -> list[tuple[str, list[str], str | None]]:
         """Return what the source says of relations: name, its names and aliases, and a comment."""
-        with self._translate_errors():
+        with self.translate_errors():
             return self._open().cursor().execute(query("results/relation_words")).fetchall()
 
     def add_signatures(self) -> None:
@@ -267,7 +252,7 @@ class Stage:
         A signature has the catalogue numbers of an entity's relations, positive for triples that leave it, negative for
         those that enter it, ascending, and how many triples each has. Relations are numbered as in a new graph.
         """
-        with self._translate_errors():
+        with self.translate_errors():
             self._run_in_passes("numbering/no_signatures", "numbering/signatures")
 
     def _open(self) -> duckdb.DuckDBPyConnection:
@@ -481,7 +466,8 @@ class Stage:
         return counts
 
     @contextmanager
-    def _translate_errors(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
+        """Raise what the disk or DuckDB lacks as `StorageError`."""
         no_room = StorageError(
             f"{self.folder}: no room left on the disk while the source was converted: "
             "make room or name another LODESTAR_HOME, then run the same command again"

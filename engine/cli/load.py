@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError
-from . import confirm_deletion, echo, load_line, print_json, print_report, printable, say
+from . import echo, print_json, print_report, printable, say
+from .load_changes import LANGUAGES_OPTION, NAMES_OPTION, add_lines, delete_load, list_loads
 from .load_graph import GRAPH_FORMATS
 from .options import (
     database_options,
-    gateway_options,
     json_option,
     load_options,
-    open_gateway,
     split_names,
     subset_options,
 )
 
 if TYPE_CHECKING:
     from ...loaders.loading import LoadOptions
-    from ..neo4j.gateway import Gateway
     from ..settings import Settings
 
 SECTION = "Start here"
@@ -55,10 +53,12 @@ class FormatGroup(click.Group):
         """Return the command of the named format, or of the named file's format."""
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        from ...loaders.formats import detect_format, find_own_place
+        from ...loaders.formats import find_own_place
 
         if find_own_place(args[0]) and not Path(args[0]).exists():
             return args[0], _make_command(args[0]), args[1:]
+        from ...loaders.formats.detecting import detect_format
+
         kind = detect_format(args[0])
         say(f"{args[0]} looks like {kind}")
         return kind, self.commands[kind], args
@@ -89,48 +89,15 @@ def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_j
     if ctx.invoked_subcommand is not None:
         return
     if delete is not None:
-        _delete_load(delete, settings, yes=yes, as_json=as_json)
+        delete_load(delete, settings, yes=yes, as_json=as_json)
     elif lists:
-        _list_loads(settings, as_json=as_json)
+        list_loads(settings, as_json=as_json)
     else:
         raise UsageError("expected a file, a format, --list or --delete: see `lodestar load --help`")
 
 
-def _list_loads(settings: Settings, *, as_json: bool) -> None:
-    from ..neo4j.catalogue import check_load_running, describe_state, read_loads
-
-    gateway = open_gateway(settings)
-    loads = gateway.run(read_loads())
-    under_way = any(not load.finished for load in loads) and gateway.run(check_load_running())
-    rows = [asdict(load) | {"state": describe_state(load, under_way=under_way)} for load in loads]
-    if as_json:
-        print_json(rows)
-    for row in () if as_json else rows:
-        echo(printable(load_line(row)))
-
-
-def _delete_load(which: str, settings: Settings, *, yes: bool, as_json: bool) -> None:
-    from ...loaders.maintaining import find_load, unload
-    from ...loaders.report import number_of
-    from ..neo4j.catalogue import read_loads
-    from ..progress import progress_bar
-
-    gateway = open_gateway(settings)
-    manifest = find_load(gateway.run(read_loads()), which)
-    shown = f"load {manifest.number} ({manifest.source})"
-    confirm_deletion(shown, yes=yes)
-    with progress_bar(shown, "deleting") as (progress, _):
-        report = unload(gateway, str(manifest.number), progress=progress)
-    deleted = number_of(report.num_triples_deleted, "triple", "triples")
-    left = number_of(report.num_triples, "triple", "triples")
-    entities = number_of(report.num_entities, "entity", "entities")
-    print_report(f"{report.source}: {deleted} deleted, {left} of {entities} left", asdict(report), as_json)
-
-
 _OPTIONS = {
-    "names_path": click.option(
-        "--names", "names_path", metavar="FILE", help="Names: id, name, and aliases if any, as TSV or parquet."
-    ),
+    "names_path": NAMES_OPTION,
     "columns": click.option(
         "--columns",
         metavar="H,R,T",
@@ -144,13 +111,7 @@ _OPTIONS = {
         show_default=True,
         help="Which tails that are no head and have no name become literals: those that look like one, all, or none.",
     ),
-    "languages": click.option(
-        "--languages",
-        default="en",
-        show_default=True,
-        callback=split_names,
-        help="Languages of names, preferred first: en,es; * is all others.",
-    ),
+    "languages": LANGUAGES_OPTION,
     "bases": click.option(
         "--base", "bases", multiple=True, metavar="IRI", help="Prefix to strip; the first resolves relative IRIs."
     ),
@@ -216,8 +177,8 @@ def _make_command(kind: str) -> click.Command:
 
 for _kind in _FORMATS:
     command.add_command(_make_command(_kind))
-for _graph in GRAPH_FORMATS:
-    command.add_command(_graph)
+for _other in (*GRAPH_FORMATS, add_lines):
+    command.add_command(_other)
 
 
 @command.command()
@@ -251,52 +212,3 @@ def _load(
     with progress_bar(source.name) as (progress, tell):
         report = load_source(source, settings, options, progress, tell)
     print_report(f"{report}\n{printable(report.advice)}", asdict(report), as_json)
-
-
-@command.command("-")
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["tsv", "csv", "rdf", "metaqa", "pathquestion"]),
-    default="tsv",
-    show_default=True,
-    help="Format of the lines.",
-)
-@_OPTIONS["names_path"]
-@_OPTIONS["languages"]
-@click.option("--remove", is_flag=True, help="Remove the triples instead.")
-@click.option("--missing-ok", is_flag=True, help="With --remove: pass over triples that are not there.")
-@json_option
-@gateway_options
-def lines(
-    kind: str,
-    names_path: str | None,
-    languages: list[str],
-    remove: bool,
-    missing_ok: bool,
-    as_json: bool,
-    gateway: Gateway,
-) -> None:
-    """Add the triples of a few lines from standard input to the graph, or remove them, as one change.
-
-    Ends are ids or names of entities; what is neither is new. At most 100,000 triples; more are a load of their own
-    (`lodestar load tsv - --append`). A bad line changes nothing.
-
-    \b
-    Example:
-      printf 'Lima\\tmayor\\tAna\\n' | lodestar load -
-      printf 'Lima\\tmayor\\tAna\\n' | lodestar load - --remove
-    """
-    from ...loaders.formats import source_class
-    from ...loaders.maintaining import add_lines, remove_lines
-
-    if names_path is not None and (remove or kind not in ("tsv", "csv")):
-        raise UsageError("--names goes with tsv or csv, and without --remove")
-    if missing_ok and not remove:
-        raise UsageError("--missing-ok goes with --remove")
-    own: dict[str, Any] = {"languages": languages} if kind == "rdf" else {}
-    if kind in ("tsv", "csv"):
-        own = {"has_header": False, "names_path": names_path}
-    source = source_class(kind)(path="-", **own)
-    report = remove_lines(source, gateway, missing_ok=missing_ok) if remove else add_lines(source, gateway)
-    print_report(str(report), asdict(report), as_json)

@@ -1,22 +1,15 @@
-"""List the source formats by their command-line names, and detect a file's format."""
+"""List the source formats by their command-line names; a reader is imported when its format is known."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Any, cast
 
-from ...engine.errors import InputError, UsageError
-from ..property_graph import map_graph
-from ..reading import PARQUET, RereadableFile, list_files, parquet_columns, unpacked_name
+from ...engine.errors import UsageError
 from ..source import Source
-from .columns import columns_by_name
-from .rdf import detect_syntax
-from .tables import looks_like_tables
 
 FORMATS = {
     "csv": "delimited:CsvSource",
@@ -42,27 +35,8 @@ FORMATS = {
 
 GRAPHS = ("cypher", "dump", "gexf", "graphml", "tables")
 """The formats that have property graphs."""
-_BY_ENDING = {
-    ".csv": "csv",
-    ".cql": "cypher",
-    ".cypher": "cypher",
-    ".dump": "dump",
-    ".gexf": "gexf",
-    ".graphml": "graphml",
-    ".obo": "obo",
-    ".parquet": "rog",
-    ".tsv": "tsv",
-}
-_UNDETECTED = {"geonames", "text"}
-"""Formats that detection cannot find: they are not files, or any text fits."""
-_ONE_FILE = {"cypher", "dump", "gexf", "graphml"}
-"""Formats of which a folder is not read."""
-_KB = "kb.txt"
-_LOOKED_AT_BYTES = 1 << 16
 
 _PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-_FB2M = re.compile(r"(?:www\.)?freebase\.com/[^\t]*\t(?:www\.)?freebase\.com/[^\t]*\t(?:www\.)?freebase\.com/")
-_FREEBASE = re.compile(r"<(?:http://rdf\.freebase\.com/|/)[^>]*>\t<[^>]*>\t.+\t\.$")
 
 
 def find_format(name: str) -> Callable[..., Any]:
@@ -78,6 +52,8 @@ def source_class(name: str) -> Callable[..., Source]:
     `UsageError` for what is none.
     """
     if name in GRAPHS:
+        from ..property_graph import map_graph
+
         return lambda *args, **given: map_graph(find_format(name)(*args, **given))
     if name in FORMATS:
         return find_format(name)
@@ -98,100 +74,3 @@ def find_own_place(name: str) -> str | None:
     """Return ``module:Class`` of a source that is not Lodestar's; None for another word."""
     installed = {entry.name: entry.value for entry in entry_points(group="lodestar.sources")}
     return installed.get(name) or (name if _PLACE.fullmatch(name) else None)
-
-
-def detect_format(path: str) -> str:
-    """Return the format of a file, or of the first of a folder or a pattern, by its name and its first lines.
-
-    Raises `InputError` if that is unclear.
-    """
-    if path == "-" or (path and Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
-        raise InputError(
-            f"{'stdin' if path == '-' else path}: the format of a stream cannot be detected: {_name_one()}"
-        )
-    if looks_like_tables(path):
-        return "tables"
-    files = list_files(path)
-    firsts = {Path(unpacked_name(each)).suffix: each for each in reversed(files)}  # one of each ending
-    found = {each: _detect(each) for each in sorted(firsts.values())}
-    kinds = {kind: each for each, kind in reversed(found.items()) if kind in FORMATS}
-    if len(kinds) > 1 or (kinds.keys() & _ONE_FILE and files != [path]):
-        listed = ", ".join(f"{each} ({kind})" for kind, each in reversed(kinds.items()))
-        raise InputError(f"{path}: expected files of one kind, found {listed}: name one, or a pattern as '*.ttl'")
-    if not kinds:
-        raise InputError(f"{files[0]}: {found[files[0]]}")
-    return next(iter(kinds))
-
-
-def _detect(path: str) -> str:
-    """Return the format of a file, or why none is found."""
-    file = RereadableFile(path)
-    start = file.first_bytes(_LOOKED_AT_BYTES)
-    if not start:
-        return "the file is empty"
-    if looks_like_tables(path):
-        return "tables"
-    if start.startswith(PARQUET):
-        return "parquet" if columns_by_name(parquet_columns(file)) else "rog"
-    lines = start.decode("utf-8", "replace").splitlines()
-    whole = lines if len(start) < _LOOKED_AT_BYTES or len(lines) == 1 else lines[:-1]
-    name = unpacked_name(file.name.lower())
-    found = _by_name(name, whole) or _by_content(name, start, [line for line in whole if line.strip()])
-    return found or _foreign(name, start) or f"the format cannot be told from the file: {_name_one()}"
-
-
-def _name_one() -> str:
-    return f"name one of {', '.join(name for name in FORMATS if name not in _UNDETECTED)}"
-
-
-def _by_name(name: str, lines: Sequence[str]) -> str | None:
-    if name == _KB:
-        return {(2, 0): "metaqa", (0, 2): "pathquestion"}.get((lines[0].count("|"), lines[0].count("\t")))
-    return _BY_ENDING.get(Path(name).suffix)
-
-
-def _by_content(name: str, start: bytes, lines: Sequence[str]) -> str | None:
-    statements = [line for line in lines if not line.lstrip().startswith("#")] or [""]
-    first = statements[0].lstrip()
-    tests = {
-        "rog": first.startswith("{") and re.search(rb'"(?:sub)?graph"\s*:', start) is not None,
-        "graphml": first.startswith("<") and any("<graphml" in line for line in statements[:5]),
-        "gexf": first.startswith("<") and any("<gexf" in line for line in statements[:5]),
-        "obo": any(line.startswith("format-version:") for line in statements[:5]) or "[Term]" in statements,
-        "wikidata": bool(re.match(rb'\[?\s*\{[^\n]*"type":\s*"(?:item|property)"', start)) and b'"labels"' in start,
-        "jsonl": _has_triple(first),
-        "fb2m": all(map(_FB2M.match, statements)),
-        "freebase": all(map(_FREEBASE.match, statements)),
-        "rdf": detect_syntax(name, start) is not None,
-        "tsv": all(line.count("\t") == 2 for line in statements),
-        "csv": all(line.count(",") == 2 for line in statements),
-        "metaqa": all(line.count("|") == 2 for line in statements),
-    }
-    return next((kind for kind, fits in tests.items() if fits), None)
-
-
-def _has_triple(line: str) -> bool:
-    """Return whether a line is a JSON object with the fields of a triple."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(record, dict) and columns_by_name(list(record)) is not None
-
-
-_FOREIGN = (
-    (rb"<Ontology\b[^>]*owl#", "this is OWL/XML: `robot convert --input it --output it.ttl` makes Turtle of it"),
-    (rb"\AOntology\(|\APrefix\(:?", "this is OWL in functional syntax: `robot convert` makes Turtle of it"),
-    (rb"(?m)^Class: |^Ontology: ", "this is OWL in Manchester syntax: `robot convert` makes Turtle of it"),
-    (rb"<obo>|<obo\s", "this is OBO-XML: `robot convert` makes Turtle of it"),
-    (rb"(?s)\A.{257}ustar", "this is a tar archive: unpack it and load its folder"),
-    (rb"\A\xd0\xcf\x11\xe0|\A.{0,200}xl/workbook", "this is an Excel workbook: save its sheets as CSV"),
-    (rb"\AHDT|\A\$HDT", "this is HDT: `hdt2rdf` makes N-Triples of it"),
-)
-"""Formats that are not read, by how their files look, and how to convert them."""
-
-
-def _foreign(name: str, start: bytes) -> str | None:
-    if name.endswith(".xlsx"):
-        return "this is an Excel workbook: save its sheets as CSV"
-    return next((advice for pattern, advice in _FOREIGN if re.search(pattern, start[:8_000])), None)

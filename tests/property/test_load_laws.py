@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
 from lodestar.engine.writing import normalise_search_name
-from lodestar.loaders.formats import detect_format
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
+from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.freebase import FREEBASE, FreebaseSource
 from lodestar.loaders.reading import lines as lines_module
 from lodestar.loaders.reading.lines import LineReader

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.loaders.formats import detect_format, source_class
+from lodestar.loaders.formats import source_class
+from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.temporary_server import Statement, split_script
 
 

@@ -14,9 +14,10 @@ import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
 from lodestar.engine.writing import domain_of, label_of
-from lodestar.loaders.formats import FORMATS, detect_format, source_class
+from lodestar.loaders.formats import FORMATS, source_class
 from lodestar.loaders.formats.columns import why_table
 from lodestar.loaders.formats.delimited import CsvSource, MetaqaSource, PathquestionSource, TsvSource
+from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.formats.rdf import RdfSource
 from lodestar.loaders.formats.text import TextSource

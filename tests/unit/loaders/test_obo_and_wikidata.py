@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.engine.writing import RelationFacts
-from lodestar.loaders.formats import detect_format
+from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.obo import OboSource
 from lodestar.loaders.formats.wikidata import WikidataSource
 

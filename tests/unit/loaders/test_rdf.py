@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
 from lodestar.engine.writing import RelationFacts
-from lodestar.loaders.formats import detect_format
+from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.rdf import RdfSource
 from lodestar.loaders.source import Subset
 from lodestar.loaders.stage import Stage, StageCounts

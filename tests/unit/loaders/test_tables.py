@@ -9,7 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.formats import detect_format, source_class
+from lodestar.loaders.formats import source_class
+from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.table_graph import open_tables
 
 from tests.references.read_source import ReadSource, read_source
