@@ -19,25 +19,21 @@ NAMES_OPTION = click.option(
     "--names", "names_path", metavar="FILE", help="Names: id, name, and aliases if any, as TSV or parquet."
 )
 LANGUAGES_OPTION = click.option(
-    "--languages",
-    default="en",
-    show_default=True,
-    callback=split_names,
-    help="Languages of names, preferred first: en,es; * is all others.",
+    "--languages", default="en", callback=split_names, help="Of names, preferred first: en,es (default: en); * all."
 )
+KINDS = ("tsv", "csv", "rdf", "metaqa", "pathquestion")
+"""Formats of lines that are added or removed."""
 
 
 def list_loads(settings: Settings, *, as_json: bool) -> None:
-    from ..neo4j.catalogue import check_load_running, describe_state, read_loads
+    from ..neo4j import catalogue
 
     gateway = open_gateway(settings)
-    loads = gateway.run(read_loads())
-    under_way = any(not load.finished for load in loads) and gateway.run(check_load_running())
-    rows = [asdict(load) | {"state": describe_state(load, under_way=under_way)} for load in loads]
+    loads = catalogue.list_loads(gateway, catalogue.read_full_state(gateway))
     if as_json:
-        print_json(rows)
-    for row in () if as_json else rows:
-        echo(printable(load_line(row)))
+        print_json(loads)
+    for load in () if as_json else loads:
+        echo(printable(load_line(load)))
 
 
 def delete_load(which: str, settings: Settings, *, yes: bool, as_json: bool) -> None:
@@ -59,14 +55,7 @@ def delete_load(which: str, settings: Settings, *, yes: bool, as_json: bool) -> 
 
 
 @click.command("-")
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["tsv", "csv", "rdf", "metaqa", "pathquestion"]),
-    default="tsv",
-    show_default=True,
-    help="Format of the lines.",
-)
+@click.option("--format", "kind", type=click.Choice(KINDS), default="tsv", show_default=True, help="Of the lines.")
 @NAMES_OPTION
 @LANGUAGES_OPTION
 @click.option("--remove", is_flag=True, help="Remove the triples instead.")
@@ -103,9 +92,8 @@ def add_lines(
     if kind in ("tsv", "csv"):
         own = {"has_header": False, "names_path": names_path}
     source = source_class(kind)(path="-", **own)
-    report = (
-        maintaining.remove_lines(source, gateway, missing_ok=missing_ok)
-        if remove
-        else maintaining.add_lines(source, gateway)
-    )
+    if remove:
+        report = maintaining.remove_lines(source, gateway, missing_ok=missing_ok)
+    else:
+        report = maintaining.add_lines(source, gateway)
     print_report(str(report), asdict(report), as_json)

@@ -28,6 +28,8 @@ from ..whole_file import parse_json, read_text
 from . import say
 
 if TYPE_CHECKING:
+    from ..api import Engine
+    from ..neo4j.embedded import EmbeddedServer
     from ..neo4j.gateway import Gateway
     from ..settings import Settings
 
@@ -58,22 +60,21 @@ def options_for(make: Callable[..., dict[str, Any]], *options: Decorator[Any]) -
 
 FORCE = click.option("--force", is_flag=True, help="Replace an existing file.")
 SEED = click.IntRange(0, 2**32 - 1)
-TOPICS = click.option(
-    "--topic", "topics", multiple=True, help="Id or name of an entity the question is about; can be repeated."
-)
+TOPICS = click.option("--topic", "topics", multiple=True, help="Id or name of an entity it is about; repeatable.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 _NAME = click.option("--name", help="The embedded server to use (default: default).")
 _URI = click.option("--uri", help="Address of a Neo4j: neo4j://, neo4j+s://, bolt:// … (default: the embedded server).")
-DATABASE = (
-    _URI,
-    click.option("--database", help="Name of the database inside the server."),
-    _NAME,
-)
+DATABASE = (_URI, click.option("--database", help="Name of the database inside the server."), _NAME)
 
 
-def settings_from(uri: str | None = None, database: str | None = None, name: str | None = None) -> Settings:
-    """Return the settings with these flags; raise `UsageError` for a --database of the embedded server: it has one."""
+def settings_from(
+    uri: str | None = None, database: str | None = None, name: str | None = None, *, to_ask: bool = False
+) -> Settings:
+    """Return the settings with these flags; raise `UsageError` for a --database of the embedded server: it has one.
+
+    to_ask: where no server is named and the default one does not run, the only one that does is taken.
+    """
     from ..settings import resolve
 
     settings = resolve({"uri": uri, "database": database, "name": name})
@@ -82,11 +83,8 @@ def settings_from(uri: str | None = None, database: str | None = None, name: str
             f"--database {database}: the embedded server has one database, neo4j: leave it out, or name another server "
             "with --uri"
         )
-    return settings
-
-
-def _settings(uri: str | None = None, database: str | None = None, name: str | None = None) -> dict[str, Any]:
-    return {"settings": settings_from(uri, database, name)}
+    is_default = not settings.uri and name is None and settings.name == "default"
+    return find_running_server(settings) if to_ask and is_default else settings
 
 
 def find_running_server(settings: Settings) -> Settings:
@@ -101,21 +99,11 @@ def find_running_server(settings: Settings) -> Settings:
     return replace(settings, name=running[0].name)
 
 
-def _settings_to_ask(uri: str | None, database: str | None, name: str | None) -> Settings:
-    settings = settings_from(uri, database, name)
-    return settings if settings.uri or name is not None or settings.name != "default" else find_running_server(settings)
-
-
-def _engine(uri: str | None, database: str | None, name: str | None) -> dict[str, Any]:
+def open_engine(settings: Settings) -> Engine:
+    """Return an engine that is closed when the verb ends."""
     from ..api import Engine
 
-    return {"engine": click.get_current_context().with_resource(Engine(_settings_to_ask(uri, database, name)))}
-
-
-def _server(name: str | None) -> dict[str, Any]:
-    from ..neo4j.embedded import EmbeddedServer
-
-    return {"server": EmbeddedServer.of(settings_from(name=name))}
+    return click.get_current_context().with_resource(Engine(settings))
 
 
 def open_gateway(settings: Settings) -> Gateway:
@@ -128,40 +116,39 @@ def open_gateway(settings: Settings) -> Gateway:
     return gateway
 
 
-def _gateway(uri: str | None, database: str | None, name: str | None) -> dict[str, Any]:
-    return {"gateway": open_gateway(settings_from(uri, database, name))}
+def _find_server(settings: Settings) -> EmbeddedServer:
+    from ..neo4j.embedded import EmbeddedServer
+
+    return EmbeddedServer.of(settings)
 
 
-server_option = options_for(_server, _NAME)
+def _opening(
+    argument: str, make: Callable[[Settings], Any], *options: Decorator[Any], to_ask: bool = False
+) -> Decorator[Any]:
+    """Return a decorator that adds options of a database; the verb gets as `argument` what `make` makes of them."""
+
+    def opened(uri: str | None = None, database: str | None = None, name: str | None = None) -> dict[str, Any]:
+        return {argument: make(settings_from(uri, database, name, to_ask=to_ask))}
+
+    return options_for(opened, *options)
+
+
+server_option = _opening("server", _find_server, _NAME)
 """--name: `server`, the embedded one."""
-address_options = options_for(_settings, _URI, _NAME)
+address_options = _opening("settings", lambda settings: settings, _URI, _NAME)
 """--uri, --name: `settings`."""
-database_options = options_for(_settings, *DATABASE)
+database_options = _opening("settings", lambda settings: settings, *DATABASE)
 """--uri, --database, --name: `settings`."""
-engine_options = options_for(_engine, *DATABASE)
+engine_options = _opening("engine", open_engine, *DATABASE, to_ask=True)
 """--uri, --database, --name: `engine`, an open `Engine`."""
-gateway_options = options_for(_gateway, *DATABASE)
+gateway_options = _opening("gateway", open_gateway, *DATABASE)
 """--uri, --database, --name: `gateway`, see `open_gateway`."""
 
 _RECIPE = (
-    click.option(
-        "--recipe",
-        "named",
-        help="A recipe's name, a TOML file, or a line of parts such as 'star + merge' (lodestar recipes).",
-    ),
-    click.option(
-        "--set",
-        "changes",
-        metavar="KEY=VALUE",
-        multiple=True,
-        help="Change an option, such as top_k=20 or star.max_hop=3; the part's name may be left out.",
-    ),
-    click.option(
-        "--allow-parts", is_flag=True, help="Allow a recipe to import its own parts as code (see `lodestar recipes`)."
-    ),
-    click.option(
-        "--checkpoint", metavar="FOLDER", help="Trained scorer to rank with (default: similarity, untrained)."
-    ),
+    click.option("--recipe", "named", help="A recipe's name, a TOML file, or a line of parts such as 'star + merge'."),
+    click.option("--set", "changes", metavar="KEY=VALUE", multiple=True, help="Change an option: star.max_hop=3."),
+    click.option("--allow-parts", is_flag=True, help="Allow a recipe to import its own parts as code."),
+    click.option("--checkpoint", metavar="FOLDER", help="Trained scorer to rank with (default: none)."),
 )
 
 
@@ -178,7 +165,7 @@ def _recipe(
     from ..recipes import EXAMPLE, OWN_OPTIONS, read_recipe
     from ..settings import key_and_value
 
-    settings = _settings_to_ask(uri, database, name)
+    settings = settings_from(uri, database, name, to_ask=True)
     if checkpoint == "":
         raise UsageError("--checkpoint: expected the folder of a trained scorer, found an empty text")
     full = [change for change in changes if "." in (key := key_and_value(change, EXAMPLE)[0]) or key in OWN_OPTIONS]
@@ -217,17 +204,13 @@ _RAY = click.option(
     flag_value="local",
     metavar="[ADDRESS]",
     callback=_ray_address,
-    help="Work on a Ray cluster: HOST:PORT, ray://HOST:PORT, auto, or one of this machine's (docs/large-graphs.md).",
+    help="Work on a Ray cluster: HOST:PORT, ray://HOST:PORT, auto, or one of this machine's.",
 )
 ray_option = options_for(_workers, _RAY)
 """--ray: `workers`, one for each of its processors, or this thread."""
 worker_options = options_for(
     _workers,
-    click.option(
-        "--workers",
-        type=click.IntRange(1, 1024),
-        help="Parts at a time (default: 1; with --ray one for each CPU of it).",
-    ),
+    click.option("--workers", type=click.IntRange(1, 1024), help="Parts at a time (default: 1, or a CPU of Ray's)."),
     _RAY,
 )
 """--workers, --ray: `workers`."""
@@ -344,17 +327,11 @@ _MODE = (
     json_option,
 )
 _SUBSET = (
-    click.option(
-        "--max-rejects", type=click.IntRange(0), help="Most rejected lines (default: 0; freebase: 1000), else it fails."
-    ),
+    click.option("--max-rejects", type=click.IntRange(0), help="Most rejected lines (default: 0; freebase: 1000)."),
     click.option("--around", multiple=True, metavar="ID", help="Only the neighbourhood of this entity; repeatable."),
     click.option("--hops", type=click.IntRange(1), help="How far --around reaches (default: 1)."),
-    click.option(
-        "--relations", metavar="NAMES|FILE", help="Only these, parted by commas or one a line of a file: film.*,music.*"
-    ),
-    click.option(
-        "--max-degree", type=click.IntRange(1), help="No triples of entities with more; --around does not go on there."
-    ),
+    click.option("--relations", metavar="NAMES|FILE", help="Only these: film.*,music.*, or one a line of a file."),
+    click.option("--max-degree", type=click.IntRange(1), help="No triples of entities with more than this."),
 )
 
 load_options = options_for(_load_options, *_MODE)

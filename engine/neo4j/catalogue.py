@@ -341,7 +341,7 @@ def look_up_relation_name(number: int, relations: Mapping[int, str]) -> str:
 def read_figures(gateway: Gateway) -> dict[str, Any] | None:
     """Return the sizes and loads of a graph as JSON data; None for an empty one."""
     state = read_full_state(gateway)
-    loads = gateway.run(read_loads())
+    loads = list_loads(gateway, state)
     if state.is_empty and not loads:
         return None
     return {
@@ -350,8 +350,14 @@ def read_figures(gateway: Gateway) -> dict[str, Any] | None:
         "num_relations": state.num_relations,
         "num_triples": state.num_triples,
         "kinds": read_kinds(gateway),
-        "loads": [asdict(load) | {"state": describe_state(load, under_way=state.under_way)} for load in loads],
+        "loads": loads,
     }
+
+
+def list_loads(gateway: Gateway, state: GraphState) -> list[dict[str, Any]]:
+    """Return the manifests of the loads as JSON data, each with its state in words."""
+    loads = gateway.run(read_loads())
+    return [asdict(load) | {"state": describe_state(load, under_way=state.under_way)} for load in loads]
 
 
 MAX_KINDS = 1_000
