@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,22 +44,15 @@ def command() -> None:
 @click.option("--pagecache-mb", type=click.IntRange(16), help="Page cache (default: a sixth; up to a third).")
 @server_option
 @json_option
-def start(
-    server: EmbeddedServer,
-    as_json: bool,
-    bolt_port: int | None,
-    http_port: int | None,
-    heap_mb: int | None,
-    pagecache_mb: int | None,
-) -> None:
+def start(server: EmbeddedServer, as_json: bool, **ports_and_memory: Any) -> None:
     """Start the server, unless it is already running; download Neo4j if needed.
 
     \b
     Example:
       lodestar db start --name films --heap-mb 2048
     """
-    server.start(bolt_port=bolt_port, http_port=http_port, heap_mb=heap_mb, pagecache_mb=pagecache_mb)
-    print_json(_as_json(server)) if as_json else _show(server)
+    server.start(**ports_and_memory)
+    print_json(_as_json(server)) if as_json else echo(_shown(server))
 
 
 @command.command()
@@ -88,26 +82,16 @@ def status(settings: Settings, as_json: bool, with_others: bool) -> None:
     server = None if settings.uri else EmbeddedServer.of(settings)
     if with_others and server:
         servers = [server, *server.others()]
-        if as_json:
-            print_json([*map(_as_json, servers)])
-        for each in () if as_json else servers:
-            _show(each)
+        print_json([*map(_as_json, servers)]) if as_json else echo("\n".join(map(_shown, servers)))
         return
     graph = read_figures(open_gateway(settings)) if server is None or server.status().running else None
     if as_json:
         print_json((_as_json(server) if server else {}) | {"graph": graph})
         return
     if server is not None:
-        _show(server)
-    if graph is not None:
-        counts = (f"{graph[f'num_{what}']:,} {what}" for what in ("triples", "entities", "literals", "relations"))
-        echo(f"  graph     {', '.join(counts)}")
-        kinds = [f"{num:,} {name}" for name, num in graph["kinds"].items()]
-        if kinds:
-            more = f" and {len(kinds) - SHOWN_KINDS:,} more" if len(kinds) > SHOWN_KINDS else ""
-            echo(printable(f"  kinds     {', '.join(kinds[:SHOWN_KINDS])}{more}"))
-        for load in graph["loads"]:
-            echo(printable(f"  load      {load_line(load)}"))
+        echo(_shown(server))
+    for line in _graph_lines(graph) if graph else ():
+        echo(printable(line))
 
 
 @command.command()
@@ -124,20 +108,18 @@ def check(gateway: Gateway, as_json: bool) -> None:
 
     with progress_bar("the graph", "checking") as (progress, _):
         found = verify(gateway, progress)
-    counts = (
-        number_of(found.num_triples, "triple", "triples"),
-        number_of(found.num_entities, "entity", "entities"),
-        number_of(found.num_loads, "load", "loads"),
+    checked = (
+        f"{number_of(found.num_triples, 'triple', 'triples')}, {number_of(found.num_entities, 'entity', 'entities')}, "
+        f"{number_of(found.num_loads, 'load', 'loads')}"
     )
-    checked = ", ".join(counts)
     if as_json:
         print_json(asdict(found))
     elif found.faults:
         echo("\n".join(found.faults))
     if found.faults:
-        faults = number_of(len(found.faults), "fault", "faults")
         raise GraphError(
-            f"{checked}: {faults}, the first: {found.faults[0]}; if Cypher changed it, run `lodestar db refresh`"
+            f"{checked}: {number_of(len(found.faults), 'fault', 'faults')}, the first: {found.faults[0]}; if Cypher "
+            "changed it, run `lodestar db refresh`"
         )
     say(f"{checked}: equal to the manifests")
 
@@ -150,25 +132,23 @@ def refresh(gateway: Gateway, as_json: bool) -> None:
 
     Use it after Cypher has changed triples or names. Relationship types between entities become relations.
     """
-    from ...loaders.maintaining import refresh as bring_in_line
-    from ...loaders.report import number_of
+    from ...loaders import maintaining
     from ..progress import progress_bar
 
     with progress_bar("the graph", "refreshing") as (progress, _):
-        found = bring_in_line(gateway, progress=progress)
-    triples = number_of(found.num_triples, "triple", "triples")
-    print_report(f"{triples}: {'; '.join(found.faults) or 'all was right'}", asdict(found), as_json)
+        found = maintaining.refresh(gateway, progress=progress)
+    print_report(f"{found.num_triples:,} triples: {'; '.join(found.faults) or 'all was right'}", asdict(found), as_json)
 
 
 @command.command()
 @gateway_options
 def upgrade(gateway: Gateway) -> None:
     """Give a graph that an earlier version loaded what this one needs: the typed values of numbers and dates."""
-    from ...loaders.maintaining import upgrade as upgrade_graph
+    from ...loaders import maintaining
     from ..progress import progress_bar
 
     with progress_bar("the graph", "upgrading") as (progress, _):
-        num_typed = upgrade_graph(gateway, progress=progress)
+        num_typed = maintaining.upgrade(gateway, progress=progress)
     say(f"{num_typed:,} numbers and dates have typed values")
 
 
@@ -215,15 +195,28 @@ def reset(server: EmbeddedServer, as_json: bool, yes: bool) -> None:
     print_report(text, {"name": server.name, "deleted": deleted}, as_json)
 
 
-def _show(server: EmbeddedServer) -> None:
+def _shown(server: EmbeddedServer) -> str:
     status = server.status()
-    echo(f"{status.name}: Neo4j {status.version} {status.phase}" + (f", pid {status.pid}" if status.pid else ""))
+    lines = [f"{status.name}: Neo4j {status.version} {status.phase}" + (f", pid {status.pid}" if status.pid else "")]
     if status.bolt_port:
-        echo(f"  bolt      {status.bolt_uri}")
-        echo(f"  browser   {status.browser_url}  (user neo4j, password in {status.password_file})")
-        shown = f"heap {status.heap_mb:,} MB, page cache {status.pagecache_mb:,} MB"
-        echo(f"  memory    {shown} for a store of {server.store_mb:,} MB")
-    echo(f"  home      {status.home}")
+        lines += [
+            f"  bolt      {status.bolt_uri}",
+            f"  browser   {status.browser_url}  (user neo4j, password in {status.password_file})",
+            f"  memory    heap {status.heap_mb:,} MB, page cache {status.pagecache_mb:,} MB for a store of "
+            f"{server.store_mb:,} MB",
+        ]
+    return "\n".join([*lines, f"  home      {status.home}"])
+
+
+def _graph_lines(graph: Mapping[str, Any]) -> Iterator[str]:
+    counts = (f"{graph[f'num_{what}']:,} {what}" for what in ("triples", "entities", "literals", "relations"))
+    yield f"  graph     {', '.join(counts)}"
+    kinds = [f"{num:,} {name}" for name, num in graph["kinds"].items()]
+    if kinds:
+        more = f" and {len(kinds) - SHOWN_KINDS:,} more" if len(kinds) > SHOWN_KINDS else ""
+        yield f"  kinds     {', '.join(kinds[:SHOWN_KINDS])}{more}"
+    for load in graph["loads"]:
+        yield f"  load      {load_line(load)}"
 
 
 def _as_json(server: EmbeddedServer) -> dict[str, Any]:

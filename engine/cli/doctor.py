@@ -52,16 +52,13 @@ def command(settings: Settings, as_json: bool) -> None:
     Example:
       lodestar doctor --uri neo4j+s://graph.example.org
     """
-    findings = []
-    for finding in examine(settings):
-        findings.append(finding)
-        if not as_json:
-            mark, colour = MARKS[finding.level]
-            echo(f"{click.style(mark, fg=colour)} {finding.part:<15} {printable(finding.found)}")
-            if finding.advice:
-                echo(click.style(f"  {'':<15} → {finding.advice}", dim=True))
+    findings = list(examine(settings))
     if as_json:
         print_json([asdict(finding) for finding in findings])
+    for finding in () if as_json else findings:
+        mark, colour = MARKS[finding.level]
+        advice = click.style(f" → {finding.advice}", dim=True) if finding.advice else ""
+        echo(f"{click.style(mark, fg=colour)} {finding.part:<9} {printable(finding.found)}{advice}")
     if any(finding.level == "missing" for finding in findings):
         raise click.exceptions.Exit(1)
 
@@ -74,11 +71,13 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _database(settings)
     yield _attempt("encoder", lambda: _encoder(settings), "set LODESTAR_ENCODER to a folder with a model")
     yield _attempt("LLM", lambda: _llm(settings), "answers from the graph alone need none")
-    for extra in EXTRAS:
-        advice = how_to_install(extra.name) if extra.missing else ""
-        found = f"{'not ' if extra.missing else ''}installed: {extra.purpose}"
-        yield Finding(f"extra {extra.name}", "optional" if extra.missing else "ok", found, advice)
-    if not any(extra.missing for extra in EXTRAS if extra.name in ("index", "gpu")):
+    missing = [extra.name for extra in EXTRAS if extra.missing]
+    if installed := [extra.name for extra in EXTRAS if not extra.missing]:
+        yield Finding("extras", "ok", f"installed: {', '.join(installed)}")
+    if missing:
+        found = f"not installed: {', '.join(missing)} (docs/install.md says what for)"
+        yield Finding("extras", "optional", found, how_to_install("NAME"))
+    if not {"index", "gpu"} & {*missing}:
         found = "faiss-cpu and faiss-gpu-cu12 write to one folder, and `import faiss` may fail"
         yield Finding("faiss", "missing", found, f"uninstall both, then {how_to_install('gpu')}")
 

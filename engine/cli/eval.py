@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,7 +32,7 @@ MAX_SHOWN = 10
 @click.option("--limit", type=click.IntRange(1), help="Ask a random sample of this size; it is always the same.")
 @worker_options
 @click.option("--link", is_flag=True, help="Link topic entities instead of using those of the set.")
-@click.option("--no-diagnosis", is_flag=True, help="Do not search the graph for why an answer is wrong.")
+@click.option("--no-diagnosis", "diagnose", flag_value=False, default=True, help="Do not search for why it is wrong.")
 @click.option("--against", metavar="RUN", help="Compare with another run over the same questions, by folder or name.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder (default: SET-RECIPE in runs of LODESTAR_HOME).")
 @click.option("--fresh", is_flag=True, help="Start again if the folder has a run.")
@@ -44,13 +44,10 @@ def command(
     workers: Workers,
     split: str | None,
     format_name: str | None,
-    limit: int | None,
-    link: bool,
-    no_diagnosis: bool,
     against: str | None,
     out: Path | None,
-    fresh: bool,
     as_json: bool,
+    **how: Any,
 ) -> None:
     """Ask every question of a set: which were right, which were wrong and why, metrics with their intervals.
 
@@ -80,7 +77,7 @@ def command(
         with translate_storage_errors(runs):
             make_private_folder(runs)
     check_run_folder(folder, path)
-    options = RunOptions(folder, workers, limit, link, not no_diagnosis, fresh)
+    options = RunOptions(folder, workers, **how)
     with progress_bar(questions.name, "asking") as (progress, _):
         run = ask_remaining_questions(
             questions, recipe, settings, options, lambda done, total: progress("questions", done, total)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,20 +21,11 @@ if TYPE_CHECKING:
 @click.option("--format", type=click.Choice(["tsv", "ntriples"]), help="Default: by FILE's name; tsv.")
 @click.option("--names", "names_path", metavar="FILE", help="Also write names, to this file (TSV).")
 @click.option("--phrases", "phrases_path", metavar="FILE", help="Also write relations' phrases, for `describe --file`.")
-@click.option("--base", metavar="IRI", help="N-Triples: prefix for ids that are no IRIs (default: Freebase's).")
+@click.option("--base", metavar="IRI", help="N-Triples: prefix of ids that are no IRIs (default: Freebase's).")
 @FORCE
 @json_option
 @gateway_options
-def command(
-    path: str,
-    format: str | None,  # noqa: A002 - as the option is called
-    names_path: str | None,
-    phrases_path: str | None,
-    base: str | None,
-    force: bool,
-    as_json: bool,
-    gateway: Gateway,
-) -> None:
+def command(path: str, force: bool, as_json: bool, gateway: Gateway, **how: Any) -> None:
     """Write the graph to FILE, or to standard output (-): TSV or N-Triples, in a total order.
 
     A name that ends with .gz is compressed. FILE is written atomically.
@@ -45,15 +36,15 @@ def command(
       lodestar export | head
     """
     from ...loaders.export import ExportRequest, export
-    from ...loaders.formats.freebase import FREEBASE
     from ..progress import progress_bar
     from ..whole_file import check_output_file
 
-    request = ExportRequest(path, format, names_path, phrases_path, base or FREEBASE)
+    request = ExportRequest(path, **{name: value for name, value in how.items() if value})
     request.resolve_format()
-    if as_json and "-" in (path, names_path, phrases_path):
+    files = {"": path, "--names": request.names_path, "--phrases": request.phrases_path}
+    if as_json and "-" in files.values():
         raise UsageError("the data and the report of --json cannot both go to standard output: give a FILE")
-    for option, file in (("", path), ("--names", names_path), ("--phrases", phrases_path)):
+    for option, file in files.items():
         if file and file != "-":
             check_output_file(option, Path(file), force=force)
     with progress_bar("the graph", "exporting") as (progress, _):

@@ -26,14 +26,12 @@ SECTION = "Train"
 @FORCE
 @click.option("--split", help="The split to mine, such as train, if the set is a folder.")
 @click.option("--format", "format_name", help="The set's format, if it cannot be detected.")
-@click.option("--max-hop", type=click.IntRange(1, MAX_HOP), default=2, show_default=True, help="Longest path in hops.")
 @click.option("--limit", type=click.IntRange(1), help="Mine a random sample of this size.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the sample and of the random negatives.")
-@click.option(
-    "--negatives", type=click.IntRange(0, 100), default=5, show_default=True, help="Negatives for each positive hop."
-)
-@click.option("--return-to-topic", is_flag=True, help="Allow a topic entity as an answer (default: no).")
 @click.option("--pool", is_flag=True, help="Write ReG's candidate pools instead (docs/papers.md).")
+@click.option("--max-hop", type=click.IntRange(1, MAX_HOP), default=2, show_default=True, help="Longest path in hops.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the sample and of the random negatives.")
+@click.option("--negatives", "num_negatives", type=click.IntRange(0, 100), default=5, help="Of each hop (default: 5).")
+@click.option("--return-to-topic", is_flag=True, help="Allow a topic entity as an answer (default: no).")
 @worker_options
 @json_option
 @engine_options
@@ -45,13 +43,10 @@ def command(
     force: bool,
     split: str | None,
     format_name: str | None,
-    max_hop: int,
     limit: int | None,
-    seed: int,
-    negatives: int,
-    return_to_topic: bool,
     pool: bool,
     as_json: bool,
+    **mining: Any,
 ) -> None:
     """Mine training paths for a retriever: positives, and hard negatives.
 
@@ -67,11 +62,11 @@ def command(
     from ..supervision.pools import PoolBounds, mine_pool
     from ..whole_file import check_output_file
 
-    options = MiningOptions(max_hop=max_hop, num_negatives=negatives, return_to_topic=return_to_topic, seed=seed)
+    options = MiningOptions(**mining)
     path = choose_file(dataset, split)
     check_output_file("--out", out, reads=[path], force=force)
     questions = read_questions(path, format_name)
-    questions = replace(questions, questions=questions.sample(limit, seed))
+    questions = replace(questions, questions=questions.sample(limit, options.seed))
     started_s = time.perf_counter()
     with progress_bar(questions.name, "mining") as (progress, _):
         how: dict[str, Any] = {"workers": workers, "progress": progress}

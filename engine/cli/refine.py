@@ -21,19 +21,11 @@ SECTION = "Train"
 @click.argument("pool", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write.")
 @FORCE
-@click.option("--max-calls", type=click.IntRange(0), help="Budget of calls (default: the setting llm_max_calls).")
-@click.option("--max-tokens", type=click.IntRange(0), help="Budget of tokens (default: the setting llm_max_tokens).")
+@click.option("--max-calls", "llm_max_calls", type=click.IntRange(0), help="Budget of calls (default: the setting).")
+@click.option("--max-tokens", "llm_max_tokens", type=click.IntRange(0), help="Of tokens (default: the setting).")
 @json_option
 @database_options
-def command(
-    settings: Settings,
-    pool: Path,
-    out: Path,
-    force: bool,
-    max_calls: int | None,
-    max_tokens: int | None,
-    as_json: bool,
-) -> None:
+def command(settings: Settings, pool: Path, out: Path, force: bool, as_json: bool, **budget: int | None) -> None:
     """Refine the supervision of questions: choose the chains of a candidate pool that match the question.
 
     A language model (docs/llm.md) reads numbered chains and returns numbers. Its replies are cached beside the file, so
@@ -51,7 +43,6 @@ def command(
 
     check_output_file("--out", out, reads=[pool], force=force)
     read = pool_of(pool)
-    budget = {"llm_max_calls": max_calls, "llm_max_tokens": max_tokens}
     settings = replace(settings, **{name: value for name, value in budget.items() if value is not None})
     with progress_bar(out.name, "refining") as (progress, _):
         refined = refine_pool(read, settings, out.with_name(f"{out.name}.replies.sqlite"), progress=progress)

@@ -18,15 +18,11 @@ if TYPE_CHECKING:
 
 SECTION = "Train"
 
-_SUPERVISION = click.option(
-    "--supervision",
-    multiple=True,
-    help="File of `lodestar refine` for one of the question sets (default: all shortest paths are right); repeatable.",
-)
+_SUPERVISION = click.option("--supervision", multiple=True, help="File of `lodestar refine` for one of the sets.")
 _OF_SOURCE: Mapping[LearnsFrom, tuple[Callable[[Any], Any], ...]] = {
     "paths": (
         click.option(
-            "--max-hop", type=click.IntRange(1, MAX_HOP), default=2, show_default=True, help="Longest path to mine."
+            "--max-hop", type=click.IntRange(1, MAX_HOP), default=2, help="Longest path to mine (default: 2)."
         ),
     ),
     "subgraphs": (_SUPERVISION,),
@@ -41,16 +37,13 @@ _ARGUMENTS = ("max_hop", "supervision", "recipe", "checkpoint")
 
 _OF_KIND: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
     "star": (click.option("--any-graph", is_flag=True, help="Train for other graphs too."),),
-    "reg-path": (
-        click.option("--model", required=True, help="Causal language model for the LoRA: Hugging Face name or folder."),
-    ),
+    "reg-path": (click.option("--model", required=True, help="Causal language model for the LoRA: name or folder."),),
     "gril": (
         click.option("--reader", help="Reader to train with it, by name or path, for example all-MiniLM-L6-v2."),
         click.option(
             "--reads",
             type=click.Choice(("pointing", "writing")),
-            help="What the reader does: an encoder points at answers (the default); a causal language model writes "
-            "them, with a LoRA.",
+            help="What the reader does: an encoder points at answers (default); a language model writes them.",
         ),
     ),
 }
@@ -60,9 +53,7 @@ _CONFIGURATION = {"model": "model", "reader": "joint.reader", "reads": "joint.re
 _COMMON = (
     click.option("--dataset", "train_files", multiple=True, required=True, help="Training questions; repeatable."),
     click.option("--dev", "dev_files", multiple=True, required=True, help="Questions that select the epoch."),
-    click.option(
-        "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of the checkpoint."
-    ),
+    click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Checkpoint's folder."),
     click.option("--limit", type=click.IntRange(1), help="Most questions of each set: a random sample by the seed."),
     click.option("--epochs", type=click.IntRange(1), help="Most epochs of each network."),
     click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed."),
@@ -112,37 +103,16 @@ def command() -> None:
     """
 
 
-for _kind in (
-    _make_command(
-        "star",
-        "paths",
-        "Train STAR's path scorer, and the dual encoder that shortlists for it. --dataset is a question set or a file "
-        "of `lodestar mine`.",
-        "--set mix=1",
-    ),
-    _make_command("reg-triple", "subgraphs", "Train ReG's triple scorer on the subgraphs of questions."),
-    _make_command("reg-entity", "subgraphs", "Train ReG's entity scorer on the subgraphs of questions."),
-    _make_command(
-        "reg-path",
-        "pools",
-        "Train a language model's LoRA to write relation paths, on the candidate pools of questions.",
-        "--model FOLDER",
-    ),
-    _make_command(
-        "gril",
-        "subgraphs",
-        "Train GRIL's retriever, which grows and prunes a subgraph by attention; with --reader what answers from it, "
-        "too.",
-        "--reader all-MiniLM-L6-v2",
-    ),
-    _make_command(
-        "reader",
-        "readings",
-        "Train what chooses answers from the evidence of a recipe, without a language model.",
-        "--recipe similarity",
-    ),
-):
-    command.add_command(_kind)
+_KINDS: Mapping[str, tuple[LearnsFrom, str, str]] = {
+    "star": ("paths", "STAR's path scorer, and the dual encoder that shortlists for it", "--set mix=1"),
+    "reg-triple": ("subgraphs", "ReG's triple scorer on the subgraphs of questions", ""),
+    "reg-entity": ("subgraphs", "ReG's entity scorer on the subgraphs of questions", ""),
+    "reg-path": ("pools", "a language model's LoRA to write relation paths", "--model FOLDER"),
+    "gril": ("subgraphs", "GRIL's retriever; with --reader what answers, too", "--reader all-MiniLM-L6-v2"),
+    "reader": ("readings", "what chooses answers from a recipe's evidence, without an LLM", "--recipe similarity"),
+}
+for _kind, (_learns_from, _text, _example) in _KINDS.items():
+    command.add_command(_make_command(_kind, _learns_from, f"Train {_text}.", _example))
 
 
 def _train(

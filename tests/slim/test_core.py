@@ -135,6 +135,5 @@ def test_what_needs_an_extra_says_which(lodestar, settings: Settings, tmp_path: 
     ):
         engine.ask(QUESTION)
     found = lodestar("doctor").stdout
-    for extra in ("train", "lora", "text"):
-        assert f"extra {extra}" in found
-        assert how_to_install(extra) in found
+    assert all(extra in found.partition("not installed: ")[2] for extra in ("train", "lora", "text"))
+    assert how_to_install("NAME") in found
