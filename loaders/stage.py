@@ -30,7 +30,7 @@ from ..engine.whole_file import lock_file
 from ..engine.writing import RelationFacts, typed_value_macros
 from ..models import quote_line
 from ..models.whole_file import atomic_write, make_private_folder
-from ..models.wording import SMALL_WORDS
+from ..models.wording import INDEX_STOP_WORDS, SMALL_WORDS
 from .parsers import prepare_parser
 from .source import LineFile, Part, Source, Subset
 
@@ -411,6 +411,7 @@ class Stage:
             "unnamed_ids": source.unnamed_ids,
             "outer_blanks": OUTER_BLANKS,
             "small_words": "|".join(sorted(SMALL_WORDS)),
+            "stop_names": f"({(stop := '|'.join(sorted(INDEX_STOP_WORDS)))})( ({stop}))*",
         }
         set_variables(self._open(), naming)
         if source.names_from_ids or not self._number_beside_naming(naming):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import DamerauLevenshtein
 
-from ...models.wording import FUNCTION_WORDS, fold
+from ...models.wording import FUNCTION_WORDS, fold, strip_marks
 from ..neo4j.graph import (
     EntitySignature,
     NamedEntity,
@@ -51,9 +51,11 @@ def find_nearest_names(db: Database, texts: Sequence[str]) -> list[tuple[Entity,
 
 
 def write_phrase_query(name: str) -> str:
-    """Return the Lucene query for a name as a phrase; only its words get there."""
-    words = [word for token in tokenise(name) for word in re.findall(r"\w+", token.text.replace(".", ""))]
-    return f'"{" ".join(words)}"' if words else '"\u200b"'
+    """Return the Lucene query for a name as a phrase, as written, without marks or without full stops; only its words
+    get there."""
+    written = " ".join(token.text for token in tokenise(name))
+    forms = dict.fromkeys((written, strip_marks(written), written.replace(".", "")))
+    return " ".join(f'"{form}"' for form in forms) if written else '"\u200b"'
 
 
 def _select_same_name(name: str, pool: Iterable[NamedEntity]) -> Entity | None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Annotated
 
 from ...models import Range
-from ...models.wording import FUNCTION_WORDS
+from ...models.wording import FUNCTION_WORDS, INDEX_STOP_WORDS, join_stop_words, strip_marks
 from ...models.wording.operators import is_compared
 from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, find_literals_by_prefix, read_search_names
 from ..parts import Linker, option, part
@@ -36,6 +36,7 @@ from .names import (
     mark_question_content,
     tokenise,
 )
+from .namesakes import choose_namesakes
 from .reranking import Floats, RelationFeatureExtractor, weigh_candidates
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ WORD_QUERIES = 24
 READ = 200
 """How many entities that match such a query are read; those with the most triples are candidates, too."""
 _JOINING = (".", ":", "·")
+_SYNTAX = re.compile(r"[!-&(-\-/:-@\[-`{-~]+")
+"""Of ASCII all that is neither a letter, a digit, an apostrophe nor a full stop."""
 NOTHING = '"\u200b"'
 """A query that finds nothing."""
 
@@ -67,37 +70,43 @@ def write_full_text_queries(text: str, pool: int, per_word: int) -> list[NameQue
     gives a query that finds nothing. A query has at most `MAX_CLAUSES` clauses: words come before typos and phrases.
     """
     tokens = tokenise(text)[:MAX_WORDS]
-    words = [" ".join(re.findall(r"\w+", token.folded)) for token in tokens]
-    written = [
-        f"{word}'s" if text[token.end : token.end + 2].lower() in ("'s", "’s") else _find_other_spelling(word)
-        for token, word in zip(tokens, words, strict=True)
-    ]
+    spelled = [_spell(text, token) for token in tokens]
     is_content = mark_question_content(text, tokens)
-    alone = [
-        list(filter(None, (word, other)))
-        for content, word, other in zip(is_content, words, written, strict=True)
-        if word and content and not is_unspaced(word)
-    ]
+    alone = [some for content, some in zip(is_content, spelled, strict=True) if content and not is_unspaced(some[0])]
     parts = [f'"{word}"^2' for some in alone for word in some]
-    for (left, other_left), (right, other_right) in pairwise(zip(words, written, strict=True)):
-        if left and right and not (left in FUNCTION_WORDS and right in FUNCTION_WORDS):
-            parts.append(f'"{left} {right}"^3')
-            written_else = ((other_left, right), (left, other_right))
-            parts += [f'"{first} {second}"^3' for first, second in written_else if first and second]
-    for content, word in zip(is_content, words, strict=True):
+    neighbours = list(pairwise(zip(spelled, is_content, strict=True)))
+    for (left, is_left), (right, is_right) in neighbours:
+        if is_left or is_right or not {left[0], right[0]} <= FUNCTION_WORDS:
+            written = [
+                (left[0], right[0]),
+                *((each, right[0]) for each in left[1:]),
+                *((left[0], r) for r in right[1:]),
+            ]
+            parts += [f'"{first} {second}"^3' for first, second in written]
+    for content, (word, *_) in zip(is_content, spelled, strict=True):
         if content and len(word) >= 5 and " " not in word:
             parts.append(f"{word}~{1 if len(word) < 8 else 2}")
-    joined = [f'"{run}"' for run in _find_joined_runs(text, tokens)]
+    joined = [f'"{run}"' for run in (*_find_joined_runs(text, tokens), *_find_stop_names(tokens, is_content))]
     parts = [*(f"{run}^3" for run in joined), *parts]
     whole = " ".join(list(dict.fromkeys(parts))[:MAX_CLAUSES]) or NOTHING
     singles = [" ".join(f'"{word}"' for word in (*some, *find_places(some[0]))) for some in alone[:WORD_QUERIES]]
-    pairs = [
-        f'"{left} {right}"'
-        for (left, is_left), (right, is_right) in pairwise(zip(words, is_content, strict=True))
-        if left and right and is_left and is_right
-    ][:WORD_QUERIES]
-    others = dict.fromkeys([*joined[:WORD_QUERIES], *singles, *pairs])
+    pairs = [f'"{left[0]} {right[0]}"' for (left, is_left), (right, is_right) in neighbours if is_left and is_right]
+    others = dict.fromkeys([*joined[:WORD_QUERIES], *singles, *pairs[:WORD_QUERIES]])
     return [NameQuery(whole, pool), *(NameQuery(query, per_word, READ) for query in others)]
+
+
+def _spell(text: str, token: Token) -> tuple[str, ...]:
+    """Return how the name index may have a word, first the folded one; none is query syntax within quotes."""
+    found = [token.folded]
+    if text[token.end : token.end + 2].lower() in ("'s", "’s"):
+        found.append(f"{token.folded}'s")
+    else:
+        found.append(_find_other_spelling(token.folded))
+    if "." in token.text:
+        found.append(token.text.rstrip(".").lower())
+    if not token.text.isascii():
+        found += [token.text.lower(), strip_marks(token.text).lower()]
+    return tuple(dict.fromkeys(word for each in found if (word := _SYNTAX.sub(" ", each).strip()))) or ("",)
 
 
 def _find_joined_runs(text: str, tokens: Sequence[Token]) -> list[str]:
@@ -108,6 +117,15 @@ def _find_joined_runs(text: str, tokens: Sequence[Token]) -> list[str]:
             first = runs.pop()[0] if runs and runs[-1][1] == left.end else left.start
             runs.append((first, right.end))
     return list(dict.fromkeys(text[first:after].replace("_", " ").lower() for first, after in runs))
+
+
+def _find_stop_names(tokens: Sequence[Token], is_content: Sequence[bool]) -> Iterator[str]:
+    """Yield the runs of words that may be a name and that the index leaves out, as it has such a name."""
+    for may_be, run in groupby(
+        zip(tokens, is_content, strict=True), lambda each: each[1] and each[0].folded in INDEX_STOP_WORDS
+    ):
+        if may_be:
+            yield join_stop_words([token.folded for token, _ in run])
 
 
 def _find_other_spelling(word: str) -> str:
@@ -174,10 +192,13 @@ class FullTextLinker:
     def link(self, db: Database, questions: Sequence[Question]) -> list[tuple[Topic, ...]]:
         """Return the candidates of each question with their probabilities, best first.
 
-        Two round trips for the batch; one more each if questions contain values, or the entity index is searched.
+        Two round trips for the batch; one more each if questions contain values, a name has a place or a year beside
+        it, or the entity index is searched.
         """
         texts = [question.text for question in questions]
-        found = [self._rank_mentions(words, some) for words, some in self.find_mentions(db, texts)]
+        mentions = self.find_mentions(db, texts)
+        chosen = choose_namesakes(db, mentions)
+        found = [self._rank_mentions(words, some) for (words, _), some in zip(mentions, chosen, strict=True)]
         literals = find_value_topics(db, texts)
         ids = dict.fromkeys(each.entity.id for some in (*found, *literals) for each in some)
         signatures = read_topic_signatures(db, list(ids))

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -20,7 +21,7 @@ import numpy.typing as npt
 from rapidfuzz.distance import DamerauLevenshtein
 
 from ...models.calibration import sigmoid
-from ...models.wording import FUNCTION_WORDS, NEVER_NAMES, find_initials, fold
+from ...models.wording import FUNCTION_WORDS, NEVER_NAMES, find_initials, fold, mask_marks
 from ..neo4j.graph import NamedEntity
 
 MAX_CHARS = 400
@@ -28,7 +29,7 @@ MAX_CHARS = 400
 _UNSPACED = "\u3041-\u3096\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Hiragana and Han characters, which are written without spaces: each is a word of its own, as in the name index."""
 _LETTER = rf"[^\W{_UNSPACED}]"
-_WORD = re.compile(rf"(?:\b{_LETTER}\.){{2,}}|[{_UNSPACED}]|{_LETTER}+(?:['’]{_LETTER}+)*")
+_WORD = re.compile(rf"(?:\b{_LETTER}\.){{2,}}|[{_UNSPACED}]\u02d1*|{_LETTER}+(?:['’]{_LETTER}+)*")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
@@ -56,8 +57,8 @@ class Token:
 def tokenise(text: str) -> list[Token]:
     """Return the words of a text; a possessive ending is not part of its word, `U.S.` is one word, `us`."""
     tokens = []
-    for match in _WORD.finditer(text.replace("_", " ")):
-        word = _POSSESSIVE.sub("", match.group())
+    for match in _WORD.finditer(mask_marks(text.replace("_", " "))):
+        word = _POSSESSIVE.sub("", text[match.start() : match.end()])
         if folded := fold(word).replace(".", ""):
             tokens.append(Token(word, folded, match.start(), match.start() + len(word)))
     return tokens
@@ -88,21 +89,28 @@ def mark_question_content(text: str, tokens: Sequence[Token]) -> list[bool]:
     """Return the same for a question, in which a capitalised function word within a sentence may be a name (Them).
 
     This does not apply to a text without function words in small letters, which capitalises every word, nor to
-    articles, prepositions and conjunctions, because names contain them.
+    articles, prepositions and conjunctions, because names contain them; but it does to several of them that stand
+    alone (The The).
     """
     plain = mark_content_words(tokens)
     if not any(token.folded in FUNCTION_WORDS and token.text.islower() for token in tokens):
         return plain
-    return [
-        is_content
-        or (
-            len(token.text) > 1
-            and token.text[0].isupper()
-            and token.folded not in NEVER_NAMES
-            and text[: token.start].rstrip()[-1:] not in ("", ".", "?", "!", ":")
-        )
-        for token, is_content in zip(tokens, plain, strict=True)
+    is_name = [
+        len(token.text) > 1
+        and token.text[0].isupper()
+        and text[: token.start].rstrip()[-1:] not in ("", ".", "?", "!", ":")
+        for token in tokens
     ]
+    marked = [
+        is_content or (named and token.folded not in NEVER_NAMES)
+        for token, is_content, named in zip(tokens, plain, is_name, strict=True)
+    ]
+    for named, run in groupby(range(len(tokens)), key=is_name.__getitem__):
+        places = list(run)
+        if named and len(places) > 1 and not any(marked[place] for place in places):
+            for place in places:
+                marked[place] = True
+    return marked
 
 
 _OF_ADJECTIVES = ("ian", "vian", "ean", "an", "n", "ese", "ish", "tish", "ic", "i")

@@ -171,7 +171,7 @@ def _find_unused(answer: Answer, reading: _Reading, strict: bool) -> list[str]:
     if all(topic.mention for topic in used):
         known = {word for each in used for word in _split(f"{each.mention} {each.entity.label}")}
         linked = [t.mention for t in topics if t not in used and t.mention and (t.probability or 0.0) >= LINKED]
-        left += [name for name in find_placed_names(text, linked) if not _is_named(name, known)]
+        left += [name.removeprefix(", ") for name in find_placed_names(text, linked) if not _is_named(name, known)]
     return left
 
 
@@ -196,6 +196,7 @@ def _is_part_of_name(topic: Topic, noun: str) -> bool:
 
 
 def _is_named(name: str, known: set[str]) -> bool:
-    """Return whether an entity that was used has a word of a name, and all of its numbers."""
-    words = _split(name)[1:]
-    return any(word in known for word in words) and all(word in known for word in words if re.search(r"\d", word))
+    """Return whether an entity that was used has a word of a name, and all of its numbers; "The The" has no words."""
+    words = _split(name)[1:] if name[0] != "," else _split(name)
+    has_numbers = all(word in known for word in words if re.search(r"\d", word))
+    return has_numbers and (not words or any(word in known for word in words))

@@ -17,7 +17,7 @@ from ...models.similarity import word_match
 from ...models.text import RelationWords
 from ...models.text.vectors import TextVectors
 from ...models.word_places import stem
-from ...models.wording import STOP_WORDS, fold
+from ...models.wording import STOP_WORDS, fold, mask_marks
 from .schema import path_of
 
 Floats = npt.NDArray[np.float64]
@@ -47,8 +47,8 @@ class Token:
 def tokenise(text: str) -> list[Token]:
     """Return the words of a question; "doesn't" is two, and "Ann's" or "who's" is its first part."""
     found = []
-    for m in _WORD.finditer(text):
-        word = fold(m[0]).replace("’", "'")
+    for m in _WORD.finditer(mask_marks(text)):
+        word = fold(text[m.start() : m.end()])
         own = word.removesuffix("'s")
         found.append(Token(own, m.start(), m.end() - len(word) + len(own)))
     return found

@@ -26,7 +26,7 @@ from typing import Any, Protocol, TypeVar
 import duckdb
 import pyarrow as pa
 
-from ...models.wording import find_initials
+from ...models.wording import find_initials, find_other_spellings
 from ..errors import DatabaseError, GraphError, UsageError
 from ..neo4j import Request, Row, split_into_requests, template
 from ..neo4j.catalogue import (
@@ -78,9 +78,10 @@ def make_name_row(id_: str, names: Sequence[Name]) -> dict[str, Any]:
 
 
 def build_search_terms(texts: Iterable[str]) -> list[str] | None:
-    """Return the search terms of an entity with these names: their search forms, then their initials."""
+    """Return the search terms of an entity with these names: search forms, then other spellings and initials."""
     whole = list(filter(None, map(normalise_search_name, texts)))
-    return list(dict.fromkeys([*whole, *(short for name in whole for short in find_initials(name))])) or None
+    others = (other for name in whole for other in (*find_other_spellings(name), *find_initials(name)))
+    return list(dict.fromkeys([*whole, *others])) or None
 
 
 def add_load_names(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple[Name, ...]:

@@ -79,7 +79,7 @@ class ServedGraph(PropertyGraph):
 
     def elements(self) -> Iterator[Element]:
         with _server(self._settings) as server:
-            self._fill(server)
+            self.fill(server)
             with Gateway(server.connection(LOAD_TIMEOUT_S)) as gateway:
                 for each in Neo4jGraph(gateway).elements():
                     if isinstance(each, Node):
@@ -88,7 +88,7 @@ class ServedGraph(PropertyGraph):
                         start, end = _short("n", each.start), _short("n", each.end)
                         yield each._replace(id=_short("r", each.id), start=start, end=end)
 
-    def _fill(self, server: EmbeddedServer) -> None:
+    def fill(self, server: EmbeddedServer) -> None:
         """Start a new server with the graph in it."""
         raise NotImplementedError
 
@@ -108,7 +108,7 @@ class DumpGraph(ServedGraph):
         if not start.startswith(_STARTS):
             raise InputError(f"{path}: expected a dump that `neo4j-admin database dump` wrote, found something else")
 
-    def _fill(self, server: EmbeddedServer) -> None:
+    def fill(self, server: EmbeddedServer) -> None:
         with TemporaryDirectory(dir=server.home_dir) as folder:
             (Path(folder) / "neo4j.dump").symlink_to(self._path.resolve())
             arguments = ("database", "load", "neo4j", f"--from-path={folder}", "--overwrite-destination=true")
@@ -150,7 +150,7 @@ class ScriptGraph(ServedGraph):
 
         return _CSV.sub(local, statement.text)
 
-    def _fill(self, server: EmbeddedServer) -> None:
+    def fill(self, server: EmbeddedServer) -> None:
         imports = server.home.folder / "import"
         imports.mkdir(exist_ok=True)
         for name in self._files:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -38,6 +38,12 @@ NEVER_NAMES = frozenset(
 _SMALL = "a an and at by da das de del der des di du e el et for in la las le les los of on the to und van von y"
 SMALL_WORDS = frozenset(form for word in _SMALL.split() for form in (word, word.capitalize(), word.upper()))
 """Words that give no letter to initials, in several languages; the stage's macro `initials` has the same list."""
+
+INDEX_STOP_WORDS = frozenset(
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this"
+    " to was will with".split()
+)
+"""Words that the index of names leaves out."""
 
 ARTICLES = frozenset({"a", "an", "the"})
 """What answers are compared without (SQuAD's normalisation)."""
@@ -98,16 +104,38 @@ _VERBS = frozenset(
 )
 
 
-_UNMARKED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ħ": "h", "ı": "i"})
-"""What Unicode does not decompose, as the index of names has it."""
+_UNMARKED = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ħ": "h", "ı": "i"}
+    | dict.fromkeys("‘’ʼʻ", "'")
+)
+"""What Unicode does not decompose, as the index of names has it; and apostrophes."""
 
 
 def fold(text: str) -> str:
-    """Return the text as names are compared: no accents, no case, underscores opened."""
+    """Return the text as names are compared: no accents, vowel points or joiners, no case, underscores opened."""
     if text.isascii():
         return text.replace("_", " ").lower()
     decomposed = unicodedata.normalize("NFKD", text.replace("_", " "))
-    return "".join(c for c in decomposed if not unicodedata.combining(c)).casefold().translate(_UNMARKED)
+    plain = "".join(c for c in decomposed if not (unicodedata.combining(c) or unicodedata.category(c) == "Cf"))
+    return unicodedata.normalize("NFC", plain.casefold().translate(_UNMARKED))
+
+
+_LETTER_FOR_MARK = "\u02d1"
+
+
+def mask_marks(text: str) -> str:
+    """Return the text with a letter in the place of each mark and joiner, which Python's `\\w` does not match."""
+    if text.isascii():
+        return text
+    return "".join(_LETTER_FOR_MARK if unicodedata.category(c) in ("Mn", "Mc", "Me", "Cf") else c for c in text)
+
+
+def strip_marks(text: str) -> str:
+    """Return the text without marks of any kind, dependent vowels among them, as DuckDB's `strip_accents` does."""
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.category(c).startswith("M")))
 
 
 def fold_spelling(text: str) -> str:
@@ -291,6 +319,31 @@ def find_initials(name: str) -> tuple[str, ...]:
     first_small = next((at for at, word in enumerate(words) if word in SMALL_WORDS), len(words))
     both = (_join_initials([word for word in words if word not in SMALL_WORDS]), _join_initials(words[:first_small]))
     return tuple(dict.fromkeys(filter(None, both)))
+
+
+_DOTTED = re.compile(r"\b([A-Za-z])\.([A-Za-z])\.", re.ASCII)
+
+
+def find_other_spellings(name: str) -> tuple[str, ...]:
+    """Return how a search name is also written, where the index would not find it: A.I. as AI, Ἀθῆναι as Αθηναι, The
+    The as the_the_.
+
+    The index folds Latin letters alone, and leaves stop words out. The stage's macro `other_spellings` has the same
+    rules.
+    """
+    plain = strip_marks(name)
+    found = [plain] if plain != name and any(c > "\u024f" for c in plain) else []
+    if (undotted := _DOTTED.sub(r"\1\2", name)) != name:
+        found.append(undotted)
+    words = name.lower().split(" ")
+    if INDEX_STOP_WORDS.issuperset(words):
+        found.append(join_stop_words(words))
+    return tuple(found)
+
+
+def join_stop_words(words: Sequence[str]) -> str:
+    """Return stop words as one word that the index keeps."""
+    return "".join(f"{word}_" for word in words)
 
 
 def _join_initials(words: list[str]) -> str:

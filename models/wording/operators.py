@@ -80,12 +80,13 @@ def is_compared(text: str, start: int) -> bool:
 
 
 def find_placed_names(text: str, names: Iterable[str]) -> list[str]:
-    """Return the names that stand after a preposition, with it: "in France". They are those given, and what a question
-    that is not all in capitals writes with capitals."""
+    """Return the names that stand after a preposition or comma, with it: "in France". They are those given, and what a
+    question that is not all in capitals writes with capitals after a preposition, or after a comma at its end."""
     given = "|".join(map(re.escape, names))
-    patterns = [rf"{_PLACE}(?i:{given})(?!\w)"] if given else []
+    patterns = [rf"(?:{_PLACE}|(?<=\w), )(?i:{given})(?!\w)"] if given else []
     if any(word[:1].islower() for word in text.split() if len(word) > 3):
-        patterns.append(rf"{_PLACE}[A-Z][\w&'’.-]*(?: [A-Z][\w&'’.-]*)*")
+        capitals = r"[A-Z][\w&'’.-]*(?: [A-Z][\w&'’.-]*)*"
+        patterns += [rf"{_PLACE}{capitals}", rf"(?<=\w), {capitals}(?=\W*$)"]
     return list(dict.fromkeys(match[0].rstrip(".") for pattern in patterns for match in re.finditer(pattern, text)))
 
 

@@ -60,9 +60,19 @@ CREATE OR REPLACE MACRO initials(name) AS [
   letters_of(regexp_replace(apart(name), ' (' || getvariable('small_words') || ') .*', ''))
 ];
 
+-- How a name is also written, where the index would not find it; models/wording says which.
+CREATE OR REPLACE MACRO other_spellings(name) AS [
+  CASE WHEN strip_accents(name) <> name AND regexp_matches(strip_accents(name), '[\x{250}-\x{10FFFF}]')
+    THEN strip_accents(name) ELSE '' END,
+  CASE WHEN contains(name, '.') AND regexp_matches(name, '\b[A-Za-z]\.[A-Za-z]\.')
+    THEN regexp_replace(name, '\b([A-Za-z])\.([A-Za-z])\.', '\1\2', 'g') ELSE '' END,
+  CASE WHEN regexp_full_match(lower(name), getvariable('stop_names'))
+    THEN replace(lower(name), ' ', '_') || '_' ELSE '' END
+];
+
 -- What an entity with these names is found by.
 CREATE OR REPLACE MACRO search_names_of(whole) AS list_transform(
-  [whole || flatten(list_transform(whole, lambda name: initials(name)))],  -- a list of one, computed once
+  [whole || flatten(list_transform(whole, lambda name: other_spellings(name) || initials(name)))],  -- a list of one, computed once
   lambda found: nullif(list_filter(list_distinct_in_order(found), lambda name: name <> ''), []))[1];
 
 -- What is remembered of a name beside its text: `<language>[/alias|/name]`, or `-`; see naming.py.

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from lodestar.engine.linking.names import derive_forms, find_places
 from lodestar.engine.writing import build_search_terms
-from lodestar.models.wording import find_initials
+from lodestar.models.wording import find_initials, find_other_spellings
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,23 @@ def test_initials_come_behind_all_names() -> None:
         "US",
     ]
     assert build_search_terms([" "]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("Peru", ()),
+        ("Łódź", ()),
+        ("Ἀθῆναι", ("Αθηναι",)),
+        ("A.I.", ("AI",)),
+        ("J.R.R. Tolkien", ("JRR. Tolkien",)),
+        ("The The", ("the_the_",)),
+        ("It", ("it_",)),
+        ("It Follows", ()),
+    ],
+)
+def test_a_name_is_also_found_as_the_index_has_it(name: str, others: tuple[str, ...]) -> None:
+    assert find_other_spellings(name) == others
 
 
 @pytest.mark.parametrize(

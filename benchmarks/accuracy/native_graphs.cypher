@@ -1,0 +1,9 @@
+// A property graph out of triples: an index for the ids, the nodes, the relationships, and the ids taken off again.
+CREATE INDEX triple_id IF NOT EXISTS FOR (n:Native) ON (n.triple_id);
+UNWIND $rows AS row
+CREATE (n:Native {triple_id: row.id})
+SET n:$(row.labels), n += row.properties;
+UNWIND $rows AS row
+MATCH (a:Native {triple_id: row.start}), (b:Native {triple_id: row.end})
+CREATE (a)-[:$(row.type)]->(b);
+MATCH (n:Native) REMOVE n:Native, n.triple_id

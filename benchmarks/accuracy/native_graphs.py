@@ -1,0 +1,112 @@
+"""Keep graphs as the property graphs that writers of Cypher ask: the server NAME-native beside the server NAME.
+
+    python -m benchmarks.accuracy.native_graphs movies=movies.cypher northwind=northwind-50.dump geo ck25
+
+A dump or a script of its owner is taken as it is. Without one the graph that NAME has is written as a person would
+model it: kinds are labels in title case, literals are typed properties, relations are types in capitals.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import neo4j
+from lodestar.engine.api import Engine
+from lodestar.engine.neo4j.embedded import EmbeddedServer
+from lodestar.engine.settings import resolve
+from lodestar.loaders.formats.temporary_server import DumpGraph, ScriptGraph, ServedGraph
+
+KIND_RELATIONS = re.compile(r"(^|[/#])type$")
+BATCH = 2_000
+
+
+def words_of(relation: str) -> list[str]:
+    """Return the words of a relation's last part: of `http://…/hasBomPart` has, bom, part."""
+    last = re.split(r"[./#]", relation.rstrip("/#"))[-1]
+    return [word.lower() for word in re.findall(r"[A-Z]?[^A-Z_\W]+|[A-Z]+|\d+", last)] or [last]
+
+
+def value_of(text: str) -> int | float | str:
+    """Return a literal as a number where it is one."""
+    for as_number in (int, float):
+        try:
+            return as_number(text)
+        except ValueError:
+            continue
+    return text
+
+
+def convert(name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the nodes (id, labels, properties) and the relationships (start, type, end) of a loaded graph."""
+    with Engine(name=name) as engine:
+        triples: Any = engine.export_dataframe()
+    labels: dict[str, set[str]] = defaultdict(set)
+    properties: dict[str, dict[str, Any]] = defaultdict(dict)
+    joins = []
+    for each in triples.itertuples():
+        if isinstance(each.head_name, str):
+            properties[each.head].setdefault("name", each.head_name)
+        if KIND_RELATIONS.search(each.relation):
+            labels[each.head].add("".join(word.title() for word in re.split(r"\W+", str(each.tail_name or each.tail))))
+        elif each.is_literal:
+            first, *rest = words_of(each.relation)
+            key, value = first + "".join(word.title() for word in rest), value_of(each.tail)
+            before = properties[each.head].get(key)
+            if key == "name" or before is None:
+                properties[each.head].setdefault(key, value)
+            else:
+                properties[each.head][key] = [str(one) for one in (before if isinstance(before, list) else [before])]
+                properties[each.head][key].append(str(value))
+        else:
+            joins.append({"start": each.head, "type": "_".join(words_of(each.relation)).upper(), "end": each.tail})
+            if isinstance(each.tail_name, str):
+                properties[each.tail].setdefault("name", each.tail_name)
+    ids = {each["end"] for each in joins} | set(properties) | set(labels)
+    nodes = [{"id": id_, "labels": sorted(labels[id_]) or ["Thing"], "properties": properties[id_]} for id_ in ids]
+    return nodes, joins
+
+
+def write(driver: neo4j.Driver, name: str) -> None:
+    """Write the graph of a server as a property graph into an empty database."""
+    nodes, joins = convert(name)
+    for query, rows in zip(read_queries(), ([{}], nodes, joins, [{}]), strict=True):
+        for begin in range(0, len(rows), BATCH):
+            driver.execute_query(neo4j.Query(query), rows=rows[begin : begin + BATCH])  # pyright: ignore[reportArgumentType] - ours
+
+
+def read_queries() -> Iterator[str]:
+    """Yield the queries that write a property graph: index, nodes, relationships, without the ids."""
+    text = Path(__file__).with_name("native_graphs.cypher").read_text(encoding="utf-8")
+    yield from (query.strip() for query in text.split(";") if query.strip())
+
+
+def main() -> None:
+    """Make each server anew, and leave it running."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graphs", nargs="+", metavar="NAME[=FILE]")
+    for each in parser.parse_args().graphs:
+        name, _, file = each.partition("=")
+        settings = resolve({"name": f"{name}-native"})
+        server = EmbeddedServer.of(settings)
+        server.reset()
+        server.home.create()
+        if file:
+            source: ServedGraph = ScriptGraph(file, run_script=True) if file.endswith(".cypher") else DumpGraph(file)
+            source.fill(server)
+        else:
+            server.start(heap_mb=1_024, pagecache_mb=256)
+        connection = server.connection()
+        with neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
+            if not file:
+                write(driver, name)
+            count = driver.execute_query("MATCH (n) RETURN count(n) AS n").records[0]["n"]
+        print(f"{name}-native: {count:,} nodes at {connection.uri}")
+
+
+if __name__ == "__main__":
+    main()
