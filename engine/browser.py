@@ -22,7 +22,7 @@ from .evidence.bridges import to_chains
 from .neo4j import Request, template
 from .neo4j.gateway import Gateway
 from .settings import Connection
-from .values import Entity, Question, Triple
+from .values import Chain, Entity, Question, Triple
 
 if TYPE_CHECKING:
     from .api import Engine
@@ -63,12 +63,11 @@ def question_picture_id(question: Question) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
-def picture_of(evidence: Evidence[Item], max_paths: int = MAX_PATHS, max_instances: int = MAX_INSTANCES) -> Picture:
+def picture_of(chains: Evidence[Chain], max_paths: int = MAX_PATHS, max_instances: int = MAX_INSTANCES) -> Picture:
     """Return the picture of the best `max_paths` paths, each with at most `max_instances` of its entity paths.
 
     An entity is one node, even on several paths; a separate node tells how much is left out.
     """
-    chains = to_chains(evidence)
     picture = Picture(question_picture_id(chains.question))
     picture.add_node("LodestarQuestion", chains.question.text)
     shown = [(path, path.value.instances(max_instances)) for path in chains.items[:max_paths]]
@@ -118,7 +117,7 @@ def write_picture(gateway: Gateway, browser_url: str, evidence: Evidence[Item]) 
     """
     if not evidence.items:
         raise UsageError(f"nothing to show for {evidence.question.text!r}: {evidence.note or 'no path was found'}")
-    picture = picture_of(evidence)
+    picture = picture_of(to_chains(gateway, [evidence])[0])
     params = {"question": picture.question_id, "nodes": picture.nodes, "arrows": picture.arrows}
     params["others"] = MAX_PICTURES - 1
     gateway.run(Request(template("write_browser_picture"), params, lambda rows: int(rows[0][0])))

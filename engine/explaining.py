@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from ..models.star import SPECIAL_TOKENS
-from .evidence import Answer, Evidence, Item, Kind, format_count
+from .evidence import Answer, Evidence, Item, format_count
 from .evidence.bridges import convert_item_kind, to_chains
 from .evidence.data import AnswerData
 from .evidence.text import relation_words
+from .neo4j.gateway import Gateway
 from .pipeline import deduplication_key
 from .recipes import Recipe
 from .resources import GraphResources
@@ -99,8 +100,8 @@ class Explanation:
         return data
 
 
-def explain(answer: Answer, recipe: Recipe, graph: GraphResources, *, top_k: int) -> Explanation:
-    """Return an answer of any recipe with the reasons of its first `top_k` items."""
+def explain(answer: Answer, recipe: Recipe, graph: GraphResources, db: Gateway, *, top_k: int) -> Explanation:
+    """Return an answer of any recipe with the reasons of its first `top_k` items; `db` makes chains of triples."""
     evidence, note = answer.evidence, ""
     part = next((part for part in recipe.parts.values() if isinstance(part, Star)), None)
     scorer = None if part is None else part.scorer(graph)
@@ -109,12 +110,15 @@ def explain(answer: Answer, recipe: Recipe, graph: GraphResources, *, top_k: int
     elif not (scorer.model.checkpoint.description.mix if part.mix is None else part.mix):
         note = NOT_USED
     topics = {topic.entity.id: topic for topic in evidence.topics}
-    ranks = {name: _rank_items(source, evidence.kind) for name, source in evidence.trace.sources}
+    names = [name for name, _ in evidence.trace.sources]
+    sources = convert_item_kind(db, [source for _, source in evidence.trace.sources], evidence.kind)
+    ranks = dict(zip(names, map(_rank_items, sources), strict=True))
     items = []
-    for item in evidence.items[:top_k]:
+    shown = evidence.items[:top_k]
+    chained = to_chains(db, [replace(evidence, items=(item,)) for item in shown])
+    for item, chains in zip(shown, chained, strict=True):
         key, words = deduplication_key(item.value), None
         rankings = tuple(Ranking(name, *known[key]) for name, known in ranks.items() if key in known)
-        chains = to_chains(replace(evidence, items=(item,)))
         if scorer is not None and chains.items:
             chain = chains.items[0].value
             read = scorer.attention(evidence.question.text, topics[chain.topic.id], chain.relation_path)
@@ -131,10 +135,9 @@ def _describe_path(chains: Evidence[Chain], graph: GraphResources) -> str:
     return describe_wanted_kind(chains, graph.words, graph.shared.vectors) or f"read by its own words: {own}"
 
 
-def _rank_items(source: Evidence[Item], kind: Kind) -> Mapping[object, tuple[int, float]]:
-    """Return rank and score of each item of a source, as items of a kind."""
-    items = convert_item_kind(source, kind).items
-    return {deduplication_key(item.value): (rank, item.score) for rank, item in enumerate(items, start=1)}
+def _rank_items(source: Evidence[Item]) -> Mapping[object, tuple[int, float]]:
+    """Return rank and score of each item of a source."""
+    return {deduplication_key(item.value): (rank, item.score) for rank, item in enumerate(source.items, start=1)}
 
 
 MARKS = ("Ġ", "▁")

@@ -345,10 +345,7 @@ def resolve_stages(stages: Expression, *, is_last: bool = True) -> tuple[list[st
 def reorganise(ctx: Context, name: str, stage: Any, evidence: Sequence[Evidence[Any]]) -> list[Evidence[Any]]:
     """Return what a reorganiser makes of evidence, converted to the kind that it takes; cost and change are noted."""
     with ctx.trace.stage(name):
-        taken = [
-            each if stage.takes in (None, each.kind) else convert_item_kind(each, stage.takes) for each in evidence
-        ]
-        found = stage(ctx, taken)
+        found = stage(ctx, convert_item_kind(ctx.db, evidence, stage.takes) if stage.takes else evidence)
     return [each.add_stage(name) for each in found]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .answering import Abstaining, Extractive, answer_of_plan
 from .context import Context
 from .evidence import Absence, Answer, Evidence, Item, item_sort_key
-from .evidence.bridges import convert_item_kind
+from .evidence.bridges import to_chains, to_triples
 from .evidence.extras import PlanAnswer
 from .linking import find_nearest_names, look_up_topics
 from .parts import Expression, Link, Named, Wrapper, reorganise
@@ -95,7 +95,14 @@ def run_stages(
         return [each.add_stage(stages.name) for each in found]
     if stages.sign == "|":
         left, right = (run_stages(side, ctx, questions, top_k, link) for side in (stages.left, stages.right))
-        return [unite(*pair, (str(stages.left), str(stages.right))) for pair in zip(left, right, strict=True)]
+        return [
+            unite(
+                one,
+                other,
+                (*one.sources_or_self(str(stages.left)), *found.sources_or_self(str(stages.right))),
+            )
+            for one, other, found in zip(left, _align(ctx, left, right), right, strict=True)
+        ]
     assert isinstance(stages.right, Named)
     name, part = stages.right.name, stages.right.part
     if isinstance(part, Wrapper):
@@ -107,15 +114,24 @@ def run_stages(
     return reorganise(ctx, name, part, run_stages(stages.left, ctx, questions, top_k, link))
 
 
-def unite(left: Evidence[Item], right: Evidence[Any], names: tuple[str, str] = ("left", "right")) -> Evidence[Item]:
-    """Return the union of what two retrievers found for one question, of the kind of the first one's.
+def _align(ctx: Context, left: Sequence[Evidence[Any]], right: Sequence[Evidence[Any]]) -> list[Evidence[Any]]:
+    """Return the evidence of the right with items of the kind that the left has."""
+    chains = iter(to_chains(ctx.db, [found for one, found in zip(left, right, strict=True) if one.kind == "chain"]))
+    return [next(chains) if one.kind == "chain" else to_triples(found) for one, found in zip(left, right, strict=True)]
 
+
+def unite(
+    left: Evidence[Item],
+    right: Evidence[Item],
+    sources: Sequence[tuple[str, Evidence[Any]]],
+) -> Evidence[Item]:
+    """Return the union of what two retrievers found for one question, both with items of one kind.
+
+    sources: what each retriever behind them found, by its name, with items of its own kind.
     An item has the sum of 1 / (`RANK_CONSTANT` + rank) over both, and there is no calibration: probabilities of two
     retrievers mean different things. What each of them found stays under its own name (`EvidenceTrace.sources`), where
     a reader weighs both. What each of them makes groups of keeps its better one.
     """
-    sources = (*left.sources_or_self(names[0]), *right.sources_or_self(names[1]))
-    right = convert_item_kind(right, left.kind)
     items: dict[Any, Scored[Item]] = {}
     for side in (left, right):
         for rank, scored in enumerate(side.items, start=1):

@@ -76,7 +76,7 @@ class EngineTools(ABC):
 
         answer = self.ask(question)
         assert self.graph is not None
-        return explain(answer, self.recipe, self.graph, top_k=top_k)
+        return explain(answer, self.recipe, self.graph, self.gateway(), top_k=top_k)
 
     def quote(self, evidence: Sequence[Evidence[Item]], *, max_items: int = 3) -> list[Quotes]:
         """Return the text snippets behind the first items of each evidence, if the graph was made from text."""

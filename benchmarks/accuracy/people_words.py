@@ -24,7 +24,6 @@ from statistics import median
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation import bootstrap_interval
 from lodestar.engine.evidence import Answer
-from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.extras import PlanAnswer
 from lodestar.engine.settings import resolve
 
@@ -87,7 +86,7 @@ def _why(asked: Asked, answer: Answer) -> str:
         return "another topic"
     if asked.kind == "form":
         return "no plan" if answer.evidence.extra_of(PlanAnswer) is None else "another plan"
-    chains = to_chains(answer.evidence).items
+    chains = answer.evidence.chains
     places = [i for i, item in enumerate(chains) if f1([e.label for e in item.value.answers], asked.answers) >= RIGHT]
     if not places:
         return "right path not found"
@@ -151,7 +150,7 @@ def print_report(judged: Sequence[Judged]) -> None:
 
 
 def _place(judged: Judged) -> int | None:
-    chains = to_chains(judged.answer.evidence).items
+    chains = judged.answer.evidence.chains
     right = judged.asked.answers
     return next((i for i, c in enumerate(chains) if f1([e.label for e in c.value.answers], right) >= RIGHT), None)
 
@@ -159,7 +158,7 @@ def _place(judged: Judged) -> int | None:
 def print_cases(judged: Sequence[Judged]) -> None:
     """Print every question with what was said, for reading."""
     for j in judged:
-        chains = to_chains(j.answer.evidence).items
+        chains = j.answer.evidence.chains
         path = str(chains[0].value.relation_path) if chains else ""
         names = ", ".join(entity.name for entity in j.answer.answers[:3])
         place = f"{j.verdict[:5]:5} {j.graph[:4]} {j.asked.kind:4}"

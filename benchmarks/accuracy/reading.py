@@ -109,7 +109,8 @@ def ask(
     with Engine(settings, recipe=read_recipe(recipe, parts), resources=resources) as engine:
         asked, evidence = retrieve_for_reader(given, engine, reads=reads)
         readings = build_reader_training_set(given, asked, evidence, engine, resources.vectors)
-    answers = [answerer.answer_of(to_chains(each.cut_to(TOP_K))) for each in evidence]
+        chains = to_chains(engine.gateway(), [each.cut_to(TOP_K) for each in evidence])
+    answers = list(map(answerer.answer_of, chains))
     judged = [judge_answer(question, answer).scores for question, answer in zip(asked, answers, strict=True)]
     f1, hits = (np.array([each[name] for each in judged]) for name in ("strict/f1", "strict/hits_at_1"))
     work.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from ..evidence import LEAST_PROBABILITY, NO_ANSWER, Answer, Evidence, Item, nam
 from ..evidence.bridges import to_chains
 from ..evidence.extras import PlanAnswer
 from ..parts import Answerer, option, part
-from ..values import AnswerEntity
+from ..values import AnswerEntity, Chain
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -41,18 +41,18 @@ class Extractive(Abstaining):
     as the chains that they form.
     """
 
-    def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
-        return [self.answer_of(each) for each in evidence]
+    def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
+        return [self.answer_of(each) for each in to_chains(ctx.db, evidence)]
 
-    def answer_of(self, evidence: Evidence[Item]) -> Answer:
-        chains = to_chains(evidence)
+    def answer_of(self, chains: Evidence[Chain]) -> Answer:
+        """Return the answer to one question from its chains."""
         items = chains.items
         right = chains.confidence if items else 0.0
         if not items or (right is not None and right < self.min_probability):
             less = (
                 f"the best path is right with a probability of {right or 0.0:.2f}, less than {self.min_probability:.2f}"
             )
-            reason = evidence.note or (less if items else "no path to an answer was found")
+            reason = chains.note or (less if items else "no path to an answer was found")
             return Answer(chains, (), f"{NO_ANSWER}: {reason}", "extractive", confidence=right)
         temperature = chains.calibration.temperature if chains.calibration else UNCALIBRATED_TEMPERATURE
         highest = max(item.score for item in items)  # not the first one's, where a filter put others before it

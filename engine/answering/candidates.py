@@ -6,17 +6,22 @@ a candidate together with a chain that leads to it. The result is columns for a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ...models.reader import SourceChainColumns
 from ..evidence import Calibration, Evidence, Item
-from ..evidence.bridges import PathEnd, grow_paths
+from ..evidence.bridges import GrownPath, grow_paths
 from ..values import Chain, Entity, RelationStep, Scored, Triple
+
+if TYPE_CHECKING:
+    from ..context import Database
+    from ..neo4j.gateway import Gateway
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -58,16 +63,21 @@ class AnswerCandidates:
     sources: tuple[CandidateSource, ...]
 
 
-def find_candidates(evidence: Sequence[Evidence[Item]]) -> AnswerCandidates:
+def find_candidates(db: Database | Gateway, evidence: Sequence[Evidence[Item]]) -> AnswerCandidates:
     """Return the candidates of each question's evidence, from all of its sources.
 
-    If several retrievers were joined, each is a source. Only ends that are still among the evidence's items are
-    candidates, so that a filter removes candidates, too.
+    The paths that triples make are found by one round trip for all. Of retrievers that were joined each is a source.
+    Only ends that are still among the evidence's items are candidates, so that a filter removes candidates, too.
     """
     sources: dict[str, _SourceRows] = {}
-    for question, each in enumerate(evidence):
-        for name, found in each.sources_or_self(each.kind) if each.trace.sources or each.items else ():
-            sources.setdefault(name, _SourceRows(found.kind)).add(question, found)
+    found = [
+        (question, name, _LogOdds.of(source))
+        for question, each in enumerate(evidence)
+        for name, source in (each.sources_or_self(each.kind) if each.trace.sources or each.items else ())
+    ]
+    grown = grow_paths(db, [(each.triples, list(each.topics)) for *_, each in found])
+    for (question, name, source), paths in zip(found, grown, strict=True):
+        sources.setdefault(name, _SourceRows(source.evidence.kind)).add(question, source, paths)
     kept = [{end.id for end in list_ends(each)} for each in evidence]
     numbers: dict[tuple[int, str], Entity] = {}
     for source in sources.values():
@@ -108,6 +118,54 @@ def compute_log_odds(scores: Sequence[float], calibration: Calibration | None) -
     return np.clip(calibration.slope * values + calibration.intercept, -LIMIT, LIMIT)
 
 
+@dataclass(slots=True)
+class PathEnd:
+    """How a path reaches an end: by its best triple (`last`), and by the best way there (`way`, its lowest score).
+
+    on: the score of the best triple that leads on from there, −∞ where none does.
+    """
+
+    last: float
+    way: float
+    on: float = float("-inf")
+
+
+def measure_ends(paths: Sequence[GrownPath], scores: Sequence[float]) -> list[dict[Entity, PathEnd]]:
+    """Return how each path reaches each of its ends; scores: of the triples that the paths are made of."""
+    found: list[dict[Entity, PathEnd]] = []
+    for path in paths:
+        before = {path.topic: PathEnd(math.inf, math.inf)} if path.parent is None else found[path.parent]
+        ends: dict[Entity, PathEnd] = {}
+        for (source, end), triple in zip(path.steps[-1].links, path.walked[-1], strict=True):
+            score, start = scores[triple], before[source]
+            start.on = max(start.on, score)
+            known = ends.setdefault(end, PathEnd(score, min(start.way, score)))
+            known.last, known.way = max(known.last, score), max(known.way, min(start.way, score))
+        found.append(ends)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _LogOdds:
+    """The evidence of one source, its items' log-odds, and the numbers of its topics."""
+
+    evidence: Evidence[Item]
+    values: list[float]
+    topics: dict[Entity, int]
+
+    @classmethod
+    def of(cls, evidence: Evidence[Item]) -> _LogOdds:
+        topics = {each.entity: number for number, each in reversed(list(enumerate(evidence.topics)))}
+        values = compute_log_odds([each.score for each in evidence.items], evidence.calibration).tolist()
+        return cls(evidence, values, dict(sorted(topics.items(), key=lambda pair: pair[1])))
+
+    @property
+    def triples(self) -> list[Scored[Triple]]:
+        """The triples with their log-odds, none of evidence that has chains."""
+        pairs = zip(self.evidence.items, self.values, strict=True)
+        return [Scored(item.value, value) for item, value in pairs if isinstance(item.value, Triple)]
+
+
 class _ChainRow(NamedTuple):
     """A chain: see `SourceChainColumns`."""
 
@@ -139,16 +197,13 @@ class _SourceRows:
     chains: list[_ChainRow] = field(default_factory=list)
     ways: list[_WayRow] = field(default_factory=list)
 
-    def add(self, question: int, evidence: Evidence[Item]) -> None:
-        """Add the evidence of one question."""
-        values = compute_log_odds([each.score for each in evidence.items], evidence.calibration).tolist()
-        topics = {each.entity: number for number, each in reversed(list(enumerate(evidence.topics)))}
+    def add(self, question: int, source: _LogOdds, paths: Sequence[GrownPath]) -> None:
+        """Add the evidence of one question; paths: what its triples make."""
         if self.kind == "triple":
-            items = [Scored(item.value, value) for item, value in zip(evidence.items, values, strict=True)]
-            self._add_triples(question, topics, cast(Sequence[Scored[Triple]], items))
+            self._add_triples(question, source.topics, source.triples, paths)
         else:
-            chains = [each.value for each in evidence.items if isinstance(each.value, Chain)]
-            self._add_chains(question, topics, chains, values)
+            chains = [each.value for each in source.evidence.items if isinstance(each.value, Chain)]
+            self._add_chains(question, source.topics, chains, source.values)
 
     def _add_chain(
         self,
@@ -177,14 +232,21 @@ class _SourceRows:
             ends = {end: at for end in chain.ends if not end.is_mediator}
             self._add_chain(question, *key, value, value, ends)
 
-    def _add_triples(self, question: int, topics: Mapping[Entity, int], triples: Sequence[Scored[Triple]]) -> None:
+    def _add_triples(
+        self,
+        question: int,
+        topics: Mapping[Entity, int],
+        triples: Sequence[Scored[Triple]],
+        paths: Sequence[GrownPath],
+    ) -> None:
         """Add the chains that the triples make, and as one chain without steps what no chain reaches."""
         reached: set[Entity] = set()
-        for path in grow_paths(triples, dict.fromkeys(sorted(topics, key=topics.__getitem__))):
-            reached.update(path.ends)
-            ends = {end: at for end, at in path.ends.items() if not end.is_mediator and end not in topics}
+        for path, reaches in zip(paths, measure_ends(paths, [each.score for each in triples]), strict=True):
+            reached.update(reaches)
+            ends = {end: at for end, at in reaches.items() if not end.is_mediator and end not in topics}
             steps = tuple(each.step for each in path.steps)
-            self._add_chain(question, topics[path.topic], steps, min(path.best), sum(path.best) / len(steps), ends)
+            best = [max(triples[triple].score for triple in step) for step in path.walked]
+            self._add_chain(question, topics[path.topic], steps, min(best), sum(best) / len(steps), ends)
         loose: dict[Entity, PathEnd] = {}
         for each in triples:
             for end in (each.value.head, each.value.tail):

@@ -31,12 +31,12 @@ from ..evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
 from ..evidence.bridges import to_chains
 from ..parts import Trained, option, part
 from ..retrieval import mask_mention, merge_mediator_hops
-from ..values import AnswerEntity, RelationPath, RelationStep
+from ..values import AnswerEntity, Chain, RelationPath, RelationStep
 from . import Abstaining, Extractive
 from .candidates import CLOSED_BOOK, LLM, AnswerCandidates, CandidateSource, find_candidates
 
 if TYPE_CHECKING:
-    from ..context import Context
+    from ..context import Context, Database
     from ..resources import GraphResources
 
 Columns = tuple[str, str, SourceChainColumns]
@@ -108,7 +108,7 @@ class ReaderPart(Trained, Abstaining):
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
         opened: ReaderAnswerer = self.opened(ctx.graph)
-        return opened.answer_batch(evidence)
+        return opened.answer_batch(ctx.db, evidence)
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ class ReaderAnswerer:
     plain: Extractive
     reads: int = READS
 
-    def answer_batch(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
-        candidates = find_candidates(evidence)
+    def answer_batch(self, db: Database, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
+        candidates = find_candidates(db, evidence)
         columns = make_reader_columns(candidates, evidence, self.words, self.vectors)
         if self.reader.plan is not None:
             columns = add_plan_scores(columns, self.reader.plan, encode_questions(evidence, self.vectors))
@@ -137,25 +137,31 @@ class ReaderAnswerer:
                 f"answerer reader: its checkpoint was trained with another recipe: {error}: train one with "
                 "`lodestar train reader --recipe …`, or leave answerer.checkpoint out"
             ) from error
-        return [self._answer(each, place, candidates, read) for place, each in enumerate(evidence)]
+        chains = to_chains(db, evidence)
+        return [self._answer(each, chains[place], place, candidates, read) for place, each in enumerate(evidence)]
 
     def _answer(
-        self, evidence: Evidence[Item], question: int, candidates: AnswerCandidates, read: ReaderScores
+        self,
+        evidence: Evidence[Item],
+        chains: Evidence[Chain],
+        question: int,
+        candidates: AnswerCandidates,
+        read: ReaderScores,
     ) -> Answer:
         rows = np.arange(candidates.starts[question], candidates.starts[question + 1])
         order = rows[np.argsort(-read.logits[rows], kind="stable")]
         if not len(order):
             reason = evidence.note or "no path leads on from its entities"
-            return Answer(to_chains(evidence), (), f"{NO_ANSWER}: {reason}", "reader", confidence=0.0)
+            return Answer(chains, (), f"{NO_ANSWER}: {reason}", "reader", confidence=0.0)
         sources = [(source.name, source.kind) for source in candidates.sources]
         sure = self.reader.confidence(answer_features(read, order), sources)
         probabilities = read.probabilities[order]
         chosen = order[: choose_answer_count(probabilities, one=asks_for_one(evidence.question.text))]
         if sure < self.plain.min_probability:
-            shown, _ = _select_shown_chains(evidence, order[:1], candidates)
+            shown, _ = _select_shown_chains(evidence, chains, order[:1], candidates)
             reason = evidence.note or "no path fits the question"
             return Answer(shown, (), f"{NO_ANSWER}: {reason}", "reader", confidence=sure)
-        shown, rests_on = _select_shown_chains(evidence, chosen, candidates)
+        shown, rests_on = _select_shown_chains(evidence, chains, chosen, candidates)
         entities = tuple(
             AnswerEntity(candidates.entities[row].label, candidates.entities[row].id, float(p), "graph", rests_on[row])
             for row, p in zip(chosen.tolist(), probabilities.tolist(), strict=False)
@@ -272,13 +278,12 @@ def _compute_similarities(
 
 
 def _select_shown_chains(
-    evidence: Evidence[Item], chosen: npt.NDArray[np.int64], candidates: AnswerCandidates
+    evidence: Evidence[Item], chains: Evidence[Chain], chosen: npt.NDArray[np.int64], candidates: AnswerCandidates
 ) -> tuple[Evidence[Item], dict[int, tuple[int, ...]]]:
     """Return the evidence as chains, and the chains that support each chosen candidate.
 
     Chains stay as they are; of triples the best chain to each chosen candidate is shown.
     """
-    chains = to_chains(evidence)
     ends: dict[str, list[int]] = {}
     for index, each in enumerate(chains.items):
         for end in each.value.ends:

@@ -100,7 +100,7 @@ class Diagnosis:
         wanted = question.topic_ids
         if not started or (wanted and not set(wanted) & set(started)):
             return Miss("not linked")
-        for rank, chain in enumerate(to_chains(evidence).items, start=1):
+        for rank, chain in enumerate(evidence.chains, start=1):
             ends = [Prediction(end.label, end.id) for end in chain.value.ends]
             if any(match_predictions(ends, question.answers)):
                 return Miss("lost by the answerer") if rank == 1 else Miss("not the first", rank)
@@ -216,9 +216,9 @@ def _complete_lines(file: Path) -> list[bytes]:
 
 
 def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
-    """Return the record of a question that was answered or abstained from."""
+    """Return the record of a question that was answered or abstained from; triples in its evidence are no paths."""
     evidence = answer.evidence
-    chains = to_chains(evidence).items
+    chains = evidence.chains
     predictions = [Prediction(each.name, each.id) for each in answer.answers]
     return replace(
         _record(question),
@@ -367,14 +367,16 @@ def _ask(opened: PerProcess[_Opened], link: bool, question: GoldQuestion) -> Rec
         (answer,) = engine.ask_batch([question.as_question(() if link else question.topic_ids)])
         if answer.failure is not None:
             raise answer.failure
+        total_s = time.perf_counter() - started_s
+        (chains,) = to_chains(engine.gateway(), [answer.evidence])
+        answer = replace(answer, evidence=chains)
     except LodestarError as error:
         seconds = {"failed": time.perf_counter() - started_s}
         failed = record_failure(question, f"{type(error).__name__}: {error}")
         return replace(failed, seconds=seconds, miss=Miss("failed") if diagnosis else None)
-    total_s = time.perf_counter() - started_s
     record = judge_answer(question, answer)
     if not record.right and any(gold.id is None for gold in question.answers):
-        ends = (end.id for chain in to_chains(answer.evidence).items for end in chain.value.ends)
+        ends = (end.id for chain in chains.items for end in chain.value.ends)
         ids = dict.fromkeys((*(each.id for each in answer.answers if each.id), *ends))
         question = look_up_aliases(question, list(ids)[:MAX_RENAMED], engine.gateway())
         record = judge_answer(question, answer)

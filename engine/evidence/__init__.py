@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -167,9 +167,14 @@ class Evidence(Generic[ItemT_co]):
         return sum(cost.round_trips for cost in self.trace.costs)
 
     @property
+    def chains(self) -> tuple[Scored[Chain], ...]:
+        """Those of its items that are chains."""
+        return tuple(cast(Scored[Chain], each) for each in self.items if isinstance(each.value, Chain))
+
+    @property
     def cut_paths(self) -> tuple[str, ...]:
         """Paths of which a bound cut ends, in words."""
-        chains = (each.value for each in self.items if isinstance(each.value, Chain))
+        chains = (each.value for each in self.chains)
         return tuple(f"{chain.topic.label}: {shorten_iris(chain.relation_path)}" for chain in chains if chain.cut)
 
     @property

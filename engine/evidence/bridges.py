@@ -1,4 +1,4 @@
-"""Convert evidence from one kind to the other: triples of chains, and the chains that triples make.
+"""Convert evidence from one kind to the other: triples of chains, and the chains that triples make in the database.
 
 This is how ReG's structure-aware reorganisation (section 4.2) walks: breadth first, in either direction. Our own
 reading, for the paper scores nothing: all triples of one relation path are one path; no triple is on a path twice.
@@ -6,24 +6,33 @@ reading, for the paper scores nothing: all triples of one relation path are one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar, cast
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from ..neo4j import Request, Row, template
 from ..values import Chain, ChainStep, Entity, RelationStep, Scored, Triple, first_group
-from . import Evidence, Item, Kind, item_sort_key
+from . import Calibration, Evidence, Item, Kind, item_sort_key
+
+if TYPE_CHECKING:
+    from ..context import Database
+    from ..neo4j.gateway import Gateway
 
 ItemT = TypeVar("ItemT", Triple, Chain)
 
 MAX_HOP = 4
 MAX_CHAINS = 1_000
-"""Of one question: where the triples allow more, the evidence says that it was cut."""
-MAX_PATHS = 1_000
-"""Relation paths of one length that are carried on, of one topic: the best ones."""
+"""Of one question, and of one length from one topic: the evidence says that it was cut where the triples allow more."""
+MAX_STEPS = 100_000
+"""Triples that are walked for the paths of one length from one topic."""
+CUT = f"chains beyond the first {MAX_CHAINS:,} are left out"
 
 
-def convert_item_kind(evidence: Evidence[Item], kind: Kind) -> Evidence[Item]:
-    return to_triples(evidence) if kind == "triple" else to_chains(evidence)
+def convert_item_kind(db: Database | Gateway, evidence: Sequence[Evidence[Item]], kind: Kind) -> list[Evidence[Any]]:
+    """Return evidence with items of this kind, in order; triples are read from the database once more for chains."""
+    return [to_triples(each) for each in evidence] if kind == "triple" else to_chains(db, evidence)
 
 
 def to_triples(evidence: Evidence[Item]) -> Evidence[Triple]:
@@ -35,39 +44,93 @@ def to_triples(evidence: Evidence[Item]) -> Evidence[Triple]:
         for triple in triples_of(scored.value):
             known = best.get(triple, Scored(triple, float("-inf")))
             best[triple] = Scored(triple, max(known.score, scored.score), first_group((known.group, scored.group)))
-    chains = (each.value for each in evidence.items if isinstance(each.value, Chain))
+    chains = (each.value for each in evidence.chains)
     retrieved = tuple((chain.topic.id, str(chain.relation_path)) for chain in chains)
     triples = _as(evidence, "triple", sorted(best.values(), key=item_sort_key))
     return replace(triples, trace=replace(evidence.trace, retrieved=retrieved))
 
 
-def to_chains(evidence: Evidence[Item], max_length: int = MAX_HOP) -> Evidence[Chain]:
-    """Return the chains that the triples make from the topics, by breadth-first search (after ReG, section 4.2).
+def to_chains(
+    db: Database | Gateway, evidence: Sequence[Evidence[Item]], max_length: int = MAX_HOP
+) -> list[Evidence[Chain]]:
+    """Return the chains that triples make from the topics of each question, by breadth-first search in the database.
 
-    Our own reading, for the paper scores no chain and walks in one direction: a chain takes all triples of a relation
-    path together, in either direction, at most `max_length` in a row and none twice; its score is the lowest among its
-    steps of the best triple of each, so that it is at most as sure as each of its steps and the calibration stays.
+    One round trip for all (after ReG, section 4.2), none where all evidence has chains already. A chain takes all
+    triples of a relation path together, in either direction, at most `max_length` in a row and none twice; what the
+    graph lacks is in none. The paper scores no chain: ours has the score that its triples had as a chain that was
+    retrieved, else that of `score_path`.
     """
-    if evidence.kind == "chain":
-        return cast(Evidence[Chain], evidence)
-    items = cast(Sequence[Scored[Triple]], evidence.items)
-    scores, groups = ({each.value: getattr(each, name) for each in items} for name in ("score", "group"))
-    topics = dict.fromkeys(topic.entity for topic in evidence.topics)
+    places = [place for place, each in enumerate(evidence) if each.kind == "triple"]
+    of_triples = [cast(Evidence[Triple], evidence[place]) for place in places]
+    asked = [(each.items, [topic.entity for topic in each.topics]) for each in of_triples]
+    found = [cast(Evidence[Chain], each) for each in evidence]
+    for place, each, paths in zip(places, of_triples, grow_paths(db, asked, max_length), strict=True):
+        found[place] = _make_chains(each, paths)
+    return found
+
+
+def _make_chains(evidence: Evidence[Triple], paths: Sequence[GrownPath]) -> Evidence[Chain]:
+    topics = frozenset(topic.entity for topic in evidence.topics)
+    groups = [each.group for each in evidence.items]
+    values = [each.score for each in evidence.items]
+    one_by_one = None if evidence.trace.retrieved else evidence.calibration
+    onward = _lead_on(paths, values)
     made: list[Scored[Chain]] = []
-    for path in grow_paths(items, topics, max_length, MAX_CHAINS + 1):
+    for place, path in enumerate(paths):
         if ends := tuple(end for end in path.ends if not end.is_mediator and end not in topics):
             chain = Chain(path.topic, path.steps, ends)
-            group = first_group(groups[triple] for triple in triples_of(chain))
-            made.append(Scored(chain, compute_weakest_score(chain, scores), group))
+            on_way = _triples_on_way(path, ends)
+            best = [max(values[triple] for triple in step) for step in on_way]
+            score = score_path(best, onward.get(place), one_by_one)
+            made.append(Scored(chain, score, first_group(groups[triple] for step in on_way for triple in step)))
     made.sort(key=evidence.chain_order)
-    left_out = f"chains beyond the first {MAX_CHAINS:,} are left out" if len(made) > MAX_CHAINS else ""
-    chains = _as(evidence, "chain", made[:MAX_CHAINS])
-    return replace(chains, left_out=(*chains.left_out, left_out)) if left_out else chains
+    calibration = Calibration("probability", of=one_by_one.of) if one_by_one else evidence.calibration
+    chains = replace(_as(evidence, "chain", made[:MAX_CHAINS]), calibration=calibration)
+    is_cut = len(made) > MAX_CHAINS or _is_cut(paths)
+    return replace(chains, left_out=(*chains.left_out, CUT)) if is_cut else chains
 
 
-def compute_weakest_score(chain: Chain, scores: Mapping[Triple, float]) -> float:
-    """Return the lowest score among the steps, each worth its best triple."""
-    return min(max(map(scores.__getitem__, some)) for some in chain.triples())
+def _is_cut(paths: Sequence[GrownPath]) -> bool:
+    """Whether a bound was reached of the paths of one length from one topic."""
+    num_paths = Counter((path.topic, len(path.steps)) for path in paths)
+    num_steps: Counter[tuple[Entity, int]] = Counter()
+    for path in paths:
+        num_steps[path.topic, len(path.steps)] += len(path.walked[-1])
+    return max(num_paths.values(), default=0) > MAX_CHAINS or max(num_steps.values(), default=0) >= MAX_STEPS
+
+
+def score_path(best: Sequence[float], onward: float | None, calibration: Calibration | None) -> float:
+    """Return the score of a path from the scores of its steps, each worth its best triple. Our own.
+
+    onward: the score of the best triple that leads on from its ends, None where none does. Where a retriever has scored
+    triples one by one, the path t₁ … t_l is worth p(t₁) · … · p(t_l) · (1 − p(onward)), p by their calibration, so that
+    the beginning of a path does not win by being short. Without a calibration it is worth its weakest step.
+    """
+    if calibration is None:
+        return min(best)
+    stops = 1.0 if onward is None else 1 - calibration.probability(onward)
+    return math.prod(map(calibration.probability, best)) * stops
+
+
+def _lead_on(paths: Sequence[GrownPath], scores: Sequence[float]) -> dict[int, float]:
+    """Return the score of the best triple that leads on from the ends of each path, by place, where one does."""
+    onward: dict[int, float] = {}
+    for path in paths:
+        if path.parent is not None:
+            best = max(scores[triple] for triple in path.walked[-1])
+            onward[path.parent] = max(onward.get(path.parent, best), best)
+    return onward
+
+
+def _triples_on_way(path: GrownPath, ends: Iterable[Entity]) -> list[list[int]]:
+    """Return the places of the triples of each step, the last step first, that lie on a way to one of these ends."""
+    wanted = {end.id for end in ends}
+    found: list[list[int]] = []
+    for step, walked in zip(reversed(path.steps), reversed(path.walked), strict=True):
+        kept = [(link, triple) for link, triple in zip(step.links, walked, strict=True) if link[1].id in wanted]
+        found.append([triple for _, triple in kept])
+        wanted = {source.id for (source, _), _ in kept}
+    return found
 
 
 def triples_of(item: Item) -> Iterable[Triple]:
@@ -81,112 +144,109 @@ def _as(evidence: Evidence[Item], kind: Kind, items: Sequence[Scored[ItemT]]) ->
     return cast(Evidence[ItemT], replace(evidence, kind=kind, items=tuple(items)))
 
 
-class _Edge(NamedTuple):
-    """A triple as it is walked from one of its ends. code: of its relation and direction; triple: its place."""
-
-    code: int
-    step: RelationStep
-    target: Entity
-    triple: int
-    score: float
-
-
-@dataclass(slots=True)
-class PathEnd:
-    """How a path reaches an end: by its best triple (`last`), and by the best way there (`way`, its lowest score).
-
-    on: the score of the best triple that leads on from there, −∞ where none does.
-    """
-
-    last: float
-    way: float
-    on: float = float("-inf")
-
-
 @dataclass(frozen=True, slots=True)
 class GrownPath:
     """A relation path from a topic with all triples on it, and its ends in the order in which they are met.
 
-    best: of each step the score of its best triple. walked: the places of its triples.
+    parent: the place of the path that it goes on from, None for the topic. walked: of each step the places of its
+    triples, in the order of its links.
     """
 
     topic: Entity
-    steps: tuple[ChainStep, ...] = ()
-    best: tuple[float, ...] = ()
-    ends: dict[Entity, PathEnd] = field(default_factory=dict)
-    walked: frozenset[int] = frozenset()
+    steps: tuple[ChainStep, ...]
+    ends: tuple[Entity, ...]
+    parent: int | None
+    walked: tuple[tuple[int, ...], ...]
+
+
+Asked = tuple[Sequence[Scored[Triple]], Sequence[Entity]]
+"""The triples of a question, and its topics."""
 
 
 def grow_paths(
-    triples: Sequence[Scored[Triple]],
-    topics: Iterable[Entity],
+    db: Database | Gateway,
+    asked: Sequence[Asked],
     max_length: int = MAX_HOP,
-    max_paths: int = MAX_PATHS,
-) -> list[GrownPath]:
-    """Return the relation paths from each topic, the shorter first; a literal is only ever an end.
+    max_paths: int = MAX_CHAINS + 1,
+) -> list[list[GrownPath]]:
+    """Return the relation paths from each topic of each question, the shorter first; a literal is only ever an end.
 
-    Of one length and topic those `max_paths` are kept whose weakest step is the best.
+    Of one length and topic those `max_paths` are kept whose weakest step is the best. One round trip for all; none
+    where no question has triples and topics.
     """
-    numbers = {topic: number for number, topic in enumerate(topics)}
-    grown = [GrownPath(topic, ends={topic: PathEnd(float("inf"), float("inf"))}) for topic in numbers]
-    leaving = _edges_by_source(triples)
-    for each in triples:
-        for end in (each.value.head, each.value.tail):
-            numbers.setdefault(end, len(numbers))
-    found: list[GrownPath] = []
-    for _ in range(max_length):
-        longer: dict[Entity, list[GrownPath]] = {}
-        for path in grown:
-            longer.setdefault(path.topic, []).extend(_grow(path, leaving, numbers))
-        grown = [path for some in longer.values() for path in _keep_best(some, max_paths)]
-        found += grown
+    found: list[list[GrownPath]] = [[] for _ in asked]
+    places = [place for place, (triples, topics) in enumerate(asked) if triples and topics]
+    if places:
+        rows = db.run(expand_chains([asked[place] for place in places], max_length, max_paths))
+        for question, topic, levels in rows:
+            triples, topics = asked[places[question]]
+            _grow(found[places[question]], levels, triples, list(dict.fromkeys(topics))[topic])
     return found
 
 
-def _edges_by_source(triples: Sequence[Scored[Triple]]) -> dict[Entity, list[_Edge]]:
-    """Return the triples by the end that they are walked from, those walked forwards first."""
+def expand_chains(asked: Sequence[Asked], max_length: int, max_paths: int) -> Request[list[Row]]:
+    """Ask for the paths that triples make, as places of triples; see the query."""
     relations: dict[str, int] = {}
-    leaving: dict[Entity, list[_Edge]] = {}
-    for inverse in (False, True):
-        for place, each in enumerate(triples):
-            head, relation, tail = each.value.head, each.value.relation, each.value.tail
-            code = 2 * relations.setdefault(relation, len(relations)) + inverse
-            source, target = (tail, head) if inverse else (head, tail)
-            if not inverse or (head != tail and not tail.is_literal):
-                step = RelationStep(relation, inverse)
-                leaving.setdefault(source, []).append(_Edge(code, step, target, place, each.score))
-    return leaving
+    questions = []
+    for triples, topics in asked:
+        nodes = _number_nodes(triples, topics)
+        questions.append(
+            {
+                "topics": len(dict.fromkeys(topics)),
+                "ids": [node.id for node in nodes],
+                "literals": [node.is_literal for node in nodes],
+                "heads": [nodes[each.value.head] for each in triples],
+                "relations": [relations.setdefault(each.value.relation, len(relations)) for each in triples],
+                "tails": [nodes[each.value.tail] for each in triples],
+                "scores": [each.score for each in triples],
+            }
+        )
+    params = {
+        "questions": questions,
+        "relations": list(relations),
+        "max_length": max_length,
+        "max_paths": max_paths,
+        "max_steps": MAX_STEPS,
+    }
+    return Request(template("expand_chains"), params, list)
+
+
+def _number_nodes(triples: Sequence[Scored[Triple]], topics: Sequence[Entity]) -> dict[Entity, int]:
+    numbers = {topic: number for number, topic in enumerate(dict.fromkeys(topics))}
+    for each in triples:
+        for node in (each.value.head, each.value.tail):
+            numbers.setdefault(node, len(numbers))
+    return numbers
 
 
 def _grow(
-    path: GrownPath, leaving: Mapping[Entity, Sequence[_Edge]], numbers: Mapping[Entity, int]
-) -> Iterator[GrownPath]:
-    """Yield the paths that are one step longer, and note with each end which triple leads on from there."""
-    steps: dict[int, list[tuple[Entity, _Edge]]] = {}
-    for source in sorted(path.ends, key=numbers.__getitem__):
-        end = path.ends[source]
-        for edge in leaving.get(source, ()):
-            if edge.triple not in path.walked:
-                steps.setdefault(edge.code, []).append((source, edge))
-                end.on = max(end.on, edge.score)
-    for _, walked in sorted(steps.items()):
-        ends: dict[Entity, PathEnd] = {}
-        for source, edge in walked:
-            way = min(path.ends[source].way, edge.score)
-            known = ends.setdefault(edge.target, PathEnd(edge.score, way))
-            known.last, known.way = max(known.last, edge.score), max(known.way, way)
-        first = walked[0][1].step
-        step = RelationStep(first.relation, first.inverse, all(end.is_mediator for end in ends))
-        links = tuple((source, edge.target) for source, edge in walked)
-        yield GrownPath(
-            path.topic,
-            (*path.steps, ChainStep(step, links)),
-            (*path.best, max(edge.score for _, edge in walked)),
-            ends,
-            path.walked | {edge.triple for _, edge in walked},
-        )
+    found: list[GrownPath],
+    levels: Sequence[Sequence[tuple[int, int, list[int]]]],
+    triples: Sequence[Scored[Triple]],
+    topic: Entity,
+) -> None:
+    """Add the paths from one topic, given as places of triples."""
+    root = GrownPath(topic, (), (), None, ())
+    start = -1
+    for level in levels:
+        next_start = len(found)
+        for before, code, walked in level:
+            parent = found[start + before] if start >= 0 else root
+            links = tuple(_link(triples[triple].value, inverse=code % 2 == 1) for triple in walked)
+            ends = tuple(dict.fromkeys(end for _, end in links))
+            relation = triples[walked[0]].value.relation
+            step = RelationStep(relation, code % 2 == 1, all(end.is_mediator for end in ends))
+            found.append(
+                GrownPath(
+                    topic,
+                    (*parent.steps, ChainStep(step, links)),
+                    ends,
+                    start + before if start >= 0 else None,
+                    (*parent.walked, tuple(walked)),
+                )
+            )
+        start = next_start
 
 
-def _keep_best(paths: Sequence[GrownPath], most: int) -> list[GrownPath]:
-    ranked = sorted(range(len(paths)), key=lambda place: -min(paths[place].best))
-    return [paths[place] for place in sorted(ranked[:most])]
+def _link(triple: Triple, *, inverse: bool) -> tuple[Entity, Entity]:
+    return (triple.tail, triple.head) if inverse else (triple.head, triple.tail)

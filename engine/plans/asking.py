@@ -116,7 +116,7 @@ class Plans(Wrapper):
         if not asking:
             return evidence
         found, topics = find_plans(ctx, [questions[at] for at in asking])
-        paths = withhold_unaccounted(ctx, [Extractive().answer_of(evidence[at]) for at in asking], strict=True)
+        paths = withhold_unaccounted(ctx, Extractive()(ctx, [evidence[at] for at in asking]), strict=True)
         unsure = []
         for at, path, best, some in zip(asking, paths, choose(ctx, found), topics, strict=True):
             is_sure = path.found and not path.unsure

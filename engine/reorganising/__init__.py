@@ -26,9 +26,9 @@ class Reorganise(Reorganiser):
     """Expands triples to chains from the topics, and merges chains with several answers and chains that meet
     (docs/papers.md).
 
-    Chains of different topics that lead to the same stand together, and share it as targets (appendix D.4.2). The
-    paper scores no chain: ours is worth as much as the weakest of its steps, each step as its best triple, so that the
-    calibration stays; of a group the best chain has its place by score, the others follow it.
+    The chains are expanded in the database, all of a batch by one query, over the triples that it still has. Chains of
+    different topics that lead to the same stand together, and share it as targets (appendix D.4.2); of a group the best
+    chain has its place by score (`score_path`), the others follow it.
     """
 
     takes: ClassVar[Kind] = "triple"
@@ -36,8 +36,8 @@ class Reorganise(Reorganiser):
 
     max_length: Annotated[int, Range(1, 8)] = option(4, "longest chain, in triples (ReG's L)")
 
-    def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Triple]]) -> list[Evidence[Chain]]:
-        return [_join_chains(to_chains(each, self.max_length)) for each in evidence]
+    def __call__(self, ctx: Context, evidence: Sequence[Evidence[Triple]]) -> list[Evidence[Chain]]:
+        return [_join_chains(each) for each in to_chains(ctx.db, evidence, self.max_length)]
 
 
 def _join_chains(evidence: Evidence[Chain]) -> Evidence[Chain]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..evidence import LEAST_PROBABILITY, Absence, Calibration, Certainty, Evidence
-from ..evidence.bridges import to_chains
 from ..evidence.text import shorten_iris
 from ..values import Chain, RelationPath, RelationStep, Scored, Topic
 from . import PathQuery, PathScorer
@@ -44,7 +43,7 @@ class NoAnswerExplainer:
         """Return the evidence of each question, with the same items."""
         found = list(evidence)
         places = [at for at, each in enumerate(evidence) if each.topics and (self.doubts or _fails(each))]
-        chains = [to_chains(evidence[at]) for at in places]
+        chains = [evidence[at] for at in places]
         for at, each, lacking in zip(places, chains, self._find_lacking(chains), strict=True):
             judged = self._judge(evidence[at], each.items, lacking) if self.doubts else evidence[at]
             found[at] = self._explain(judged, _find_start(each), lacking) if _fails(judged) else judged

@@ -85,7 +85,7 @@ def build_reader_training_set(
     """Return the candidates of evidence, and which are right."""
     catalogue = engine.gateway().run(read_catalogue())
     words = words_of_relations(catalogue.relations)
-    candidates = find_candidates(found)
+    candidates = find_candidates(engine.gateway(), found)
     columns = make_reader_columns(candidates, found, words, vectors)
     ids = [{each.id for each in question.answers if each.id} for question in asked]
     names = [

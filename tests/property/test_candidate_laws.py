@@ -12,6 +12,8 @@ from lodestar.engine.answering.candidates import LIMIT, AnswerCandidates, find_c
 from lodestar.engine.evidence import Calibration, Evidence, EvidenceTrace
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
+from tests.fakes.memory_graph import MemoryGraph
+
 NAMED = [Entity(name, name) for name in "abcde"]
 RECORD = Entity("m", None)
 VALUE = Entity('"1821"', "1821", is_literal=True)
@@ -58,14 +60,16 @@ def test_candidates_do_not_depend_on_the_order_of_the_evidence(
     facts: list[Triple], starts: list[Entity], random: Random
 ) -> None:
     mixed = random.sample(facts, len(facts))
-    assert said(find_candidates([evidence_of(facts, starts)])) == said(find_candidates([evidence_of(mixed, starts)]))
+    assert said(find_candidates(MemoryGraph([]), [evidence_of(facts, starts)])) == said(
+        find_candidates(MemoryGraph([]), [evidence_of(mixed, starts)])
+    )
 
 
 @given(triples, topics)
 def test_candidates_are_all_named_ends_but_topics(facts: list[Triple], starts: list[Entity]) -> None:
     named = {end for each in facts for end in (each.head, each.tail)}
     expected = {each.id for each in named if not each.is_mediator and each not in starts}
-    found = find_candidates([evidence_of(facts, starts)])
+    found = find_candidates(MemoryGraph([]), [evidence_of(facts, starts)])
     assert {each.id for each in found.entities} == expected
     assert all(ways for ways in said(found).values())
 
@@ -73,9 +77,9 @@ def test_candidates_are_all_named_ends_but_topics(facts: list[Triple], starts: l
 @given(st.lists(st.tuples(triples, topics), min_size=1, max_size=3))
 def test_a_batch_says_what_single_questions_say(asked: list[tuple[list[Triple], list[Entity]]]) -> None:
     evidence = [evidence_of(*each) for each in asked]
-    together = find_candidates(evidence)
+    together = find_candidates(MemoryGraph([]), evidence)
     for place, each in enumerate(evidence):
-        assert said(together, place) == said(find_candidates([each]))
+        assert said(together, place) == said(find_candidates(MemoryGraph([]), [each]))
 
 
 @given(triples, topics)
@@ -83,7 +87,7 @@ def test_what_a_filter_takes_away_from_a_union_is_no_candidate(facts: list[Tripl
     whole = evidence_of(facts, starts)
     left = replace(whole.cut_to(len(facts) // 2), trace=EvidenceTrace(sources=(("a", whole), ("b", whole))))
     kept = {end.id for each in left.items for end in (each.value.head, each.value.tail)}
-    found = find_candidates([left])
+    found = find_candidates(MemoryGraph([]), [left])
     assert {each.id for each in found.entities} <= kept
     assert [source.name for source in found.sources] == ["a", "b"]
     assert all(np.abs(source.columns.way).max(initial=0) <= LIMIT for source in found.sources)

@@ -12,6 +12,7 @@ from lodestar.engine.evidence.bridges import to_chains
 from lodestar.engine.evidence.extras import PlanAnswer
 from lodestar.engine.values import AnswerEntity, Chain, Entity, Question, Scored, Topic, Triple
 
+from tests.fakes.memory_graph import MemoryGraph
 from tests.made.evidence import CERTAIN, evidence_of, leads
 
 PERU = Entity("p", "Peru")
@@ -92,7 +93,8 @@ def chains_of(*facts: str, scores: tuple[float, ...] = (), **options: Any) -> Ev
         head, relation, tail = tuple(fact)
         triple = Triple(Entity(head, head), relation, Entity(tail, tail))
         items.append(Scored(triple, scores[place] if scores else 1.0))
-    return to_chains(Evidence(Question("?"), (Topic(a),), "triple", tuple(items), **options))
+    given = Evidence(Question("?"), (Topic(a),), "triple", tuple(items), **options)
+    return to_chains(MemoryGraph([]), [given])[0]
 
 
 def test_no_chain_walks_a_triple_twice() -> None:

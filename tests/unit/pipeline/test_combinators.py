@@ -17,6 +17,7 @@ from lodestar.engine.pipeline import run_stages
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic, Triple
 
 from tests.fakes.call_context import make_context
+from tests.fakes.memory_graph import MemoryGraph
 from tests.made.evidence import chain_of, evidence_of, leads
 
 PERU, LIMA, CUSCO, SOL = (Entity(name[0], name) for name in ("Peru", "Lima", "Cusco", "Sol"))
@@ -90,13 +91,13 @@ def test_the_score_of_a_triple_is_that_of_its_best_chain_and_so_is_its_group() -
 
 def test_triples_make_the_chains_that_leave_the_topics() -> None:
     by = Triple(LIMA, "mayor", CUSCO)
-    found = to_chains(triples((CAPITAL, 0.9, 0), (by, 0.5, 1), (MONEY, 0.7, 1), calibration=PROBABLE))
+    (found,) = to_chains(MemoryGraph([]), [triples((CAPITAL, 0.9, 0), (by, 0.5, 1), (MONEY, 0.7, 1))])
     assert [(str(item.value.relation_path), item.score) for item in found.items] == [
         ("capital", 0.9),
         ("money", 0.7),
         ("capital → mayor", 0.5),
     ]
-    assert ([item.group for item in found.items], found.calibration) == ([0, 1, 0], PROBABLE)
+    assert ([item.group for item in found.items], found.calibration) == ([0, 1, 0], None)
     assert found.items[2].value.triples() == ((CAPITAL,), (by,))
 
 
@@ -117,7 +118,7 @@ def test_there_and_back_again_loses_no_triple_that_a_topic_leads_to(rows: list[t
         "triple",
         tuple(Scored(Triple(entities[h], r, entities[t]), score) for h, r, t, score in rows),
     )
-    chains = to_chains(given_)
+    (chains,) = to_chains(MemoryGraph([]), [given_])
     scores = {item.value: item.score for item in given_.items}
     back = to_triples(chains)
     assert {item.value for item in back.items} <= set(scores)

@@ -20,6 +20,7 @@ from lodestar.engine.reorganising.pooling import PathPooling
 from lodestar.engine.values import Entity, Scored
 
 from tests.fakes.call_context import make_context
+from tests.fakes.memory_graph import MemoryGraph
 from tests.made.evidence import evidence_of, leads
 
 PERU, LIMA, CUSCO, ANA = (Entity(name, name) for name in ("Peru", "Lima", "Cusco", "Ana"))
@@ -56,7 +57,7 @@ def ask(evidence: Evidence[Any], *stages: Reorganiser) -> Evidence[Any]:
     ctx = make_context(opened={FILTER: ("in order", in_order), CUT: OneHop()})
     for stage in stages:
         (evidence,) = reorganise(ctx, stage.name, stage, [evidence])
-    return to_chains(evidence)
+    return to_chains(ctx.db, [evidence])[0]
 
 
 @pytest.mark.parametrize(
@@ -81,9 +82,11 @@ def test_of_chains_made_of_triples_nobody_knows(stages: tuple[Reorganiser, ...])
     assert_unsaid(ask(TRIPLES, *stages))
 
 
-@pytest.mark.parametrize("other", [CHAINS, TRIPLES, to_chains(TRIPLES)], ids=["chains", "triples", "made"])
+@pytest.mark.parametrize(
+    "other", [CHAINS, TRIPLES, *to_chains(MemoryGraph([]), [TRIPLES])], ids=["chains", "triples", "made"]
+)
 def test_a_union_has_no_confidence(other: Evidence[Any]) -> None:
-    assert_unsaid(unite(CHAINS, to_chains(other)))
+    assert_unsaid(unite(CHAINS, *to_chains(MemoryGraph([]), [other]), ()))
 
 
 def test_a_chain_that_triples_make_beside_the_retrieved_has_no_probability() -> None:

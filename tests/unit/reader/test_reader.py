@@ -27,6 +27,7 @@ from lodestar.models.text import RelationWords
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.letter_encoder import LetterEncoder
+from tests.fakes.memory_graph import MemoryGraph
 from tests.made.evidence import evidence_of, leads, ranked
 from tests.made.trainings import train_sets
 
@@ -75,7 +76,7 @@ def vectors() -> TextVectors:
 
 
 def readings(evidence: Sequence[Evidence[Triple]], right: Sequence[Entity]) -> ReaderTrainingSet:
-    found = find_candidates(evidence)
+    found = find_candidates(MemoryGraph([]), evidence)
     columns = make_reader_columns(found, evidence, WORDS_OF, vectors())
     is_right = [right[q] == each for q, each in zip(found.question.tolist(), found.entities, strict=True)]
     return ReaderTrainingSet(
@@ -102,14 +103,14 @@ def answerer(reader: Reader, least: float = 0.0) -> ReaderAnswerer:
 
 def test_it_learns_to_go_on_where_the_best_chain_stops() -> None:
     reader = trained()
-    first, second = answerer(reader).answer_batch([one_hop(), two_hops()])
+    first, second = answerer(reader).answer_batch(MemoryGraph([]), [one_hop(), two_hops()])
     assert [each.id for each in first.entities] == ["director"]
     assert [each.id for each in second.entities] == ["other film"]
     assert figures(readings([one_hop(), two_hops()], [BY, OTHER]), reader)["f1"] == 1
 
 
 def test_an_answer_says_why_and_what_it_rests_on() -> None:
-    (answer,) = answerer(trained()).answer_batch([two_hops()])
+    (answer,) = answerer(trained()).answer_batch(MemoryGraph([]), [two_hops()])
     assert answer.why and answer.why[-1].startswith("ahead of ")
     (item,) = [answer.evidence.items[place] for place in answer.entities[0].evidence]
     assert isinstance(item.value, Chain)
@@ -120,14 +121,14 @@ def test_an_answer_says_why_and_what_it_rests_on() -> None:
 
 def test_a_batch_says_what_single_questions_say() -> None:
     reading = answerer(trained())
-    together = reading.answer_batch([one_hop(), two_hops()])
-    assert together == [reading.answer_batch([each])[0] for each in (one_hop(), two_hops())]
+    together = reading.answer_batch(MemoryGraph([]), [one_hop(), two_hops()])
+    assert together == [reading.answer_batch(MemoryGraph([]), [each])[0] for each in (one_hop(), two_hops())]
 
 
 def test_a_reader_of_another_recipe_is_refused() -> None:
     other = Reader({"star": SourceWeights(np.zeros(len(NAMES)), 0.0)}, trained=True)
     with pytest.raises(UsageError, match="trained with another recipe"):
-        answerer(other).answer_batch([one_hop()])
+        answerer(other).answer_batch(MemoryGraph([]), [one_hop()])
 
 
 def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
@@ -147,14 +148,16 @@ def test_a_checkpoint_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert after.plan is not None and before.plan is not None
     for name in ("last", "steps", "length"):
         assert np.array_equal(getattr(after.plan, name), getattr(before.plan, name))
-    assert [each.id for each in answerer(after).answer_batch([two_hops()])[0].entities] == ["other film"]
+    assert [each.id for each in answerer(after).answer_batch(MemoryGraph([]), [two_hops()])[0].entities] == [
+        "other film"
+    ]
 
 
 def test_chains_of_triples_by_hand() -> None:
     """film → director → other film; a triple that touches no chain stands for one of no steps, with its best score."""
     far = (Triple(Entity("x", "x"), "year", Entity("y", "y")), -1.0)
     evidence = asked("?", (Triple(FILM, "directed_by", BY), 3.0), (Triple(OTHER, "directed_by", BY), 1.0), far)
-    found = find_candidates([evidence])
+    found = find_candidates(MemoryGraph([]), [evidence])
     (source,) = found.sources
     chains = source.columns
     assert [len(steps) for steps in source.steps] == [1, 2, 0]
@@ -173,6 +176,6 @@ def test_an_answer_from_chains_rests_on_all_that_lead_to_it() -> None:
     words = WORDS_OF | {"seen_by": RelationWords("", ("seen by",))}
     reader = Reader({"chain": SourceWeights(weights, 0.0)}, trained=True)
     reading = ReaderAnswerer(reader, words, vectors(), Extractive(0.0, 0.5))
-    (answer,) = reading.answer_batch([evidence])
+    (answer,) = reading.answer_batch(MemoryGraph([]), [evidence])
     assert {each.id: each.evidence for each in answer.entities}["director"] == (0, 2)
     assert answer.evidence.items == evidence.items

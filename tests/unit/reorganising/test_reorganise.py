@@ -39,22 +39,35 @@ FACTS = triples(("arb", 0.9), ("bsc", 0.5), ("bsd", 0.7), ("xqa", 0.4), ("ypx", 
 
 
 def test_chains_start_at_the_topic_or_end_there() -> None:
-    """Worth as much as their weakest step; u p s meets no topic and is in none."""
+    """u p s meets no topic and is in none."""
     (found,) = chained(FACTS)
-    assert shown(found)[:2] == [("a:r", "b", 0.9), ("a:r → s", "cd", 0.7)]
-    assert {("a:^q", "x", 0.4), ("a:^q → ^p", "y", 0.4)} <= set(shown(found))
-    assert [path for path, _, _ in shown(chained(FACTS, max_length=1)[0])] == ["a:r", "a:^q"]
+    assert {path: ends for path, ends, _ in shown(found)} == {
+        "a:r": "b", "a:r → s": "cd", "a:^q": "x", "a:^q → ^p": "y"
+    }  # fmt: skip
+    assert {path for path, _, _ in shown(chained(FACTS, max_length=1)[0])} == {"a:r", "a:^q"}
     assert (found.kind, found.calibration) == ("chain", PROBABILITY)
+
+
+def test_a_chain_is_worth_its_triples_and_that_none_leads_on() -> None:
+    """r: .9 · (1 − .7); r → s: .9 · .7; ^q: .4 · (1 − .6); ^q → ^p: .4 · .6. Without probabilities: the weakest step."""
+    (found,) = chained(FACTS)
+    assert [(path, round(score, 9)) for path, _, score in shown(found)] == [
+        ("a:r → s", 0.63), ("a:r", 0.27), ("a:^q → ^p", 0.24), ("a:^q", 0.16)
+    ]  # fmt: skip
+    (plain,) = chained(replace(FACTS, calibration=None))
+    assert [(path, score) for path, _, score in shown(plain)] == [
+        ("a:r", 0.9), ("a:r → s", 0.7), ("a:^q", 0.4), ("a:^q → ^p", 0.4)
+    ]  # fmt: skip
 
 
 def test_a_chain_that_may_turn_reaches_what_shares_a_head_or_a_tail() -> None:
     facts = triples(("arb", 0.9), ("crb", 0.8))
-    assert shown(chained(facts)[0]) == [("a:r", "b", 0.9), ("a:r → ^r", "c", 0.8)]
+    assert {path: ends for path, ends, _ in shown(chained(facts)[0])} == {"a:r": "b", "a:r → ^r": "c"}
 
 
 def test_mediators_are_walked_through_and_are_no_ends() -> None:
     (found,) = chained(triples(("arm", 0.9), ("msb", 0.5)))
-    assert shown(found) == [("a:r → s", "b", 0.5)]
+    assert shown(found) == [("a:r → s", "b", 0.45)]
     assert found.items[0].value.relation_path.num_hops == 1
 
 
@@ -63,13 +76,13 @@ def test_groups_stay_with_their_triples_and_a_batch_is_each_alone() -> None:
     grouped = replace(FACTS, items=tuple(replace(item, group=group) for item, group in items))
     together = chained(grouped, triples(), FACTS)
     assert together == [each for one in (grouped, triples(), FACTS) for each in chained(one)]
-    assert [item.group for item in together[0].items[:2]] == [1, 0]
+    assert [item.group for item in together[0].items[:2]] == [0, 1]
     assert chained() == []
 
 
 def test_chains_of_two_topics_that_meet_stand_together_and_share_what_they_meet_at() -> None:
     facts = triples(("arx", 0.9), ("ary", 0.9), ("asz", 0.8), ("bty", 0.3), ("btw", 0.3), topics="ab")
-    (found,) = chained(facts)
+    (found,) = chained(facts, max_length=1)
     assert [(path, targets) for path, _, _ in shown(found)[:2] for targets in ["y"]] == [("a:r", "y"), ("b:t", "y")]
     assert [[end.id for end in i.value.targets] for i in found.items[:2]] == [["y"], ["y"]]
 
