@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import starmap
+from operator import itemgetter
 from typing import Any, Self
 
 from ..engine.neo4j.catalogue import LABEL_SEPARATOR, LoadManifest
 from ..engine.writing import label_of
 from ..models import quote_line
-from ..models.wording import AUXILIARIES, PREPOSITIONS, base_of, is_verb, singular
+from ..models.wording import make_question
 from .stage import StageCounts
 
 PROPERTY_GRAPHS = ("cypher", "dump", "gexf", "graphml", "neo4j", "networkx", "tables")
@@ -42,7 +44,7 @@ class LoadReport(StageCounts):
         """Return the report of a load that has just finished."""
         return cls(
             **_same_fields(manifest) | _same_fields(counts),
-            question=_make_question(counts.examples),
+            question=_choose_question(counts.examples),
             num_related=num_related,
             seconds=seconds,
             rejects_file=rejects_file if counts.num_rejects else None,
@@ -137,22 +139,11 @@ def _same_fields(of: StageCounts | LoadManifest) -> dict[str, Any]:
     return {each.name: getattr(of, each.name) for each in fields(of) if each.name in wanted}
 
 
-def _make_question(examples: Sequence[Sequence[str]]) -> str | None:
+def _choose_question(examples: Sequence[Sequence[str]]) -> str | None:
     """Return a question for the relation and the head's name of a triple, best of one whose relation is a noun."""
-    questions: dict[bool, str] = {}
-    for relation, name in examples:
-        words = label_of(relation).rpartition(LABEL_SEPARATOR)[2].removeprefix("has ")
-        first, *rest = words.split() or [""]
-        if first in AUXILIARIES and rest:
-            questions.setdefault(False, f"What {first} {name} {' '.join(rest)}?")
-        elif words.split()[-1:] and words.split()[-1] in PREPOSITIONS:
-            questions.setdefault(False, f"What is {name} {words}?")
-        elif is_verb(first):
-            form = "does" if first.endswith("s") else "did"
-            questions.setdefault(False, " ".join(["What", form, name, base_of(first), *rest]) + "?")
-        elif first not in PREPOSITIONS:
-            questions.setdefault(True, f"What {'is' if singular(words) == words else 'are'} the {words} of {name}?")
-    return questions.get(True) or questions.get(False)
+    labelled = [(label_of(relation).rpartition(LABEL_SEPARATOR)[2], name) for relation, name in examples]
+    made = [*filter(None, starmap(make_question, labelled))]
+    return next((text for text, is_noun in (*filter(itemgetter(1), made), *made)), None)
 
 
 def number_of(number: int, one: str, several: str) -> str:

@@ -225,6 +225,11 @@ def _add_lookups(app: FastAPI) -> None:
     async def look(request: Request, look: Callable[[Engine], Any]) -> Response:
         return make_response(await run_while_connected(request, get_service(request).look(look)))
 
+    @app.get("/v1/graph", response_model=lookups.GraphData, tags=["graph"])
+    async def graph(request: Request) -> Response:
+        """Say what the graph holds, with questions that it answers."""
+        return await look(request, lookups.describe_graph)
+
     @app.post("/v1/entities", response_model=lookups.EntitiesData, tags=["graph"])
     async def entities(body: lookups.SearchForm, request: Request) -> Response:
         """Find the entities that a text mentions, best first."""

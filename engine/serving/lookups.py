@@ -6,8 +6,10 @@ The replies that are evidence or answers are `engine.evidence.data`'s.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
 from typing_extensions import TypedDict
@@ -19,12 +21,15 @@ from ..evidence import Evidence
 from ..evidence.data import EntityData, TopicData, TripleData, entity_data, round_score, topic_data, triple_data
 from ..linking import resolve_names
 from ..neo4j import Request, template
-from ..neo4j.catalogue import read_catalogue
+from ..neo4j.catalogue import read_catalogue, read_figures
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph import read_entity_signatures, read_hub_neighbours, read_search_names
+from ..resources import GraphResources
+from ..suggesting import name_kinds, read_plan_schema, suggest_questions
 from ..values import Entity, Item, Question, Triple
 
 MAX_TRIPLES = 50
+MAX_KINDS = 12
 MAX_OFFSET = 10_000
 """Neighbours of one relation that are shown; beyond them the page says that it was cut."""
 DEADLINE_S, MAX_DEADLINE_S = 30.0, 120.0
@@ -134,6 +139,19 @@ class ChatForm(BaseModel):
     stream_options: dict[str, Any] | None = None
 
 
+class GraphData(TypedDict):
+    """What a graph holds: its name and sizes, its largest kinds with their numbers of things (null where the graph
+    has no types), and questions to ask."""
+
+    name: str
+    num_triples: int
+    num_entities: int
+    num_literals: int
+    num_relations: int
+    kinds: dict[str, int | None]
+    questions: list[str]
+
+
 class EntitiesData(TypedDict):
     """Entities that a text mentions, best first."""
 
@@ -191,6 +209,33 @@ MAX_SPANS = 16
 
 Span = tuple[int, int, int]
 """Triples of one relation at an entity: its number (negative where they enter), the first, and after the last."""
+
+
+_described: WeakKeyDictionary[GraphResources, GraphData] = WeakKeyDictionary()
+
+
+def describe_graph(engine: Engine) -> GraphData:
+    """Return what the graph holds; found once for each edition of it, since kinds are counted and questions asked."""
+    graph = engine.read_graph()
+    if (found := _described.get(graph)) is None:
+        found = _described[graph] = _describe(engine)
+    return found
+
+
+def _describe(engine: Engine) -> GraphData:
+    figures, settings = read_figures(engine.gateway()) or {}, engine.settings
+    kinds: dict[str, int | None] = figures["kinds"] or dict.fromkeys(
+        name_kinds(engine.read_graph().catalogue.relations, read_plan_schema(engine))
+    )
+    return {
+        "name": urlsplit(settings.uri).hostname or "" if settings.uri else settings.name,
+        "num_triples": figures["num_triples"],
+        "num_entities": figures["num_entities"],
+        "num_literals": figures["num_literals"],
+        "num_relations": figures["num_relations"],
+        "kinds": dict(islice(kinds.items(), MAX_KINDS)),
+        "questions": suggest_questions(engine),
+    }
 
 
 def find_topics(engine: Engine, text: str, limit: int) -> EntitiesData:

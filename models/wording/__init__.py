@@ -205,6 +205,26 @@ def base_of(verb: str) -> str:
     return singular(verb)
 
 
+def make_question(relation: str, name: str) -> tuple[str, bool] | None:
+    """Return a question for what a relation leads to from the thing with this name, and whether it is asked by a noun.
+
+    relation: its words. Returns None where they make no question.
+    """
+    words = relation.removeprefix("has ")
+    first, *rest = words.split() or [""]
+    if first in AUXILIARIES and rest:
+        return f"What {first} {name} {' '.join(rest)}?", False
+    if words.split()[-1:] and words.split()[-1] in PREPOSITIONS:
+        return f"What is {name} {words}?", False
+    if is_verb(first):
+        form = "does" if first.endswith("s") else "did"
+        return " ".join(["What", form, name, base_of(first), *rest]) + "?", False
+    if first in PREPOSITIONS or not first:
+        return None
+    is_noun = not is_verb(words.split()[-1]) and all(singular(word) == word for word in words.split()[:-1])
+    return f"What {'is' if singular(words) == words else 'are'} the {words} of {name}?", is_noun
+
+
 def _wants_e(stem: str) -> bool:
     endings = ("at", "uc", "uk", "os", "ag", "iz", "is", "ar", "ir", "or", "ur", "ov", "iv", "ut", "as", "us", "c", "v")
     return stem.endswith(endings) and not stem.endswith(("bord", "rd", "eat", "oat", "uct"))

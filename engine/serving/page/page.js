@@ -4,7 +4,13 @@ const MAX_HISTORY = 30;
 const MAX_RIVALS = 3;
 const CLOSE = 0.3; // of a topic's score, what another entity of the same words needs to be offered
 const MAX_ROWS = 20; // of a plan's results
-const MAX_PATHS = 6, MAX_ENDS = 4; // that are drawn, and of each path
+const MAX_CANDIDATES = 5;
+const MAX_COPIED = 3; // paths in a copied text
+const NOT_THERE = { // what stands large where there is no answer, by its reason
+  "no relation fits": "Not in the graph", "no triple": "Not in the graph", "nothing linked": "No name that the graph knows",
+  "not understood": "Not understood", failed: "No answer",
+};
+const MAX_PATHS = 4, MAX_ENDS = 6, MAX_FACTS = 12; // that are drawn; ends of each path; facts of a plan
 const COLUMN = 300, ROW = 62, LABEL_AT = 78, BOX = 168, BOX_HEIGHT = 34, MARGIN = 18, TOP = 34;
 
 const at = (id) => document.getElementById(id);
@@ -67,14 +73,15 @@ async function ask(question, topics = [], keep = true) {
   at("question").value = question;
   at("error").hidden = true;
   at("start").hidden = true;
-  say("asking …", true);
+  say("reading the question …", true);
   const started = performance.now();
-  let paths = 0;
+  let paths = 0, words = "";
   try {
     const response = await post("/v1/ask/stream", { question, topics, ...wanted() }, own.signal);
     for await (const { name, data } of eventsOf(response)) {
-      if (name === "topics" && data.length) say(`about ${named(data[0])} …`, true);
-      if (name === "path") say(`${++paths} paths; answering …`, true);
+      if (name === "topics") say(`looking for what leads on from ${data.length ? named(data[0]) : "what it asks for"} …`, true);
+      if (name === "path") say(`choosing the answer from ${++paths} path${paths === 1 ? "" : "s"} …`, true);
+      if (name === "token") say(`the language model writes: ${(words += data.text).slice(-60)}`, true);
       if (name === "error") throw new Error(data.error.message);
       if (name !== "answer") continue;
       if (keep) remember(question, topics);
@@ -108,48 +115,66 @@ const described = (entity) => named(entity) + (entity.kind ? ` (${entity.kind})`
 // Showing
 
 function show(answer, topics, tookMs) {
+  const none = answer.kind === "none";
   shown = { ...answer, given: topics };
   at("result").hidden = false;
   at("asked").textContent = answer.question;
-  at("answer").textContent = answer.answer;
-  at("answer").className = answer.kind !== "none" ? (answer.answer.length > 120 ? "long" : "") : "none";
+  at("answer").textContent = none ? NOT_THERE[answer.reason] ?? "No answer" : answer.answer;
+  at("answer").className = none ? "none" : answer.answer.length > 120 ? "long" : "";
   showSure(answer);
+  showCandidates(answer);
   showPlan(answer);
   showTopics(answer, topics);
   showMeant(answer);
   showPaths(answer);
-  const drawing = layout(answer);
+  const drawing = layout(none ? { ...answer, items: [] } : answer);
   const left = [...new Set([...drawing.leftOut, ...answer.left_out])];
   at("cuts").textContent = left.length ? `Not drawn or cut: ${left.join("; ")}.` : "";
-  at("took").textContent =
-    `${Math.round(answer.seconds * 1000)} ms in the engine, ${answer.round_trips} round trips to the database`;
+  at("took").textContent = `${answer.round_trips} round trips to the database`;
+  at("copied").textContent = "";
   at("browser-link").hidden = true;
-  at("browser").hidden = !answer.items.length;
-  at("paths-card").hidden = !answer.items.length;
+  at("browser").hidden = none || !answer.items.length;
   draw(drawing);
   document.title = `${answer.question} – Lodestar`;
-  say(`${answer.kind === "none" ? "no answer" : "answered"} in ${Math.round(tookMs)} ms`);
+  say(`${none ? "no answer" : "answered"} in ${(tookMs / 1000).toFixed(tookMs < 995 ? 2 : 1)} s`);
+  scrollTo({ top: 0 });
 }
+
+const bar = (share, low) => {
+  const made = make("span", "", low ? "bar low" : "bar"), inner = make("span");
+  inner.style.width = `${Math.round(share * 100)}%`;
+  made.append(inner);
+  made.setAttribute("aria-hidden", "true");
+  return made;
+};
 
 function showSure(answer) {
   const place = at("sure");
   place.replaceChildren();
   if (answer.kind === "none") {
-    place.textContent = answer.note || "";
-    return;
-  }
-  if (answer.confidence === null) {
+    place.textContent = answer.note || answer.answer;
+  } else if (answer.confidence === null) {
     place.textContent = "no confidence: these scores have no calibration";
-    return;
+  } else {
+    const number = answer.answers[0]?.evidence.length, kind = answer.items[0]?.kind === "triple" ? "fact" : "path";
+    const rests = number ? `, resting on ${number} ${kind}${number === 1 ? "" : "s"}` : "";
+    place.append(bar(answer.confidence, answer.unsure), `confidence ${answer.confidence.toFixed(2)}${answer.unsure ? ", unsure" : ""}${rests}`);
   }
-  const bar = make("span", "", answer.unsure ? "bar low" : "bar");
-  const inner = make("span");
-  inner.style.width = `${Math.round(answer.confidence * 100)}%`;
-  bar.append(inner);
-  bar.setAttribute("aria-hidden", "true");
-  const on = answer.answers[0]?.evidence || [];
-  const rests = on.length ? `, resting on path ${on.slice(0, 6).join(", ")}` : "";
-  place.append(bar, `confidence ${answer.confidence.toFixed(2)}${answer.unsure ? ", unsure" : ""}${rests}`);
+}
+
+// The answers and what else the paths lead to, each with how likely its best path leads to a right answer.
+function showCandidates(answer) {
+  const likely = new Map(), given = new Set(answer.answers.map((each) => each.id));
+  for (const item of answer.items) for (const end of item.ends ?? []) {
+    if (item.probability !== null && !likely.has(end.id)) likely.set(end.id, { end, share: item.probability });
+  }
+  const some = [...likely.values()].sort((a, b) => given.has(b.end.id) - given.has(a.end.id)).slice(0, MAX_CANDIDATES);
+  const shows = answer.kind !== "none" && some.some((each) => given.has(each.end.id)) && some.some((each) => !given.has(each.end.id));
+  at("candidates").replaceChildren(...(shows ? some : []).map(({ end, share }) => {
+    const line = make("li", "", given.has(end.id) ? "given" : "");
+    line.append(make("span", named(end), "who"), bar(share, !given.has(end.id)), make("span", `${Math.round(share * 100)} %`, "score"));
+    return line;
+  }));
 }
 
 // How a plan found the answer, and its results with what orders them.
@@ -157,26 +182,36 @@ function showPlan(answer) {
   const plan = answer.kind === "none" ? null : answer.plan, found = plan?.found ?? [];
   at("how").textContent = plan ? `How: ${answer.why.join("; ")}.` : "";
   const ordered = found.some((row) => row.key !== null);
-  at("results-card").hidden = !(ordered || found.length > 10);
-  at("key-name").textContent = ordered ? keyOf(plan.plan) : "";
+  at("results-card").hidden = !(ordered || found.length > 3);
+  const order = ordered ? orderOf(plan.plan) : null;
+  at("key-name").textContent = order ? `${order.counts ? "number, by " : ""}${wordsOf(order.path.at(-1).replace(/^\^/, ""))}` : "";
   at("results").tBodies[0].replaceChildren(...found.slice(0, MAX_ROWS).map((row, place) => {
     const line = make("tr");
-    line.append(make("td", `${place + 1}`), make("td", named(row)), make("td", row.key?.toLocaleString("en") ?? ""));
+    line.append(make("td", `${place + 1}`), make("td", named(row)), make("td", row.key === null ? "" : valueOf(row, order, answer)));
     return line;
   }));
   const more = (plan?.total ?? 0) - Math.min(found.length, MAX_ROWS);
   at("results-more").textContent = more > 0 ? `and ${more.toLocaleString("en")} more` : "";
 }
 
-// The words for what orders the results of a plan: of the outermost part that does.
-function keyOf(part) {
+// What orders a row, as the graph writes it where that is among the facts shown, else the number.
+function valueOf(row, order, answer) {
+  if (!order || order.counts) return row.key.toLocaleString("en");
+  const triples = answer.items.flatMap((item) => item.triples);
+  const here = new Set([row.id, ...triples.filter((each) => each.head.id === row.id).map((each) => each.tail.id)]);
+  const found = triples.find((each) => here.has(each.head.id) && each.relation === order.path.at(-1));
+  return found ? named(found.tail) : row.key.toLocaleString("en");
+}
+
+// What orders the results of a plan, and whether it is counted: of the outermost part that does.
+function orderOf(part) {
   const path = part.do === "rank" ? part.path ?? part.by : part.path;
   if (part.do === "best" || part.do === "rank" || part.do === "total") {
-    const counts = part.count || (part.do === "rank" && !part.path?.length);
-    return `${counts ? "number, by " : ""}${wordsOf((counts && part.by ? part.by : path).at(-1).replace(/^\^/, ""))}`;
+    const counts = Boolean(part.count || (part.do === "rank" && !part.path?.length));
+    return { counts, path: counts && part.by ? part.by : path };
   }
-  const inner = [part.of, part.left, part.right].find((each) => each && keyOf(each));
-  return inner ? keyOf(inner) : "";
+  const inner = [part.of, part.left, part.right].map((each) => each && orderOf(each)).find(Boolean);
+  return inner ?? null;
 }
 
 function showTopics(answer, given) {
@@ -223,28 +258,58 @@ function showMeant(answer) {
 }
 
 function showPaths(answer) {
-  const list = at("paths");
+  const list = at("paths"), none = answer.kind === "none", number = answer.items.length;
+  const paths = `${number} path${number === 1 ? "" : "s"}`;
+  at("paths-card").hidden = !number;
+  at("paths-card").open = !none;
+  at("paths-name").textContent = none ? `What is nearest in the graph: ${paths}, none of which answers this` : "Paths";
   list.replaceChildren();
+  const groups = new Map();
   answer.items.forEach((item, index) => {
-    const line = make("li");
-    const rank = index + 1;
-    line.tabIndex = 0;
-    line.dataset.rank = rank;
-    line.append(make("span", `${rank}.`, "rank"));
-    const score = make("span", item.probability === null ? item.score.toFixed(3) : `${Math.round(item.probability * 100)} %`, "score");
-    score.title = item.probability === null
-      ? `score ${item.score.toFixed(3)}`
-      : `how likely it leads to a right answer; score ${item.score.toFixed(3)}`;
-    line.append(score);
-    const text = make("span", "", "text");
-    for (const piece of item.text.split(/((?:—|←)\[[^\]]*\](?:→|—))/)) {
-      text.append(/^(?:—|←)\[/.test(piece) ? make("span", piece, "relation") : piece);
-    }
-    line.append(text);
-    for (const event of ["mouseenter", "focus"]) line.addEventListener(event, () => mark([rank]));
-    for (const event of ["mouseleave", "blur"]) line.addEventListener(event, () => mark([]));
+    const line = pathLine(item, index + 1), key = likeness(item);
     list.append(line);
+    if (groups.has(key)) {
+      line.hidden = true;
+      groups.get(key).push(line);
+    } else groups.set(key, [line]);
   });
+  for (const [first, ...others] of groups.values()) {
+    if (!others.length) continue;
+    const button = make("button", `${others.length} more like this`, "more");
+    button.type = "button";
+    button.setAttribute("aria-expanded", "false");
+    button.addEventListener("click", () => {
+      const open = others[0].hidden;
+      for (const line of others) line.hidden = !open;
+      button.setAttribute("aria-expanded", String(open));
+      button.textContent = open ? "fewer" : `${others.length} more like this`;
+    });
+    first.append(button);
+    first.after(...others);
+  }
+}
+
+// Equal for paths that a reader would take for one: over as many named things to the same ends, or facts of one relation.
+function likeness(item) {
+  if (item.kind === "triple") return item.triples[0].relation;
+  const named = waysOf(item)[0]?.filter((step) => step.end.name !== null).length;
+  return JSON.stringify([item.topic?.id, named, (item.ends ?? []).map((end) => end.id).sort()]);
+}
+
+function pathLine(item, rank) {
+  const line = make("li");
+  line.tabIndex = 0;
+  line.dataset.rank = rank;
+  const score = make("span", item.probability === null ? item.score.toFixed(3) : `${Math.round(item.probability * 100)} %`, "score");
+  score.title = `${item.probability === null ? "" : "how likely it leads to a right answer; "}score ${item.score.toFixed(3)}`;
+  const text = make("span", "", "text");
+  for (const piece of item.text.split(/((?:—|←)\[[^\]]*\](?:→|—))/)) {
+    text.append(/^(?:—|←)\[/.test(piece) ? make("span", piece, "relation") : piece);
+  }
+  line.append(make("span", `${rank}.`, "rank"), score, text);
+  for (const event of ["mouseenter", "focus"]) line.addEventListener(event, () => mark([rank]));
+  for (const event of ["mouseleave", "blur"]) line.addEventListener(event, () => mark([]));
+  return line;
 }
 
 // Drawing: topics at the left, then the entities on the way, then the ends
@@ -253,6 +318,8 @@ const wordsOf = (relation) => (relation.includes("://")
   ? [relation.replace(/[/#]+$/, "").split(/[/#]/).pop()] : relation.split(/\||\.\//))
   .map((part) => part.split(/[./]/).filter(Boolean).slice(-2).join(" ").replaceAll("_", " "))
   .join(", ").replace(/([a-z])([A-Z])(?=[a-z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
+
+const lastWordOf = (relation) => wordsOf(relation.split(/[./]/).pop());
 
 // The ways to the first ends of an item, each the shortest over its triples, as steps from its topic on.
 function waysOf(item) {
@@ -274,34 +341,56 @@ function waysOf(item) {
   });
 }
 
-// The best paths as nodes and edges: a node has a column and a row, from 0, and the ranks of the paths that it is on.
+// An unnamed thing on the way is a part of the arrow between named ones.
+function contract(way) {
+  const steps = [];
+  for (const step of way) {
+    const last = steps.at(-1);
+    if (last && last.end.name === null) Object.assign(last, { end: step.end, relations: [...last.relations, step.relation] });
+    else steps.push({ ...step, relations: [step.relation] });
+  }
+  return steps;
+}
+
+// What is drawn: of the paths that the answers rest on those that lead to an answer that none before does; of facts the first.
+function itemsToDraw(answer) {
+  const ranked = answer.items.map((item, index) => ({ item, rank: index + 1 }));
+  if (answer.items[0]?.kind === "triple") return ranked.slice(0, MAX_FACTS).map((each) => ({ ...each, ranks: [each.rank] }));
+  const missing = new Set(answer.answers.map((each) => each.id)), rests = new Set(answer.answers.flatMap((each) => each.evidence));
+  const leads = ({ item, rank }) => rests.has(rank) && (item.ends ?? []).filter((end) => missing.delete(end.id)).length;
+  const leading = ranked.filter(leads);
+  return (leading.length ? leading : ranked).slice(0, MAX_PATHS).map((each) => ({
+    ...each, ranks: ranked.filter((other) => likeness(other.item) === likeness(each.item)).map((other) => other.rank),
+  }));
+}
+
+// What is drawn as nodes and edges: a node has a column and a row, from 0, and the ranks of the paths that it is on.
 function layout(answer) {
   const nodes = new Map(), edges = new Map(), leftOut = [];
   const starts = new Set(answer.items.map((item) => item.topic?.id).filter(Boolean));
   if (!starts.size) for (const topic of answer.topics) starts.add(topic.id);
-  const answering = new Set(answer.answers.map((each) => each.id));
+  const answering = new Set([...answer.answers, ...(answer.plan?.found ?? [])].map((each) => each.id));
   const node = (entity) => {
     if (!nodes.has(entity.id)) nodes.set(entity.id, { entity, place: nodes.size, ranks: new Set(), next: new Set(), end: false });
     return nodes.get(entity.id);
   };
-  answer.items.slice(0, MAX_PATHS).forEach((item, index) => {
+  for (const { item, rank, ranks } of itemsToDraw(answer)) {
     const ways = waysOf(item), more = (item.ends?.length ?? 1) - ways.length;
-    if (more) leftOut.push(`path ${index + 1}: ${more} more end${more === 1 ? "" : "s"}`);
-    for (const way of ways) {
-      way.forEach(({ start, end, inverse, relation }, place) => {
+    if (more) leftOut.push(`path ${rank}: ${more} more end${more === 1 ? "" : "s"}`);
+    for (const way of ways.map(contract)) {
+      way.forEach(({ start, end, inverse, relations }, place) => {
         const source = node(start), target = node(end), key = JSON.stringify([start.id, end.id, inverse]);
-        for (const each of [source, target]) each.ranks.add(index + 1);
         source.next.add(target);
         target.next.add(source);
         target.end ||= place === way.length - 1;
         if (!edges.has(key)) edges.set(key, { source: source.place, target: target.place, inverse, relations: new Set(), ranks: new Set() });
-        edges.get(key).relations.add(wordsOf(relation));
-        edges.get(key).ranks.add(index + 1);
+        const edge = edges.get(key);
+        const words = wordsOf(relations[0]);
+        edge.relations.add(relations.length > 1 || words.length > 24 ? relations.map(lastWordOf).join(", ") : words);
+        for (const each of [source, target, edge]) for (const one of ranks) each.ranks.add(one);
       });
     }
-  });
-  const more = answer.items.length - MAX_PATHS;
-  if (more > 0) leftOut.push(`${more} more path${more === 1 ? "" : "s"}`);
+  }
   const all = [...nodes.values()];
   const columns = [all.filter((each) => starts.has(each.entity.id))];
   if (!columns[0].length) columns[0] = all.filter((each) => answering.has(each.entity.id));
@@ -324,7 +413,7 @@ function layout(answer) {
   const kind = ({ entity, end }) => entity.name === null ? "mediator" : answering.has(entity.id) ? "answer"
     : starts.has(entity.id) ? "topic" : end ? "end" : "inner";
   return {
-    nodes: all.map((each) => ({ label: named(each.entity), kind: kind(each), column: each.column, row: each.row, ranks: [...each.ranks] })),
+    nodes: all.map((each) => ({ label: each.entity.name === null ? "…" : named(each.entity), kind: kind(each), column: each.column, row: each.row, ranks: [...each.ranks] })),
     edges: [...edges.values()].map((each) => ({ ...each, relations: [...each.relations], ranks: [...each.ranks] })),
     columns: columns.length, rows: tallest, leftOut,
   };
@@ -452,7 +541,7 @@ function mark(ranks) {
   if (!picture) return;
   picture.batch(() => {
     picture.elements().removeClass("on off");
-    if (!of.size) return;
+    if (!picture.elements().some((each) => each.data("ranks").some((rank) => of.has(rank)))) return;
     picture.elements().forEach((each) => {
       each.addClass(each.data("ranks").some((rank) => of.has(rank)) ? "on" : "off");
     });
@@ -481,18 +570,8 @@ function remember(question, topics) {
 }
 
 function showHistory() {
-  const list = at("history");
-  list.replaceChildren();
-  for (const { question, topics } of remembered()) {
-    const button = make("button", question);
-    button.type = "button";
-    if (topics.length) button.title = `about ${topics.join(", ")}`;
-    button.addEventListener("click", () => ask(question, topics));
-    const line = make("li");
-    line.append(button);
-    list.append(line);
-  }
-  at("forget").hidden = !list.children.length;
+  at("history").replaceChildren(...remembered().map(({ question, topics }) => asLine(question, topics)));
+  document.querySelector("aside").hidden = !at("history").children.length;
 }
 
 function askAddress() {
@@ -512,20 +591,43 @@ at("token-form").addEventListener("submit", (event) => {
   sessionStorage.setItem("token", at("token").value);
   at("token-form").hidden = true;
   listRecipes();
+  describeGraph();
   if (at("question").value.trim()) ask(at("question").value.trim());
 });
 at("browser").addEventListener("click", async () => {
+  const place = at("browser-link");
+  place.textContent = "writing the paths …";
+  place.hidden = false;
   try {
     const found = await (await post("/v1/browser", { question: shown.question, topics: shown.given, ...wanted() })).json();
     const link = anchor(found.link, "Open the paths in Neo4j Browser, log in, press Enter");
-    at("browser-link").replaceChildren(link);
-    at("browser-link").hidden = false;
+    place.replaceChildren(link);
     link.focus();
   } catch (error) {
-    at("browser-link").textContent = error.message;
-    at("browser-link").hidden = false;
+    place.textContent = error.message;
   }
 });
+const copies = {
+  "copy-text": () => [
+    shown.question, at("answer").textContent, at("how").textContent || at("sure").textContent,
+    ...shown.items.slice(0, MAX_COPIED).map((item, index) => `${index + 1}. ${item.text}`),
+  ].join("\n"),
+  "copy-link": () => location.href,
+  "copy-json": () => JSON.stringify({ ...shown, given: undefined }, null, 2),
+};
+for (const [id, text] of Object.entries(copies)) at(id).addEventListener("click", async () => {
+  const done = await navigator.clipboard?.writeText(text()).then(() => true, () => false);
+  if (!done) copyByHand(text());
+  at("copied").textContent = "copied";
+});
+// Where the page is not from this machine nor over TLS, the browser has no clipboard for it.
+function copyByHand(text) {
+  const area = make("textarea", text, "unseen");
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
 at("forget").addEventListener("click", () => {
   localStorage.removeItem("history");
   showHistory();
@@ -547,14 +649,45 @@ addEventListener("resize", () => {
 });
 addEventListener("popstate", askAddress);
 
+async function get(path) {
+  const response = await fetch(path, { headers: headers() }).catch(() => null);
+  return response?.ok ? response.json() : null;
+}
+
 async function listRecipes() {
-  const response = await fetch("/v1/models", { headers: headers() }).catch(() => null);
-  if (!response?.ok) return;
-  const names = (await response.json()).data.map((model) => model.id).slice(1);
+  const names = ((await get("/v1/models"))?.data ?? []).map((model) => model.id).slice(1);
   at("recipe").replaceChildren(...names.map((name) => make("option", name)));
   at("recipe").hidden = names.length < 2;
 }
 
+// The graph's name, size and kinds, and questions made from it.
+async function describeGraph() {
+  const graph = await get("/v1/graph");
+  if (!graph) return;
+  at("graph").textContent = graph.name === "default" ? "Ask your graph" : `Ask ${graph.name}`;
+  const count = (number, what) => `${number.toLocaleString("en")} ${what}`;
+  at("sizes").textContent = [
+    count(graph.num_triples, "facts"), count(graph.num_entities, "things"), count(graph.num_relations, "relations"),
+  ].join(" · ");
+  at("kinds").replaceChildren(...Object.entries(graph.kinds).map(([kind, number]) => {
+    const chip = make("span", named({ name: kind }), "kind");
+    if (number !== null) chip.append(make("b", ` ${number.toLocaleString("en")}`));
+    return chip;
+  }));
+  at("tries-name").hidden = !graph.questions.length;
+  at("tries").replaceChildren(...graph.questions.map((question) => asLine(question, [])));
+}
+
+function asLine(question, topics) {
+  const button = make("button", question), line = make("li");
+  button.type = "button";
+  if (topics.length) button.title = `about ${topics.join(", ")}`;
+  button.addEventListener("click", () => ask(question, topics));
+  line.append(button);
+  return line;
+}
+
 listRecipes();
+describeGraph();
 showHistory();
 askAddress();

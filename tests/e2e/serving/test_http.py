@@ -109,6 +109,16 @@ def test_openais_client_lists_models_and_asks(url: str) -> None:
 # The graph
 
 
+def test_the_graph_is_described_with_questions_that_it_answers(client: httpx.Client) -> None:
+    graph = client.get("/v1/graph").json()
+    assert graph["num_triples"] == len(COUNTRIES)
+    assert 3 <= len(graph["questions"]) <= 6
+    for question in graph["questions"]:
+        answer = client.post("/v1/ask", json={"question": question}).json()
+        assert answer["found"], question
+        assert not answer["unsure"], question
+
+
 def test_entities_and_relations_are_found(client: httpx.Client) -> None:
     found = client.post("/v1/entities", json={"text": LIMA}).json()["entities"]
     assert found[0]["id"] == "m.peru"

@@ -1,4 +1,4 @@
-"""The page in headless Chromium: asked, drawn, changed by a click, used by keyboard, on a narrow screen, offline."""
+"""The page in headless Chromium: begun, asked, drawn, changed by a click, copied, used by keyboard, on a phone."""
 
 from __future__ import annotations
 
@@ -102,6 +102,48 @@ def test_a_question_is_answered_drawn_and_said(page: Page, tmp_path: Path) -> No
 
 
 @pytest.mark.browser
+def test_it_begins_with_the_graph_and_questions_that_it_answers(page: Page) -> None:
+    page.locator("#tries button").first.wait_for()
+    assert "relations" in page.locator("#sizes").inner_text()
+    question = page.locator("#tries button").first.inner_text()
+    page.locator("#tries button").first.click()
+    assert answered(page) not in ("", "Not in the graph")
+    assert page.locator("#asked").inner_text() == question
+
+
+@pytest.mark.browser
+def test_paths_that_are_nearly_one_are_folded(page: Page) -> None:
+    ask(page, "Which currency is used in the country whose capital is Lima?")
+    more = page.locator("#paths .more").first
+    before = page.locator("#paths > li:visible").count()
+    assert before < page.locator("#paths > li").count()
+    more.click()
+    assert page.locator("#paths > li:visible").count() > before
+
+
+@pytest.mark.browser
+def test_what_is_not_in_the_graph_comes_without_a_drawing_and_with_the_nearest_paths_closed(page: Page) -> None:
+    assert ask(page, "Who is the president of Peru?") == "Not in the graph"
+    assert page.locator("#sure").inner_text() != ""
+    assert page.locator("#picture-card").is_hidden()
+    assert page.locator("#paths li").first.is_hidden()
+
+
+@pytest.mark.browser
+def test_an_answer_is_copied_as_text_as_link_and_as_json(page: Page, url: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=url)
+    ask(page, QUESTION)
+    copied = {}
+    for kind in ("text", "link", "json"):
+        page.locator(f"#copy-{kind}").click()
+        page.locator("#copied", has_text="copied").wait_for()
+        copied[kind] = page.evaluate("navigator.clipboard.readText()")
+    assert copied["text"].splitlines()[:2] == [QUESTION, "Peruvian sol"]
+    assert copied["link"].startswith(f"{url}/?q=Which")
+    assert json.loads(copied["json"])["answer"] == "Peruvian sol"
+
+
+@pytest.mark.browser
 def test_a_plan_says_how_and_lists_what_orders_its_results(page: Page) -> None:
     assert ask(page, "Which country has the most official languages?").endswith("Peru")
     assert "most" in page.locator("#how").inner_text()
@@ -196,6 +238,9 @@ def test_it_fits_a_phone_in_light_and_dark(browser: Browser, url: str, scheme: s
     page.goto(url)
     ask(page, QUESTION)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    answer = page.locator("#answer").bounding_box()
+    assert answer is not None
+    assert 0 < answer["y"] < 370
     ground, ink = page.evaluate(
         "['background-color', 'color'].map(name => getComputedStyle(document.documentElement).getPropertyValue(name))"
     )
