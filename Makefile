@@ -19,7 +19,6 @@ help: ## List the targets
 
 demo: $(VENV)/.core ## Set up, start Neo4j, load a small world, ask fifteen questions
 	$(BIN)/lodestar demo
-	@echo "On a page, for agents and over HTTP:  $(UV) pip install -e '.[serve,mcp]' && $(BIN)/lodestar serve --demo"
 
 wheel: $(VENV)/.dev ## Build dist/lodestar_kg-*.whl, to be installed elsewhere with pip
 	$(BIN)/python -m build --wheel --no-isolation

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import sys
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from . import echo, print_json, say
+from ..errors import EXTRAS, how_to_install
+from . import echo, print_json, printable, say
 from .options import json_option, settings_from
 
 if TYPE_CHECKING:
@@ -80,9 +87,52 @@ def command(as_json: bool, name: str) -> None:
             else:
                 echo("\n".join(answer_lines(answers[-1], max_items=3)) + "\n")
         link = write_picture(engine.gateway(), status.browser_url, answers[1].evidence)
-    echo(f"See the second one in Neo4j Browser: {link}", err=as_json)
-    echo(f"  user neo4j, password in {status.password_file}", err=as_json)
-    say(f'\nAsk your own:  lodestar ask --name {settings.name} "…"    Stop:  lodestar db stop --name {settings.name}')
+    say(f"The second one in Neo4j Browser (user neo4j, password in {status.password_file}):\n  {link}\n")
+    say("\n".join(_next_steps(settings.name, QUESTIONS[2])))
+
+
+def say_what_runs() -> None:
+    """Print which servers run here and what they hold, and what to type next."""
+    from ..errors import LodestarError
+    from ..neo4j.catalogue import read_full_state
+    from ..neo4j.embedded import EmbeddedServer
+    from ..neo4j.gateway import Gateway
+    from ..settings import make_connection
+    from ..suggesting import suggest_question
+
+    settings = settings_from()
+    server = EmbeddedServer.of(settings)
+    running = [replace(settings, name=each.name) for each in (server, *server.others()) if each.status().running]
+    name, question = "", ""
+    for each in [settings] if settings.uri else running:
+        shown = settings.uri.partition("?")[0] if settings.uri else each.name
+        try:
+            with Gateway(make_connection(each)) as gateway:
+                state = read_full_state(gateway)
+                question = question or suggest_question(gateway)
+            counts = (
+                f"{state.num_triples:,} triples, {state.num_entities:,} entities, {state.num_relations:,} relations"
+            )
+            echo(printable(f"{shown}: {counts}" if state.num_triples else f"{shown}: running, empty"))
+        except LodestarError as error:
+            echo(printable(f"{shown}: {error}"))
+        name = name or each.name
+    if not settings.uri and not running:
+        echo("No graph is running here. See it work:  lodestar demo")
+    echo("\n".join(map(printable, _next_steps(name or settings.name, question))))
+    echo("All commands:   lodestar --help")
+
+
+def _next_steps(name: str, question: str) -> Iterator[str]:
+    """Yield the lines that say what to type: ask this graph, load another one, open the page."""
+    command = "lodestar" if shutil.which("lodestar") else os.path.relpath(sys.argv[0])
+    named = "" if name == "default" else f" --name {name}"
+    missing = next(extra for extra in EXTRAS if extra.name == "serve").missing
+    first = f"{how_to_install('serve')} && " if missing else ""
+    if question:
+        yield f"Ask it:         {command} ask{named} {shlex.quote(question)}"
+    yield f"Load yours:     {command} load FOLDER-OR-FILE"
+    yield f"Open the page:  {first}{command} serve{named}"
 
 
 def load_world(settings: Settings) -> LoadReport:

@@ -61,9 +61,10 @@ class VerbGroup(click.Group):
                 formatter.write_dl(some)
 
 
-@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=VerbGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="lodestar-kg", prog_name="lodestar")
-def main() -> None:
+@click.pass_context
+def main(ctx: click.Context) -> None:
     """Reasoning paths from a knowledge graph in Neo4j, ranked and explained.
 
     \b
@@ -72,6 +73,10 @@ def main() -> None:
       lodestar load geonames
       lodestar ask "What is the capital of Peru?"
     """
+    if ctx.invoked_subcommand is None:
+        from .demo import say_what_runs
+
+        say_what_runs()
 
 
 class WithoutPandas:
@@ -105,32 +110,25 @@ def _end(error: Exception) -> NoReturn:
     """Print an error in one line and exit with its code; raise it again if it is a bug."""
     from ..errors import make_missing_extra_error
 
-    message, code = str(error), 1
-    if isinstance(error, click.Abort):
-        message, code = "interrupted", 130
-    elif isinstance(error, click.exceptions.NoArgsIsHelpError):
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
         echo(error.message)
         sys.exit(0)
-    elif isinstance(error, click.ClickException):
+    if isinstance(error, click.ClickException):
         vars(error)["message"] = one_line(error.message, MAX_MESSAGE_CHARS)
         error.show()
         sys.exit(error.exit_code)
-    elif isinstance(error, ModuleNotFoundError):
-        verb = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-        if (missing := make_missing_extra_error(error, f"lodestar {verb}".rstrip())) is None:
-            raise error
-        message, code = str(missing), missing.exit_code
-    elif isinstance(error, BrokenPipeError):
+    if isinstance(error, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would write the rest again at exit
         sys.exit(1)
-    elif isinstance(error, OSError):
-        if error.errno not in NO_ROOM:
-            raise error
+    if isinstance(error, ModuleNotFoundError):
+        verb = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+        error = make_missing_extra_error(error, f"lodestar {verb}".rstrip()) or error
+    elif isinstance(error, OSError) and error.errno in NO_ROOM:
         sys.stdout = io.StringIO()  # else Python would write the rest again at exit
         place = f" ({error.filename})" if error.filename else ""
-        message = f"no room left for the output{place}: write it to another disk or make room"
-        code = StorageError.exit_code
-    elif isinstance(error, LodestarError):
-        code = error.exit_code
+        error = StorageError(f"no room left for the output{place}: write it to another disk or make room")
+    if not isinstance(error, LodestarError | click.Abort):
+        raise error
+    message, code = ("interrupted", 130) if isinstance(error, click.Abort) else (str(error), error.exit_code)
     echo(f"lodestar: {printable(one_line(message, MAX_MESSAGE_CHARS))}", err=True)
     sys.exit(code)

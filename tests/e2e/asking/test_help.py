@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -47,10 +48,20 @@ def test_the_version_is_that_of_the_package(lodestar: Lodestar) -> None:
     assert lodestar("--version").out.split()[-1] == version("lodestar-kg")
 
 
-@pytest.mark.parametrize("verb", [(), ("load",)])
-def test_without_arguments_there_is_help(lodestar: Lodestar, verb: tuple[str, ...]) -> None:
-    ran = lodestar(*verb)
+def test_a_group_without_arguments_has_help(lodestar: Lodestar) -> None:
+    ran = lodestar("load")
     assert (ran.code, ran.out.startswith("Usage: "), ran.out.count("\n") > 10) == (0, True, True)
+
+
+def test_without_arguments_it_says_what_runs_and_what_to_type(
+    lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LODESTAR_HOME", str(tmp_path))
+    monkeypatch.delenv("LODESTAR_URI", raising=False)
+    ran = lodestar()
+    assert ran.code == 0
+    assert ran.out.startswith("No graph is running here")
+    assert all(words in ran.out for words in ("lodestar demo", " load ", " serve", "--help"))
 
 
 def test_an_unknown_verb_is_one_line_and_exit_2() -> None:
