@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import webbrowser
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ MAX_PATHS = 3
 MAX_INSTANCES = 5
 MAX_PICTURES = 50
 """Pictures that stay in a database, the newest."""
+MAX_SAID = 200
+"""Characters of a question before its query."""
 _CLEAR_BATCH = 10_000
 
 
@@ -103,11 +106,17 @@ def picture_of(chains: Evidence[Chain], max_paths: int = MAX_PATHS, max_instance
     return picture
 
 
-def picture_query(question_id: str) -> str:
-    """Return the query that shows a picture, on one line, so that Enter runs it in Browser's editor."""
+def picture_query(question_id: str, question: str = "") -> str:
+    """Return the query that shows a picture, on one line, so that Enter runs it in Browser's editor.
+
+    The question's letters, digits and plain punctuation are a comment before it: nothing that could end the comment,
+    or the address, where Browser cuts at "&" and "#".
+    """
     int(question_id, 16)  # becomes part of the query: hexadecimal digits only
+    said = " ".join(re.sub(r"[^\w .,?'’()-]", " ", question)[:MAX_SAID].split())
     text = template("show_browser_picture").render({})
-    return " ".join(text.replace("$question", f"'{question_id}'").split())
+    query = " ".join(text.replace("$question", f"'{question_id}'").split())
+    return f"/* {said} */ {query}" if said else query
 
 
 def write_picture(gateway: Gateway, browser_url: str, evidence: Evidence[Item]) -> str:
@@ -121,7 +130,7 @@ def write_picture(gateway: Gateway, browser_url: str, evidence: Evidence[Item]) 
     params = {"question": picture.question_id, "nodes": picture.nodes, "arrows": picture.arrows}
     params["others"] = MAX_PICTURES - 1
     gateway.run(Request(template("write_browser_picture"), params, lambda rows: int(rows[0][0])))
-    return browser_link(browser_url, gateway.connection, picture_query(picture.question_id))
+    return browser_link(browser_url, gateway.connection, picture_query(picture.question_id, evidence.question.text))
 
 
 def clear_pictures(gateway: Gateway) -> dict[str, int]:

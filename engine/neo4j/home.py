@@ -215,7 +215,8 @@ def configuration(state: ServerState) -> Mapping[str, str]:
 
 
 def post_connect_command() -> str:
-    """Return the value of ``browser.post_connect_cmd`` with which a server styles pictures in Neo4j Browser.
+    """Return the value of ``browser.post_connect_cmd`` with which a server styles pictures in Neo4j Browser, and clears
+    the frame of the style, so that the screen has the question that a link puts into the editor.
 
     The style sheet, GraSS, is sent as JSON, because the setting separates commands by semicolons, which GraSS also has.
     """
@@ -224,7 +225,7 @@ def post_connect_command() -> str:
         selector: {name: quoted or plain for name, quoted, plain in _DECLARATION.findall(body)}
         for selector, body in _RULE.findall(text)
     }
-    return f"style {json.dumps(rules, separators=(',', ':'))}"
+    return f"style {json.dumps(rules, separators=(',', ':'))}; clear"
 
 
 @contextmanager

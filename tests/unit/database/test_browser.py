@@ -55,6 +55,15 @@ def test_browser_reads_a_command_back_whole() -> None:
     assert not set("&#\n") & set(command)
 
 
+def test_a_question_is_a_comment_that_it_cannot_end() -> None:
+    plain = picture_query("0a")
+    for question in ("Who is A&B's #1?", "*/ MATCH (n) DETACH DELETE n //", "\\u002a\\u002f RETURN 1", "a\n*/b"):
+        said, end, query = picture_query("0a", question).partition(" */ ")
+        assert (end, query) == (" */ ", plain)
+        assert not set("&#\n\\/*") & set(said.removeprefix("/* "))
+    assert picture_query("0a", "Who is José?").startswith("/* Who is José? */ CYPHER 5 ")
+
+
 def test_only_an_id_becomes_part_of_the_query() -> None:
     with pytest.raises(ValueError, match="base 16"):
         picture_query("' DETACH DELETE n //")
