@@ -65,7 +65,6 @@ def command(as_json: bool, name: str) -> None:
     settings = settings_from(name=name)
 
     from ..api import Engine
-    from ..browser import write_picture
     from ..neo4j.embedded import EmbeddedServer
     from .render import answer_lines
 
@@ -79,15 +78,9 @@ def command(as_json: bool, name: str) -> None:
     with Engine(settings, connection=instance.connection()) as engine:
         engine.prepare()
         say(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
-        answers = []
         for text in QUESTIONS + FORMS:
-            answers.append(engine.ask(text))
-            if as_json:
-                print_json(answers[-1].to_dict())
-            else:
-                echo("\n".join(answer_lines(answers[-1], max_items=3)) + "\n")
-        link = write_picture(engine.gateway(), status.browser_url, answers[1].evidence)
-    say(f"The second one in Neo4j Browser (user neo4j, password in {status.password_file}):\n  {link}\n")
+            answer = engine.ask(text)
+            print_json(answer.to_dict()) if as_json else echo("\n".join(answer_lines(answer, max_items=3)) + "\n")
     say("\n".join(_next_steps(settings.name, QUESTIONS[2])))
 
 
