@@ -258,7 +258,29 @@ MAX_DEGREE = 20_000
 """The most snippets of a concept that a query examines."""
 
 Pair = tuple[str, str]
-"""The ids of two concepts."""
+"""The ids of two entities."""
+
+
+Steps = tuple[tuple[str, bool], ...]
+"""Relation and direction of each step, true if it is inverse."""
+
+
+def find_joining_paths(
+    pairs: Sequence[Pair], max_paths: int, max_degree: int = HUB_DEGREE
+) -> Request[list[tuple[int, Steps, list[str]]]]:
+    """Find the shortest paths between two entities, as the pair's number, the steps, and the ids between its ends.
+
+    At most two triples long, through no node of a higher degree, and max_paths + 1 of a pair.
+    """
+
+    def decode(rows: Sequence[Row]) -> list[tuple[int, Steps, list[str]]]:
+        return [
+            (pair, tuple((step.removeprefix("^"), step.startswith("^")) for step in steps), nodes)
+            for pair, steps, nodes in rows
+        ]
+
+    params = {"pairs": [list(pair) for pair in pairs], "max_paths": max_paths, "max_degree": max_degree}
+    return Request(template("join_topics"), params, decode)
 
 
 def read_snippets(pairs: Sequence[Pair], max_snippets: int = MAX_SNIPPETS) -> Request[list[tuple[str, ...]]]:

@@ -5,6 +5,8 @@ Expanding and merging are ReG's structure-aware reorganisation (section 4.2); co
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -12,12 +14,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from ...models import Positive, Range, Weight
 from ..evidence import Evidence, Kind
 from ..evidence.bridges import to_chains
+from ..neo4j.graph import find_joining_paths
 from ..parts import Reorganiser, option, part
 from ..retrieval.frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
 from ..values import Chain, Entity, RelationStep, Scored, Triple
 
 if TYPE_CHECKING:
-    from ..context import Context
+    from ..context import Context, Database
 
 
 @part("reorganise")
@@ -51,6 +54,9 @@ def _join_chains(evidence: Evidence[Chain]) -> Evidence[Chain]:
     return replace(evidence, items=tuple(joined))
 
 
+Walk = tuple[str, tuple[tuple[str, bool], ...]]
+"""The id of a topic, and relation and direction of each step from it."""
+
 NUM_LEADS = 5
 """Chains of one hop of a topic that chains of other topics are compared with."""
 
@@ -61,8 +67,10 @@ class Merge(Reorganiser):
     """Merges chains from different topics at the entities where they meet (ReG, section 4.2): their targets.
 
     A question that names two entities mostly asks for what is related to both. Our own rule: a chain meets the best of
-    the other topics' `NUM_LEADS` best one-hop chains with which it shares an end; two candidates for the same mention
-    never meet. A chain with targets gains `bonus`, in log-odds; without a calibration no score is changed.
+    the other topics' `NUM_LEADS` best one-hop chains with which it shares an end, or else the shortest paths to another
+    topic that begin with its relations; two candidates for the same mention never meet. A chain with targets gains
+    `bonus`, in log-odds; without a calibration no score is changed. One round trip for a batch, none where no question
+    has several topics.
     """
 
     takes: ClassVar[Kind] = "chain"
@@ -70,18 +78,68 @@ class Merge(Reorganiser):
 
     bonus: Weight = option(0.0, "log-odds that a chain gains for meeting another topic's chain")
 
-    def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Chain]]) -> list[Evidence[Chain]]:
-        return [self._merged(each) for each in evidence]
+    def __call__(self, ctx: Context, evidence: Sequence[Evidence[Chain]]) -> list[Evidence[Chain]]:
+        joined = join_topics(ctx.db, evidence)
+        return [self._merged(*each) for each in zip(evidence, joined, strict=True)]
 
-    def _merged(self, evidence: Evidence[Chain]) -> Evidence[Chain]:
+    def _merged(self, evidence: Evidence[Chain], joined: JoinedTopics) -> Evidence[Chain]:
         bonus = evidence.calibration.from_log_odds(self.bonus) if evidence.calibration else 0.0
         mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
         met = find_meeting_ends(evidence.items, mentions)
         items = [
             Scored(replace(each.value, targets=targets), each.score + bonus, each.group) if targets else each
-            for each, targets in zip(evidence.items, met, strict=True)
+            for each, leads in zip(evidence.items, met, strict=True)
+            for targets in (leads or joined.targets_of(each.value),)
         ]
-        return replace(evidence, items=tuple(sorted(items, key=evidence.chain_order)))
+        left_out = (*evidence.left_out, JOINED_CUT) if joined.cut else evidence.left_out
+        return replace(evidence, items=tuple(sorted(items, key=evidence.chain_order)), left_out=left_out)
+
+
+MAX_PAIRS = 3
+"""Pairs of topics of a question that paths are read between."""
+MAX_JOINING = 200
+"""Shortest paths that are read of a pair."""
+JOINED_CUT = f"shortest paths between topics beyond the first {MAX_JOINING} are left out"
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedTopics:
+    """The shortest paths between the topics of a question: the entities that each beginning of one leads to, by the id
+    of the topic and the steps. cut: whether a pair has more paths than were read."""
+
+    through: Mapping[Walk, frozenset[str]]
+    cut: bool = False
+
+    def targets_of(self, chain: Chain) -> tuple[Entity, ...]:
+        """Return the ends of a chain that lie on such a path, reached over the chain's relations."""
+        ids = self.through.get(_walk_of(chain), frozenset())
+        return tuple(end for end in chain.ends if end.id in ids)
+
+
+def join_topics(db: Database, evidence: Sequence[Evidence[Chain]]) -> list[JoinedTopics]:
+    """Read the shortest paths between the topics of each question, at most `MAX_PAIRS` pairs of different mentions."""
+    pairs: list[tuple[int, str, str]] = []
+    for place, each in enumerate(evidence):
+        mentions = {topic.entity.id: topic.mention for topic in each.topics}
+        starts = dict.fromkeys(item.value.topic for item in each.items)
+        distinct = (pair for pair in itertools.combinations(starts, 2) if are_distinct_mentions(*pair, mentions))
+        pairs += ((place, left.id, right.id) for left, right in itertools.islice(distinct, MAX_PAIRS))
+    through: list[dict[Walk, set[str]]] = [{} for _ in evidence]
+    num_paths: Counter[int] = Counter()
+    asked = [(left, right) for _, left, right in pairs]
+    rows = db.run(find_joining_paths(asked, max_paths=MAX_JOINING)) if asked else []
+    for pair, steps, nodes in rows:
+        num_paths[pair] += 1
+        place, left, right = pairs[pair]
+        for length, node in enumerate(nodes, start=1):
+            back = tuple((name, not inverse) for name, inverse in reversed(steps[length:]))
+            for walk in ((left, steps[:length]), (right, back)):
+                through[place].setdefault(walk, set()).add(node)
+    cut = {pairs[pair][0] for pair, number in num_paths.items() if number > MAX_JOINING}
+    return [
+        JoinedTopics({walk: frozenset(ids) for walk, ids in each.items()}, place in cut)
+        for place, each in enumerate(through)
+    ]
 
 
 def find_meeting_ends(chains: Sequence[Scored[Chain]], mentions: Mapping[str, str]) -> list[tuple[Entity, ...]]:
@@ -152,10 +210,6 @@ def group_meeting_chains(
 def add_targets(chain: Chain, shared: frozenset[Entity]) -> Chain:
     """Return the chain with the ends that its group shares as targets, in its own order."""
     return replace(chain, targets=tuple(end for end in chain.ends if end in shared))
-
-
-Walk = tuple[str, tuple[tuple[str, bool], ...]]
-"""The id of a topic, and relation and direction of each step from it."""
 
 
 @part("complete-chains")

@@ -70,6 +70,24 @@ class MemoryGraph:
         """A graph without triples has all that are given."""
         return list(chains.expand(params, self.triples or None))
 
+    def _join_topics(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
+        rows: list[Row] = []
+        for pair, (start, end) in enumerate(params["pairs"]):
+            paths: list[tuple[list[str], list[str]]] = [([], [start])]
+            for _ in range(2):
+                paths = [
+                    ([*steps, step], [*nodes, after])
+                    for steps, nodes in paths
+                    if nodes[-1] == start or self.degree(nodes[-1]) <= params["max_degree"]
+                    for head, relation, tail in self.triples
+                    for step, before, after in ((relation, head, tail), (f"^{relation}", tail, head))
+                    if before == nodes[-1] and after not in nodes and after not in self.literals
+                ]
+                if found := [(pair, steps, nodes[1:-1]) for steps, nodes in paths if nodes[-1] == end]:
+                    rows += found[: params["max_paths"] + 1]
+                    break
+        return rows
+
     def _read_signatures(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         return [(i, self.names[i], self.degree(i), self.signature(i)) for i in params["ids"] if i in self.names]
 

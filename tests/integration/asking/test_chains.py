@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from random import Random
 
 import pytest
 from lodestar import Engine
 from lodestar.engine.evidence.bridges import GrownPath, grow_paths
 from lodestar.engine.neo4j import Request, Template
+from lodestar.engine.neo4j.graph import find_joining_paths
 from lodestar.engine.values import Entity, Scored, Triple
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -59,3 +62,17 @@ def test_the_database_expands_what_plain_python_does(
     wanted = grow_paths(memory, [*batch, ([], [])], max_length, max_paths)
     assert [in_order(each) for each in found] == [in_order(each) for each in wanted]
     assert max(len(path.steps) for each in found for path in each) == max_length
+
+
+def test_the_database_joins_topics_as_plain_python_does(engine: Engine, graph_triples: list[Triple]) -> None:
+    ids = sorted({end.id for each in graph_triples for end in (each.head, each.tail) if not end.is_literal})
+    literals = {each.tail.id: each.tail.label for each in graph_triples if each.tail.is_literal}
+    memory = MemoryGraph(((t.head.id, t.relation, t.tail.id) for t in graph_triples), literals=literals)
+    pairs = [tuple(pair) for pair in itertools.combinations(ids, 2)][:300]
+    for max_paths, max_degree in ((1_000, 1_000), (1_000, 4)):
+        found, wanted = (
+            sorted(db.run(find_joining_paths(pairs, max_paths, max_degree))) for db in (engine.gateway(), memory)
+        )
+        assert found == wanted and {len(nodes) for _, _, nodes in found} >= {0, 1}
+    few = engine.gateway().run(find_joining_paths(pairs, 1))
+    assert max(Counter(pair for pair, *_ in few).values()) == 2

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 from lodestar.engine.evidence import Calibration
-from lodestar.engine.reorganising import Merge, find_meeting_ends
+from lodestar.engine.reorganising import Merge, find_meeting_ends, join_topics
 from lodestar.engine.values import Chain, Entity, Scored
 
 from tests.fakes.call_context import make_context
+from tests.fakes.memory_graph import MemoryGraph
 from tests.made.evidence import evidence_of, leads
 
 
@@ -32,6 +33,17 @@ def test_the_best_lead_that_shares_an_end_counts() -> None:
 def test_one_topic_never_meets_itself_nor_another_reading_of_the_same_mention() -> None:
     assert met(lead("a", "x", 1.0), lead("a", "x", 0.5)) == ["", ""]
     assert met(lead("a", "x", 1.0), lead("b", "x", 0.5), a="Peru", b="Peru") == ["", ""]
+
+
+def test_a_chain_meets_the_shortest_paths_between_its_topic_and_another() -> None:
+    """No chain of c is there, but the graph leads from a over r to y and z, and from y over q to c."""
+    graph = MemoryGraph([("a", "r", "y"), ("a", "r", "z"), ("c", "q", "y")])
+    evidence = evidence_of(lead("a", "yz", 0.9), lead("c", "v", 0.1))
+    (merged,) = Merge()(make_context(graph), [evidence])
+    assert [[end.id for end in item.value.targets] for item in merged.items] == [["y"], []]
+    joined, alone = join_topics(graph, [evidence, evidence_of(lead("a", "yz", 0.9))])
+    assert joined.through == {("a", (("r", False),)): {"y"}, ("c", (("q", False),)): {"y"}}
+    assert not joined.cut and not alone.through and graph.requests.count("join_topics") == 2
 
 
 def test_what_meets_gains_the_bonus_in_log_odds_and_keeps_its_group() -> None:
