@@ -46,7 +46,8 @@ NO_LABEL = ""
 class PropertySample(NamedTuple):
     """What a property holds in a sample: its values' type in Cypher, how many there are, and how many of them differ.
 
-    `num_items` is the length of the longest list, `num_chars` the mean length of texts.
+    `num_items` is the length of the longest list, `num_chars` the mean length of texts, `num_worded` how many have
+    words and nothing that no name has.
     """
 
     key: str
@@ -55,6 +56,7 @@ class PropertySample(NamedTuple):
     num_distinct: int
     num_items: int
     num_chars: float
+    num_worded: int = 0
 
 
 @dataclass(slots=True)
@@ -174,6 +176,8 @@ LEAST_DISTINCT = 0.5
 """The least share of values that differ where only the end of a property's name speaks for it."""
 MOST_CHARS = 120
 """The longest mean of texts that are names."""
+LEAST_LIKE_NAMES = 0.9
+"""The least share of texts that look like names where a property's name does not say so."""
 MOST_CODE_CHARS = 12
 """The longest mean of texts of a key that are aliases."""
 
@@ -227,7 +231,8 @@ def _rank(label: str, key: str, facts: LabelFacts) -> tuple[int, int] | None:
     in_parts = any(plain in parts for parts in TOGETHER)
     if distinct >= LEAST_DISTINCT and plain.endswith(ENDINGS) and not in_parts:
         is_text = plain.endswith("description")
-        return (2, len(CODES)) if is_text else (1, 0) if plain not in CODES else (2, CODES.index(plain))
+        is_number = sample.type.startswith("INTEGER")
+        return (2, len(CODES)) if is_text else (1, is_number) if plain not in CODES else (2, CODES.index(plain))
     if distinct >= LEAST_DISTINCT and plain in CODES:
         return 2, CODES.index(plain)
     return None
@@ -253,8 +258,18 @@ def guess_mapping(survey: Survey) -> GraphMapping:
     return GraphMapping(labels, {type_: tuple(sorted(survey.relationships[type_].keys)) for type_ in types})
 
 
+def _name_beside_key(facts: LabelFacts) -> tuple[str, ...]:
+    """Return the property that follows the key of a table, if it looks like names and the key does not."""
+    first, second = ([*facts.keys] + [""] * 2)[:2]
+    if not second or first != facts.key:
+        return ()
+    key, sample = facts.samples[first], facts.samples[second]
+    is_name = _may_name(sample) and LEAST_LIKE_NAMES * sample.num <= sample.num_worded
+    return (second,) if is_name and 1 < sample.num == sample.num_distinct and 2 * key.num_worded < key.num else ()
+
+
 def _guess_label(label: str, facts: LabelFacts) -> LabelMapping:
-    name = next(iter(guess_names(label, facts)), ())
+    name = next(iter(guess_names(label, facts)), ()) or _name_beside_key(facts)
     aliases = guess_aliases(facts)
     vectors = {
         key for key, sample in facts.samples.items() if sample.num_items > MAX_NUMBERS and "STRING" not in sample.type

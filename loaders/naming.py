@@ -28,6 +28,7 @@ NAME_RELATIONS = (
 ALIAS_RELATIONS = frozenset(
     {
         "http://www.w3.org/2004/02/skos/core#altLabel",
+        "http://www.w3.org/2004/02/skos/core#hiddenLabel",
         "http://schema.org/alternateName",
         "https://schema.org/alternateName",
         "http://xmlns.com/foaf/0.1/nick",

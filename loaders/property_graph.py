@@ -71,6 +71,10 @@ _NUMBERED = re.compile(r"[A-Za-z]{0,2}[-_:]?\d+|[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|
 """Keys that say nothing without the kind of thing that has them."""
 
 
+_WORDED = re.compile(r"(?=.*[^\W\d_]{3})[^@/\\:<>{}]{3,80}")
+"""Texts that may be names, whatever their property is called."""
+
+
 class Node(NamedTuple):
     """A node; `key` is the property that is known to be its key."""
 
@@ -142,7 +146,10 @@ def _sample(key: str, values: Sequence[Any]) -> PropertySample:
     texts = [value.text if isinstance(value, LiteralText) else str(value) for value in values]
     num_items = max((len(value) for value in values if isinstance(value, list)), default=0)
     num_chars = sum(map(len, texts)) / max(len(texts), 1)
-    return PropertySample(key, type_, len(values), len({text[:200] for text in texts}), num_items, num_chars)
+    num_worded = sum(_WORDED.fullmatch(text) is not None for text in texts)
+    return PropertySample(
+        key, type_, len(values), len({text[:200] for text in texts}), num_items, num_chars, num_worded
+    )
 
 
 def _type_of(value: object) -> str:

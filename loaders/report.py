@@ -15,7 +15,7 @@ from ..models import quote_line
 from ..models.wording import make_question
 from .stage import StageCounts
 
-PROPERTY_GRAPHS = ("cypher", "dump", "gexf", "graphml", "neo4j", "networkx", "tables")
+PROPERTY_GRAPHS = ("cypher", "dump", "gexf", "graphml", "json", "neo4j", "networkx", "tables")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -420,8 +420,9 @@ class Stage:
                 self._run("numbering/name_by_properties")
             self._run_with_fewer_threads("numbering/name")
         progress("sorting", 2, 3)
+        self._run_with_fewer_threads("numbering/name_relations")
         counts = self._count(source)
-        self._run_with_fewer_threads("numbering/type_values", "numbering/name_relations")
+        self._run_with_fewer_threads("numbering/type_values")
         progress("sorting", 3, 3)
         return counts
 

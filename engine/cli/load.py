@@ -212,8 +212,14 @@ _FORMATS = {
     "gexf": _Format(
         "a GEXF file, as Gephi or NetworkX writes it", _MAPPED, "gexf network.gexf --dry-run", has_parts=False
     ),
+    "json": _Format(
+        "a graph in JSON: nodes and links, as NetworkX, D3 or Cytoscape write them, or APOC's lines",
+        _MAPPED,
+        "json graph.json --dry-run",
+        has_parts=False,
+    ),
     "tables": _Format(
-        "tables: a folder of CSV, TSV or parquet, one such file, or a SQLite or DuckDB file. A row is a thing, a "
+        "tables: a folder of CSV, TSV, parquet or JSON, one such file, or a SQLite or DuckDB file. A row is a thing, a "
         "column that refers to another table a relation",
         _MAPPED,
         "tables shop.sqlite --name-property customer=contactName --leave-out phone",

@@ -20,6 +20,7 @@ FORMATS = {
     "geonames": "geonames:GeonamesSource",
     "gexf": "graphml:GexfGraph",
     "graphml": "graphml:GraphmlGraph",
+    "json": "json_graph:JsonGraph",
     "jsonl": "triple_records:JsonLinesSource",
     "metaqa": "delimited:MetaqaSource",
     "obo": "obo:OboSource",
@@ -33,7 +34,7 @@ FORMATS = {
     "wikidata": "wikidata:WikidataSource",
 }
 
-GRAPHS = ("cypher", "dump", "gexf", "graphml", "tables")
+GRAPHS = ("cypher", "dump", "gexf", "graphml", "json", "tables")
 """The formats that have property graphs."""
 
 _PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")

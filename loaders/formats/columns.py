@@ -21,8 +21,10 @@ _HEADER_WORDS = (
     frozenset("tail tailid object obj target to t o".split()),
 )
 _OTHER_HEADER_WORDS = (
-    frozenset("headentity subjectid sourceid src fromid start startid startnode entity1 node1 e1".split()),
-    frozenset("relationtype relationship relationshiptype reltype predicateid edgetype link type label".split()),
+    frozenset("headentity subjectid sourceid src fromid start startid startnode entity1 entityid node1 e1".split()),
+    frozenset(
+        "relationtype relationship relationshiptype reltype predicateid edgetype metaedge link type label".split()
+    ),
     frozenset("tailentity objectid targetid tgt toid end endid endnode dst destination entity2 node2 e2".split()),
 )
 """Taken for what they say where the first do not tell. Both are without what is neither letter nor digit."""
@@ -65,7 +67,7 @@ def why_table(rows: Sequence[Sequence[str]]) -> str | None:
     is_apart = len(set(heads)) == len(heads) and set(heads).isdisjoint(tails)
     different = set(relations)
     num_said = sum(map(_reads_as_relation, different))
-    is_code = not num_said and any(re.search(r"\d", relation) for relation in different)
+    is_code = not num_said and 2 * sum(bool(re.search(r"\d", relation)) for relation in different) > len(different)
     reasons = {
         "the columns are called as those of neo4j-admin's nodes": any(
             re.fullmatch(r"[^:]*:(?:ID|LABEL)(?:\(.*\))?", cell) for cell in header
@@ -93,6 +95,47 @@ def why_table(rows: Sequence[Sequence[str]]) -> str | None:
         and (is_code or set(filter(_LETTER.search, heads)).isdisjoint(tails)),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name that is written with blanks, underscores or capitals, in lower case."""
+    parted = re.sub(r"([a-z\d])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3 \2\4", name)
+    return [word.lower() for word in re.split(r"[\W_]+", parted) if word]
+
+
+END_PAIRS = (
+    ("source", "target"),
+    ("from", "to"),
+    ("src", "dst"),
+    ("start", "end"),
+    ("node1", "node2"),
+    ("head", "tail"),
+    ("subject", "object"),
+    ("x", "y"),
+)
+"""How the columns of the two ends of an edge begin."""
+_END_KEYS = ("id", "index", "", "identifier", "key", "code", "curie", "name", "label", "title", "node", "text")
+"""How the columns go on that tell ends apart, the likeliest first."""
+EndColumns = dict[str, tuple[str, str]]
+"""The columns of both ends by how they go on: id, name, type, or nothing."""
+
+
+def find_end_columns(names: Sequence[str]) -> EndColumns | None:
+    """Return the columns of a list of edges that tell its ends apart and say more of them, the likeliest keys first.
+
+    What goes on otherwise than `_END_KEYS` or a kind are the ends of something else, as start_date and end_date.
+    """
+    by_words = {tuple(words_of(name)): name for name in names}
+    relations = _HEADER_WORDS[1] | _OTHER_HEADER_WORDS[1]
+    has_relation = any(_NO_WORD.sub("", name.lower()) in relations for name in names)
+    for pair in END_PAIRS:
+        starts, ends = ({words[1:]: name for words, name in by_words.items() if words[:1] == (each,)} for each in pair)
+        both = {" ".join(rest): (starts[rest], ends[rest]) for rest in starts if rest in ends}
+        keys = [each for each in _END_KEYS if each in both]
+        is_plain = "" in keys and pair != ("x", "y")
+        if is_plain or len(keys) > 1 or (keys not in ([], [""]) and (has_relation or len(names) == 2)):
+            return {each: both[each] for each in (*keys, *(each for each in both if each not in keys))}
+    return None
 
 
 _LETTER = re.compile(r"[^\W\d_]")
@@ -157,6 +200,10 @@ _HEADER = re.compile(
     r"|.+[\W_][Nn]o|.*[a-z](?:I[Dd]|Name|Title|Label|Key|Code|Type|Date|Description|No)|[a-z]+(?:id|name|title|label|description)"
 )
 """Names of columns; a city may be called Madrid."""
+_VALUE = re.compile(rf"\s*(?:[$€£]?(?:{NUMERIC})|(?i:true|false))\s*")
+"""What is a value and no name of a column."""
+_NO_NAME = re.compile(r"\s*(?:[/{<\[]|\w+://)")
+"""How no column is called: a path, an IRI, JSON."""
 _LONG_BYTES = 1 << 14
 """The last line of a longer text may be cut off."""
 
@@ -169,13 +216,19 @@ def read_header(head: str, shown: str) -> tuple[str, list[str]]:
         widths = Counter(len(row) for row in rows[:-1] or rows)
         candidates.append((len(rows[0]) > 1, widths[len(rows[0])], len(rows[0]), separator, rows[0]))
     *_, separator, names = max(candidates, key=lambda each: each[:3])
-    if numbers := [name for name in names if re.fullmatch(r"\s*[-+]?[\d.,]+\s*", name)]:
+    if numbers := [name for name in names if _VALUE.fullmatch(name)]:
         raise InputError(f"{shown}: expected the names of columns in the first line, found {quote_line(numbers[0])}")
     found: dict[str, None] = {}
     for number, name in enumerate(map(str.strip, names), 1):
         called = name or f"column {number}"
         found[called if called.lower() not in map(str.lower, found) else f"{called} {number}"] = None
     return separator, list(found)
+
+
+def of_importer(head: str) -> bool:
+    """Return whether the first line of a text has columns that are called as those of neo4j-admin's files."""
+    cells = re.split(r"[,;\t|]", head.partition("\n")[0].strip())
+    return any(map(OF_IMPORTER.fullmatch, cells))
 
 
 def is_table(head: str, num_files: int) -> bool:
@@ -186,17 +239,20 @@ def is_table(head: str, num_files: int) -> bool:
         return False
     rows = [*islice(csv.reader(StringIO(head, newline=""), delimiter=separator), 1, 1_000)]
     rows = [row for row in (rows[:-1] if len(rows) > 1 and len(head) >= _LONG_BYTES else rows) if any(row)]
-    if {name.strip().lower() for name in names} & _TRIPLES:
+    if len(find_end_columns(names) or ()) > 1:
+        return bool(rows)  # a list of edges with more columns than triples have
+    if {name.strip().lower() for name in names} & _TRIPLES or any(map(_NO_NAME.match, names)):
         return False
     if len(names) < 2 or not rows:
         return not rows and len(names) > 1 and (num_files > 1 or len(names) != NUM_COLUMNS)
     whole = [row for row in rows if len(row) == len(names)]
-    if len(names) == NUM_COLUMNS and why_table([names, *whole]) is None:
+    columns = [*zip(*whole, strict=True)]
+    is_known = columns_by_name(names) is not None
+    is_row = not is_known and any(name and name in column for name, column in zip(names, columns, strict=False))
+    if is_row or (len(names) == NUM_COLUMNS and why_table([names, *whole]) is None):
         return False
     plain = [name.strip().rstrip(":") for name in names]
-    has_numbers = any(
-        all(re.fullmatch(r"[-+]?\d+(\.\d+)?", value) for value in column) for column in zip(*whole, strict=True)
-    )
+    has_numbers = any(all(re.fullmatch(r"[-+]?\d+(\.\d+)?", value) for value in column) for column in columns)
     is_named = any(_HEADER.fullmatch(name) or ":" in name for name in plain)
     is_lower = all(re.fullmatch(r"[a-z][a-z0-9_ ]*", name.strip()) for name in names)
     return has_numbers or is_named or (is_lower and not {*plain} & {cell for row in rows for cell in row})

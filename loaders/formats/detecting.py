@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ...engine.errors import InputError
 from ..reading import PARQUET, RereadableFile, list_files, parquet_columns, unpacked_name
 from . import FORMATS
-from .columns import columns_by_name
+from .columns import NUM_COLUMNS, columns_by_name
 from .rdf import detect_syntax
 from .tables import looks_like_tables
 
@@ -27,10 +28,12 @@ _BY_ENDING = {
 }
 _UNDETECTED = {"geonames", "text"}
 """Formats that detection cannot find: they are not files, or any text fits."""
-_ONE_FILE = {"cypher", "dump", "gexf", "graphml"}
+_ONE_FILE = {"cypher", "dump", "gexf", "graphml", "json"}
 """Formats of which a folder is not read."""
 _KB = "kb.txt"
 _LOOKED_AT_BYTES = 1 << 16
+TEXT_FIELDS = ("text", "contents", "content", "body")
+"""The fields of JSON lines that hold a text; `load text` reads the first that is there."""
 _FB2M = re.compile(r"(?:www\.)?freebase\.com/[^\t]*\t(?:www\.)?freebase\.com/[^\t]*\t(?:www\.)?freebase\.com/")
 _FREEBASE = re.compile(r"<(?:http://rdf\.freebase\.com/|/)[^>]*>\t<[^>]*>\t.+\t\.$")
 
@@ -86,34 +89,49 @@ def _by_name(name: str, lines: Sequence[str]) -> str | None:
 
 
 def _by_content(name: str, start: bytes, lines: Sequence[str]) -> str | None:
+    text = start.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    if text[:1] in ("{", "[") and (of_json := _of_json(text)):
+        return of_json
     statements = [line for line in lines if not line.lstrip().startswith("#")] or [""]
     first = statements[0].lstrip()
     tests = {
-        "rog": first.startswith("{") and re.search(rb'"(?:sub)?graph"\s*:', start) is not None,
         "graphml": first.startswith("<") and any("<graphml" in line for line in statements[:5]),
         "gexf": first.startswith("<") and any("<gexf" in line for line in statements[:5]),
         "obo": any(line.startswith("format-version:") for line in statements[:5]) or "[Term]" in statements,
-        "wikidata": bool(re.match(rb'\[?\s*\{[^\n]*"type":\s*"(?:item|property)"', start)) and b'"labels"' in start,
-        "jsonl": _has_triple(first),
         "fb2m": all(map(_FB2M.match, statements)),
         "freebase": all(map(_FREEBASE.match, statements)),
         "rdf": detect_syntax(name, start) is not None,
         "tsv": all(line.count("\t") == 2 for line in statements),
-        "csv": all(line.count(",") == 2 for line in statements),
+        "csv": first[:1] not in "<{[" and all(line.count(",") == 2 for line in statements),
         "metaqa": all(line.count("|") == 2 for line in statements),
     }
     return next((kind for kind, fits in tests.items() if fits), None)
 
 
-def _has_triple(line: str) -> bool:
-    """Return whether a line is a JSON object with the fields of a triple."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(record, dict) and columns_by_name(list(record)) is not None
+def _of_json(text: str) -> str | None:  # noqa: PLR0911 - a line a form
+    """Return the format of JSON by how it begins; None for other text, and for questions."""
+    if re.search(r'"nodes"\s*:\s*\[', text) or re.match(r'\{[^\n]*"type"\s*:\s*"(?:node|relationship)"', text):
+        return "json"
+    if re.search(r'"(?:sub)?graph"\s*:', text):
+        return "rog"
+    if re.match(r'\[?\s*\{(?:[^\n]*"type"\s*:\s*"(?:item|property)"|\s*"entities"\s*:)', text) and '"labels"' in text:
+        return "wikidata"
+    if re.search(r'"@(?:context|id|graph)"\s*:', text):
+        return "rdf"
+    for begin in (text, text.lstrip("[").lstrip()):
+        with suppress(ValueError, RecursionError):
+            record, _ = json.JSONDecoder().raw_decode(begin)
+            while isinstance(record, list) and record and isinstance(record[0], list | dict):
+                record = record[0]
+            if isinstance(record, list):
+                return "jsonl" if len(record) == NUM_COLUMNS and all(isinstance(each, str) for each in record) else None
+            if not isinstance(record, dict) or "question" in record or {*record} & {*TEXT_FIELDS}:
+                return None
+            return "jsonl" if columns_by_name(list(record)) else "tables"
+    return "tables" if re.match(r'\{\s*"[^"]+"\s*:\s*\[\s*\{', text) else None
 
 
+_BY_NETWORKX = "this is DOT, GML or Pajek: NetworkX reads it, and `networkx.write_graphml` writes what is read here"
 _FOREIGN = (
     (rb"<Ontology\b[^>]*owl#", "this is OWL/XML: `robot convert --input it --output it.ttl` makes Turtle of it"),
     (rb"\AOntology\(|\APrefix\(:?", "this is OWL in functional syntax: `robot convert` makes Turtle of it"),
@@ -121,6 +139,13 @@ _FOREIGN = (
     (rb"<obo>|<obo\s", "this is OBO-XML: `robot convert` makes Turtle of it"),
     (rb"(?s)\A.{257}ustar", "this is a tar archive: unpack it and load its folder"),
     (rb"\A\xd0\xcf\x11\xe0|\A.{0,200}xl/workbook", "this is an Excel workbook: save its sheets as CSV"),
+    (rb"\A%PDF|\A\{\\rtf|\APK\x03\x04", "this is a document: save it as text or as tables"),
+    (rb"(?i)\A\s*<(?:!doctype )?html", "this is a web page: save the data that it shows, as CSV or JSON-LD"),
+    (rb"\A\s*(?:strict )?(?:di)?graph\b|\A\s*(?:Creator.*\s+)?graph\s*\[|\A\*[Vv]ertices", _BY_NETWORKX),
+    (rb"(?im)^(?:create table|insert into)\b", "this is a dump of SQL: run it in SQLite, and load the database's file"),
+    (rb'\A[\[{][^\n]*"question"', "these are questions: `lodestar eval` reads them"),
+    (rb"\A\s*<\?xml", "this is XML of a form that is not read: make CSV or JSON of it"),
+    (rb"\A(?:---\s|- \w+:)", "this is YAML: make JSON of it"),
     (rb"\AHDT|\A\$HDT", "this is HDT: `hdt2rdf` makes N-Triples of it"),
 )
 """Formats that are not read, by how their files look, and how to convert them."""

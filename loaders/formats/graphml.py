@@ -121,7 +121,7 @@ class GraphmlGraph(PropertyGraph):
             elif tag == "attvalue":
                 texts[self._key(of, child.get("for") or child.get("id", ""))] = child.get("value", "")
             elif tag in ("NodeLabel", "EdgeLabel"):
-                texts[_Key("label")] = child.text or ""
+                texts[_Key("label")] = " ".join((child.text or "").split())
         found = {key.name: _value(key, text.strip()) for key, text in texts.items() if key.name and text.strip()}
         for (of_, _), key in self._keys.items():
             if key.default and of_ in (of, "all") and key not in texts:

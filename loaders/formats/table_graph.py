@@ -18,9 +18,20 @@ from typing import Any
 
 from ...models.wording import singular
 from ..mapping import NO_LABEL, fold
-from ..property_graph import LINKED_TO, XSD, Element, LiteralText, Node, PropertyGraph, Relationship
+from ..property_graph import (
+    KIND_KEYS,
+    LINKED_TO,
+    RELATION_KEYS,
+    XSD,
+    Element,
+    LiteralText,
+    Node,
+    PropertyGraph,
+    Relationship,
+)
 from ..reading import derive_source_name, list_files
 from ..stage import translate_interrupts
+from .columns import EndColumns, find_end_columns, words_of
 from .tables import Column, Database, Reference, Table, quote_name, read_tables, select
 from .tables_of_admin import AdminGraph, is_admin_csv
 
@@ -35,9 +46,6 @@ _OWN = re.compile(
     r"previous|next|original|replaced|reply|spouse|partner"
 )
 """What a column is called that refers to its own table."""
-_ENDS = (("source", "target"), ("from", "to"), ("src", "dst"), ("start", "end"), ("node1", "node2"), ("head", "tail"))
-"""The columns of a list of edges."""
-_RELATION_COLUMNS = ("relation", "predicate", "label", "relationship", "type", "edgelabel")
 _SAYS_NOTHING = {"info", "detail", "list", "table", "map", "mapping", "rel", "relation", "link", "edge", "join", "xref"}
 MOST_MISSING = (0, 0, 0.1, 0.5)
 """The largest share of a column's values that the key lacks that it refers to, by how far names say that it does."""
@@ -45,12 +53,6 @@ MOST_DIFFERING = 0.1
 """The largest share of things of which the rows of a table may say two things where one is to be expected."""
 LEAST_DISTINCT = 3
 """The fewest values that differ in a column of texts that refers to a table although its name does not say so."""
-
-
-def words_of(name: str) -> list[str]:
-    """Return the words of a name that is written with blanks, underscores or capitals, in lower case."""
-    parted = re.sub(r"([a-z\d])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3 \2\4", name)
-    return [word.lower() for word in re.split(r"[\W_]+", parted) if word]
 
 
 def label_of(name: str) -> str:
@@ -91,7 +93,9 @@ class TableGraph(PropertyGraph):
         for table in self._tables.values():
             table.root = table.name
             table.key = table.key or _guess_key(table)
+            database.part_lists(table)
         self._find_edge_lists()
+        self._find_named_columns()
         self._find_references()
         for table in self._tables.values():
             table.key = table.key or self._find_wider_key(table)
@@ -115,28 +119,93 @@ class TableGraph(PropertyGraph):
     def _find_edge_lists(self) -> None:
         """Find lists of edges; those whose ends are in no other table get a table of their ends."""
         for table in list(self._tables.values()):
-            plain = {fold(name): name for name in table.columns}
-            ends = next(((plain[a], plain[b]) for a, b in _ENDS if a in plain and b in plain), None)
-            if ends is None:
+            found = find_end_columns(list(table.columns))
+            if found is None or any(
+                table.columns[end].type not in (None, "integer") for end in next(iter(found.values()))
+            ):
                 continue
             table.key = tuple(name for name in table.key if fold(name) in _PLAIN_KEYS)
+            suffix = self._key_of_ends(table, found)
+            ends = found[suffix]
             targets = [other for other in self._tables.values() if other is not table and len(other.key) == 1]
             holding = [each for each in targets if not any(self._num_missing(table, (end,), each) for end in ends)]
             target = max(holding, key=lambda each: _num_shared(each.name, table.name), default=None)
-            target = target or self._make_ends(table, ends)
+            target = target or self._make_ends(table, found, suffix)
+            for name in (name for pair in found.values() if pair != ends for name in pair):
+                del table.columns[name]
             first, second = (Reference((end,), target.name, target.key) for end in ends)
             table.references, table.joins = [first, second], (first, second)
-            named = next((plain[name] for name in _RELATION_COLUMNS if name in plain), "")
-            if named and table.columns[named].type is None:
-                table.relation_column = named
+            plain = {fold(name): name for name in table.columns if name not in ends}
+            texts = [name for name in plain.values() if table.columns[name].type is None]
+            named = [plain[name] for name in RELATION_KEYS if plain.get(name) in texts]
+            named = [name for name in named if not self._is_direction(table, name)] or (
+                texts if len(plain) == 1 else []
+            )
+            table.relation_column = next(iter(named), "")
 
-    def _make_ends(self, table: Table, ends: Sequence[str]) -> Table:
+    def _is_direction(self, table: Table, name: str) -> bool:
+        """Take a column out that says but whether edges are directed; return whether it is one."""
+        column = quote_name(name)
+        of_all = f"SELECT coalesce(bool_and(lower({column}) IN ('directed', 'undirected')), false) FROM {table.view}"
+        if is_one := bool(self._database.value(of_all)):
+            del table.columns[name]
+        return is_one
+
+    def _key_of_ends(self, table: Table, found: EndColumns) -> str:
+        """Return the suffix of the columns that tell ends apart: the first by which the others are known."""
+        for suffix, columns in found.items():
+            others = [others for of, others in found.items() if of != suffix]
+            if all(self._is_determined(table, columns[end], other[end], 0) for other in others for end in (0, 1)):
+                return suffix
+        return next(iter(found))
+
+    def _make_ends(self, table: Table, found: EndColumns, suffix: str) -> Table:
+        """Make a table of the ends of edges, with what other columns say of them."""
         name = f"{table.name} nodes"
-        chosen = " UNION ".join(f"SELECT {quote_name(end)} AS name FROM {table.view}" for end in ends)
-        rows = self._database.connection.sql(f"SELECT name FROM ({chosen}) WHERE name IS NOT NULL ORDER BY name")
-        made = self._database.add(name, rows, name)
-        made.key, made.root, made.columns["name"].type = ("name",), name, None
+        called = {of: of or "id" for of in found} if len(found) > 1 else {suffix: "name"}
+        key = quote_name(called[suffix])
+        chosen = " UNION ALL ".join(
+            f"SELECT {', '.join(f'{quote_name(pair[end])} AS {quote_name(called[of])}' for of, pair in found.items())} "
+            f"FROM {table.view}"
+            for end in (0, 1)
+        )
+        others = "".join(
+            f", any_value({quote_name(each)}) AS {quote_name(each)}" for of, each in called.items() if of != suffix
+        )
+        rows = f"SELECT {key}{others} FROM ({chosen}) WHERE {key} IS NOT NULL GROUP BY {key} ORDER BY {key}"
+        made = self._database.add(name, self._database.connection.sql(rows), name)
+        made.key, made.root, made.columns[called[suffix]].type = (called[suffix],), name, None
         return made
+
+    def _find_named_columns(self) -> None:
+        """Find things that a table has by two columns, an id and a name, as customerID and customerName: they get a
+        table of their own, where there is none.
+        """
+        for table in [each for each in self._tables.values() if not each.joins]:
+            own = _own_names(table, ())
+            plain = {fold(name): name for name in table.columns}
+            for name in list(table.columns):
+                stem = " ".join(_stem(name))
+                ends = [f"{fold(of)}{end}" for of in (stem, name) for end in ("name", "label", "title")]
+                named = next((plain[each] for each in ends if each in plain and plain[each] != name), "")
+                taken = own | {fold(label_of(each)) for each in self._tables}
+                if not stem or not named or name in table.key or fold(stem) in taken or not self._is_id(table, name):
+                    continue
+                if self._is_determined(table, name, named, 0):
+                    rows = (
+                        f"SELECT {quote_name(name)}, any_value({quote_name(named)}) AS {quote_name(named)} "
+                        f"FROM {table.view} WHERE {quote_name(name)} IS NOT NULL GROUP BY 1 ORDER BY 1"
+                    )
+                    made = self._database.add(stem, self._database.connection.sql(rows), stem)
+                    made.key, made.root = (name,), stem
+                    del table.columns[named]
+                    table.references.append(Reference((name,), stem, (name,)))
+
+    def _is_id(self, table: Table, name: str) -> bool:
+        """Return whether a column is called as one of ids, or has IRIs."""
+        column = quote_name(name)
+        are_iris = f"SELECT coalesce(bool_and(contains({column}, '://')), false) FROM {table.view}"
+        return fold(name).endswith(KEY_ENDS) or bool(self._database.value(are_iris))
 
     def _find_references(self) -> None:
         is_declared = any(table.references for table in self._tables.values() if table.is_declared)
@@ -195,12 +264,13 @@ class TableGraph(PropertyGraph):
                 return names
         return ()
 
-    def _is_determined(self, table: Table, name: str, other: str) -> bool:
+    def _is_determined(self, table: Table, name: str, other: str, most: float = MOST_DIFFERING) -> bool:
+        """Return whether one column tells what another has, but for a share of its values."""
         differing = self._database.value(
             f"SELECT count(*) FROM (SELECT 1 FROM {table.view} GROUP BY {quote_name(name)} "
             f"HAVING count(DISTINCT {quote_name(other)}) > 1)"
         )
-        return int(differing) <= MOST_DIFFERING * table.columns[name].num_distinct
+        return int(differing) <= most * table.columns[name].num_distinct
 
     def _find_composite_references(self) -> None:
         for other in self._tables.values():
@@ -255,7 +325,7 @@ class TableGraph(PropertyGraph):
         """Return the relation that a joining table is: its second end, or its own name between things of one kind."""
         assert table.joins
         first, second = table.joins
-        if {fold(name) for each in table.joins for name in each.columns} in [set(ends) for ends in _ENDS]:
+        if find_end_columns([name for each in table.joins for name in each.columns]):
             return LINKED_TO
         if first.table != second.table:
             return self._relation(second)
@@ -269,13 +339,24 @@ class TableGraph(PropertyGraph):
         return "/".join([*([root.label or root.name] if root.label else []), *values])
 
     def _rows(self, table: Table) -> Iterator[Node]:
-        labels = [table.label] if table.label else []
+        kind = "" if table.label else self._kind_column(table)
         key = table.key[0] if len(table.key) == 1 and table.root == table.name else ""
         for number, row in self._database.rows(table, list(table.columns)):
             if (id_ := self._id_of_row(table, number, row)) is None:
                 self.notes["rows without a key"] += 1
             else:
-                yield Node(id_, labels, self._values(table, row), key)
+                label = row[kind] if kind else table.label
+                yield Node(id_, [label] if label else [], self._values(table, row, kind), key)
+
+    def _kind_column(self, table: Table) -> str:
+        """Return the column of a table of nodes that says what kind of thing each is; empty where none does."""
+        texts = {
+            fold(name): name for name, each in table.columns.items() if each.type is None and name not in table.key
+        }
+        is_named = not texts.keys().isdisjoint(("name", "title"))
+        likely = (*KIND_KEYS, *(("label", "labels", "category") if is_named else ()))
+        found = (texts[each] for each in likely if each in texts)
+        return next((name for name in found if table.columns[name].num_distinct < table.num_rows), "")
 
     def _id_of_row(self, table: Table, number: int, row: Mapping[str, Any]) -> str | None:
         key = [row[name] for name in table.key] or [f"row {number}"]
@@ -298,13 +379,13 @@ class TableGraph(PropertyGraph):
             if start is None or end is None:
                 self.notes["rows without both ends"] += 1
                 continue
-            own = _edge_relation(row[table.relation_column]) if table.relation_column else ""
+            own = row[table.relation_column] if table.relation_column else ""
             yield Relationship(f"{table.name}/{number}", own or relation, start, end, self._values(table, row))
 
-    def _values(self, table: Table, row: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def _values(self, table: Table, row: Mapping[str, Any], but: str = "") -> list[tuple[str, Any]]:
         found: list[tuple[str, Any]] = []
         for name in table.properties:
-            if (value := row[name]) is not None:
+            if name != but and (value := row[name]) is not None:
                 type_ = table.columns[name].type
                 found.append((name, LiteralText(value, f"{XSD}{type_}") if type_ else value))
         return found
@@ -343,11 +424,6 @@ class _End:
             found = self._keys.get(values[0])
             return self._graph._id(self._other, found) if found else None
         return self._graph._id(self._other, values)
-
-
-def _edge_relation(value: str | None) -> str:
-    """Return what a column says of an edge; whether it is directed is none."""
-    return "" if value is None or value.lower() in ("directed", "undirected") else value
 
 
 def _own_names(table: Table, ends: Sequence[str]) -> set[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from io import TextIOWrapper
@@ -22,11 +22,20 @@ import pyarrow as pa
 
 from ...engine.errors import InputError
 from ...models import quote_line
-from ..reading import PARQUET, RereadableFile, list_files, parquet_columns, unpacked_name, warn_of_others
+from ..reading import (
+    PARQUET,
+    RereadableFile,
+    list_files,
+    parquet_columns,
+    read_records,
+    unpacked_name,
+    warn_of_others,
+)
 from ..source import split_batches
 from ..stage import run_on_batches
-from .columns import columns_by_name, is_table, read_header
+from .columns import columns_by_name, is_table, of_importer, read_header
 
+JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet")
 SQLITE = b"SQLite format 3\0"
 DUCKDB = b"DUCK"
@@ -108,15 +117,27 @@ class Database:
             types = dict(zip(relation.columns, map(str, relation.types), strict=True))
             return self._add(name, types, shown, lambda view, chosen: relation.project(chosen).create(view))
 
-    def add_rows(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], shown: str) -> Table:
-        """Like `add` for rows, which are read once, some at a time; what they raise leaves as it was raised."""
-        schema = pa.schema([(column, pa.string()) for column in columns])
+    def add_rows(
+        self,
+        name: str,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[Any]],
+        shown: str,
+        lists: Collection[str] = (),
+    ) -> Table:
+        """Like `add` for rows, which are read once, some at a time; what they raise leaves as it was raised.
+
+        lists: the columns that hold lists of texts.
+        """
+        types = {column: pa.list_(pa.string()) if column in lists else pa.string() for column in columns}
+        schema = pa.schema(list(types.items()))
 
         def fill(view: str, chosen: str) -> None:
             text = f"CREATE TABLE {view} AS SELECT {chosen} FROM given"
             run_on_batches(self.connection, text, "given", schema, _text_batches(schema, rows))
 
-        return self._add(name, dict.fromkeys(columns, "VARCHAR"), shown, fill)
+        sql_types = {column: "VARCHAR[]" if column in lists else "VARCHAR" for column in columns}
+        return self._add(name, sql_types, shown, fill)
 
     def _add(self, name: str, types: Mapping[str, str], shown: str, fill: Callable[[str, str], None]) -> Table:
         if name in self.tables:
@@ -140,6 +161,7 @@ class Database:
         table.num_rows = self.value(f"SELECT count(*) FROM {table.view}")
         for each in table.columns.values():
             self._look_at(table, each)
+        self._read_thousands(table)
         return table
 
     def rows(self, table: Table, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -153,18 +175,66 @@ class Database:
     def _look_at(self, table: Table, column: Column) -> None:
         """Count values, and find the type that all of a column have."""
         c = quote_name(column.name)
-        tests = [f"bool_and(regexp_full_match({c}, '{form}'))" for _, form, _ in _TYPES]
-        length = "0" if column.is_list else f"coalesce(avg(length({c})), 0)"
-        asked = ", ".join([f"count({c})", f"count(DISTINCT {c})", length, *([] if column.is_list else tests)])
-        counts = self.connection.execute(f"SELECT {asked} FROM {table.view}").fetchall()[0]
-        column.num, column.num_distinct, column.num_chars, *fits = counts
-        for (type_, _, change), fit in zip(_TYPES, fits, strict=False):
-            if fit:
-                column.type = type_
-                column.num = 0 if change == "NULL" else column.num
-                if change:
-                    self.connection.execute(f"UPDATE {table.view} SET {c} = {change.replace('value', c)}")
-                return
+        asked = [f"count({c})", f"count(DISTINCT {c})"]
+        if not column.is_list:
+            asked += [
+                f"coalesce(avg(length({c})), 0)",
+                *(f"bool_and(regexp_full_match({c}, '{form}'))" for _, form, _ in _TYPES),
+            ]
+        counted = self.connection.execute(f"SELECT {', '.join(asked)} FROM {table.view}").fetchall()[0]
+        column.num, column.num_distinct, *of_texts = counted
+        if column.is_list or not column.num:
+            return
+        column.num_chars, *fits = of_texts
+        fitting = [each for each, fit in zip(_TYPES, fits, strict=True) if fit]
+        if {_DAY_FIRST, _MONTH_FIRST} <= {*fitting}:
+            fitting = []  # nothing tells the day from the month
+        for type_, form, change in fitting:
+            if form == _COMPACT_DATE and "date" not in column.name.lower():
+                continue
+            column.type = type_
+            column.num = 0 if change == "NULL" else column.num
+            if change:
+                self.connection.execute(f"UPDATE {table.view} SET {c} = {change.replace('value', c)}")
+            return
+
+    def part_lists(self, table: Table) -> None:
+        """Make lists of texts that are parted by bars or semicolons and share their parts, as `Crime|Drama` does."""
+        for column in table.columns.values():
+            if column.type is not None or column.is_list or not column.num or column.name in table.key:
+                continue
+            c = quote_name(column.name)
+            marked = self.connection.execute(
+                f"SELECT count_if(contains({c}, '|')), count_if(contains({c}, ';')) FROM {table.view}"
+            ).fetchall()[0]
+            mark = "|;"[marked.index(max(marked))]
+            parts = f"string_split_regex({c}, '\\s*[{mark}]\\s*')"
+            if max(marked) < LEAST_LISTS * column.num:
+                continue
+            num, num_different, longest = self.connection.execute(
+                f"SELECT count(part), count(DISTINCT part), max(length(part)) "
+                f"FROM (SELECT unnest({parts}) AS part FROM {table.view}) WHERE part <> ''"
+            ).fetchall()[0]
+            if num_different < num and longest <= MOST_PART_CHARS:
+                kept = f"list_filter({parts}, lambda part: part <> '')"
+                self.connection.execute(f"ALTER TABLE {table.view} ALTER {c} TYPE VARCHAR[] USING {kept}")
+                column.is_list = True
+
+    def _read_thousands(self, table: Table) -> None:
+        """Take 1.200 for 1200 in a table that has decimal commas in another column."""
+        columns = {name: quote_name(name) for name in table.columns}
+        texts = [
+            c for name, c in columns.items() if table.columns[name].type is None and not table.columns[name].is_list
+        ]
+        commas = " OR ".join(f"bool_and(regexp_full_match({c}, '{_DECIMAL_COMMA}'))" for c in texts)
+        if not commas or not self.value(f"SELECT coalesce({commas}, false) FROM {table.view}"):
+            return
+        for name, c in columns.items():
+            column = table.columns[name]
+            fits = rf"bool_and(regexp_full_match({c}, '[-+]?[1-9][0-9]{{0,2}}((\.[0-9]{{3}})+|)|[-+]?[0-9]+'))"
+            if column.type == "decimal" and self.value(f"SELECT {fits} FROM {table.view}"):
+                self.connection.execute(f"UPDATE {table.view} SET {c} = replace({c}, '.', '')")
+                column.type = "integer"
 
     def value(self, text: str) -> Any:
         return self.connection.execute(text).fetchall()[0][0]
@@ -182,8 +252,19 @@ def select(columns: Sequence[str]) -> str:
 
 
 _NUMBER = "((0|[1-9][0-9]*)(\\.[0-9]+)?|\\.[0-9]+)"
+_DECIMAL_COMMA = "[-+]?[0-9]{1,3}((\\.[0-9]{3})*|[0-9]*),([0-9]{1,2}|[0-9]{4,})"
+_COMPACT_DATE = "(19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])"
+_DAY, _MONTH = "(0?[1-9]|[12][0-9]|3[01])", "(0?[1-9]|1[0-2])"
+_DAY_FIRST, _MONTH_FIRST = (
+    ("date", f"{form}/[0-9]{{4}}", f"coalesce(strftime(try_strptime(value, '{written}/%Y'), '%Y-%m-%d'), value)")
+    for form, written in ((f"{_DAY}/{_MONTH}", "%d/%m"), (f"{_MONTH}/{_DAY}", "%m/%d"))
+)
+LEAST_LISTS = 0.2
+"""The least share of a column's texts that hold several values, so that all are lists."""
+MOST_PART_CHARS = 60
 _TYPES = (
     (None, "(0x|\\\\x)[0-9A-Fa-f]{16,}", "NULL"),  # bytes
+    ("date", _COMPACT_DATE, "concat(left(value, 4), '-', value[5:6], '-', value[7:8])"),
     ("integer", "[-+]?(0|[1-9][0-9]*)", ""),
     ("integer", "[-+]?(0|[1-9][0-9]*)(\\.0)?", "regexp_replace(value, '\\.0$', '')"),  # as pandas has them beside gaps
     ("decimal", f"[-+]?{_NUMBER}", ""),
@@ -191,10 +272,17 @@ _TYPES = (
     ("boolean", "(?i)true|false", ""),
     ("date", "[0-9]{4}-[01][0-9]-[0-3][0-9]", ""),
     ("date", "[0-9]{4}-[01][0-9]-[0-3][0-9][ T]00:00(:00(\\.0+)?)?", "left(value, 10)"),
+    (
+        "date",
+        f"{_DAY}\\.{_MONTH}\\.[0-9]{{4}}",
+        "coalesce(strftime(try_strptime(value, '%d.%m.%Y'), '%Y-%m-%d'), value)",
+    ),
+    _DAY_FIRST,
+    _MONTH_FIRST,
     ("dateTime", "[0-9]{4}-[01][0-9]-[0-3][0-9][ T][0-9:.]{5,}(Z|[-+][0-9:]+)?", "replace(value, ' ', 'T')"),
 )
 """The types that texts of a column can all have, the first that fits, their form, and what becomes of a value; a zero
-that leads is no number's."""
+that leads is no number's, and eight digits are a date only where the column is called so."""
 
 
 def quote_name(name: str) -> str:
@@ -210,8 +298,9 @@ def read_tables(path: str) -> Database:
     """Read all tables of a folder, a pattern or a file; raise `InputError` for what is none."""
     database = Database()
     listed = [each for each in list_files(path) if each == path or table_name(each)]
+    listed = listed or [each for each in list_files(path) if unpacked_name(each).lower().endswith(JSON_ENDINGS)]
     warn_of_others(path, listed)
-    files = {each: table_name(each) or Path(each).stem for each in listed}
+    files = {each: table_name(each) or Path(unpacked_name(each)).stem for each in listed}
     headers = {stem[: -len(_HEADERS[0])]: each for each, stem in files.items() if stem.endswith(_HEADERS)}
     for each, name in files.items():
         file = RereadableFile(each)
@@ -223,6 +312,8 @@ def read_tables(path: str) -> Database:
             _read_sqlite(database, each)
         elif kind == "duckdb":
             _read_duckdb(database, each)
+        elif not kind and start.lstrip()[:1] in (b"[", b"{"):
+            _read_json(database, file, name)
         elif kind == "parquet":
             with _translate_errors(each):
                 database.add(name, database.connection.read_parquet(each), each)
@@ -243,15 +334,16 @@ def database_kind(start: bytes) -> str:
 def looks_like_tables(path: str) -> bool:
     """Return whether a folder or a file holds tables, rather than triples or text."""
     files = [each for each in list_files(path) if each == path or table_name(each)]
-    if not files:
-        return False
-    start = RereadableFile(files[0]).first_bytes(_HEAD_BYTES)
-    kind = database_kind(start)
+    heads = {each: RereadableFile(each).first_bytes(_HEAD_BYTES) for each in files}
+    longest = max(heads, key=lambda each: len(heads[each]), default="")
+    kind = database_kind(heads.get(longest, b""))
     if kind == "parquet":
-        names = parquet_columns(RereadableFile(files[0]))
+        names = parquet_columns(RereadableFile(longest))
         return bool(names) and columns_by_name(names) is None and not {"graph", "subgraph"} & set(names)
-    is_text = bool(table_name(files[0]) and start.strip())
-    return bool(kind) or (is_text and is_table(start.decode("utf-8", "replace"), len(files)))
+    texts = {each: start.decode("utf-8", "replace") for each, start in heads.items() if table_name(each)}
+    if len(files) > 1 and any(of_importer(text) for text in texts.values()):
+        return True
+    return bool(kind) or (longest in texts and bool(texts[longest].strip()) and is_table(texts[longest], len(files)))
 
 
 def table_name(path: str) -> str:
@@ -337,13 +429,73 @@ def _read_sqlite(database: Database, path: str) -> None:
         raise InputError(f"{path}: the SQLite file cannot be read: {error}") from error
 
 
+def _read_json(database: Database, file: RereadableFile, name: str) -> None:
+    """Read records: on lines, in a list, in lists by name, each a table, or as the results of a SPARQL query.
+
+    An object in a record is columns, as `address city`; of lists those of plain values are read.
+    """
+    columns: dict[str, dict[str, bool]] = {}
+    notes = Counter[str]()
+    for called, row in _json_rows(file, name):
+        known = columns.setdefault(called, {})
+        for key, value in _flat(row, notes):
+            known[key] = known.get(key, False) or isinstance(value, list)
+    for called, known in columns.items():
+        rows = (dict(_flat(row, Counter())) for of, row in _json_rows(file, name) if of == called)
+        lists = [key for key, is_list in known.items() if is_list]
+        database.add_rows(called, [*known], ([row.get(key) for key in known] for row in rows), file.shown, lists)
+    database.notes += notes
+
+
+def _json_rows(file: RereadableFile, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the records of a file, each with the table that it belongs to."""
+    for line, record, fault in read_records(file):
+        if fault:
+            raise InputError(f"{file.shown}:{line}: {fault}")
+        tables: dict[str, Any] = {name: record if isinstance(record, list) else [record]}
+        if isinstance(record, dict) and record and all(map(_are_records, record.values())):
+            tables = record
+        results = record.get("results") if isinstance(record, dict) else None
+        if isinstance(results, dict) and isinstance(results.get("bindings"), list):
+            tables = {name: [{key: of["value"] for key, of in row.items()} for row in results["bindings"]]}
+        for called, rows in tables.items():
+            for row in rows:
+                if not isinstance(row, dict):
+                    raise InputError(f"{file.shown}:{line}: expected objects, found {quote_line(str(row))}")
+                yield called, row
+
+
+def _are_records(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
+
+
+def _flat(row: Mapping[str, Any], notes: Counter[str], before: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in row.items():
+        if isinstance(value, dict):
+            yield from _flat(value, notes, f"{before}{key} ")
+        elif isinstance(value, list) and any(isinstance(item, list | dict) for item in value):
+            notes["lists of objects, which are left out"] += 1
+        else:
+            yield f"{before}{key}", str(value).lower() if isinstance(value, bool) else value
+
+
 def _text_batches(schema: pa.Schema, rows: Iterable[Sequence[Any]]) -> Iterator[pa.RecordBatch]:
     for some in split_batches(rows, 10_000):
         texts = [[_text(value) for value in column] for column in zip(*some, strict=True)]
-        yield pa.record_batch([pa.array(column, pa.string()) for column in texts], schema=schema)
+        arrays = [
+            pa.array(_as_lists(column) if pa.types.is_list(field.type) else column, field.type)
+            for column, field in zip(texts, schema, strict=True)
+        ]
+        yield pa.record_batch(arrays, schema=schema)
 
 
-def _text(value: object) -> str | None:
+def _as_lists(values: Iterable[Any]) -> list[list[str] | None]:
+    return [value if value is None or isinstance(value, list) else [value] for value in values]
+
+
+def _text(value: object) -> Any:
+    if isinstance(value, list):
+        return [str(item) for item in value]
     return None if value is None or isinstance(value, bytes) else str(value)
 
 

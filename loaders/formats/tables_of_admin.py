@@ -1,4 +1,7 @@
-"""Read the CSV files of `neo4j-admin database import`: what columns are is in the header, `personId:ID,name,:LABEL`."""
+"""Read the CSV files of `neo4j-admin database import`: what columns are is in the header, `personId:ID,name,:LABEL`.
+
+APOC's export is the same in one file: `_id,_labels,name,_start,_end,_type`.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from ..property_graph import Element, LiteralText, Node, PropertyGraph, Relation
 from .tables import Database, Table
 
 _HEADER = re.compile(r"(?P<name>[^:]*):(?P<kind>[A-Za-z_]+)(?P<array>\[\])?(?:\((?P<group>[^)]*)\))?(?:\{.*\})?")
+_BY_APOC = {"_id": ":ID", "_labels": ":LABEL", "_start": ":START_ID", "_end": ":END_ID", "_type": ":TYPE"}
 _ENDS = {"ID", "START_ID", "END_ID", "LABEL", "TYPE", "IGNORE"}
 
 
@@ -33,7 +37,8 @@ def is_admin_csv(database: Database) -> bool:
 def _roles(table: Table) -> list[_Role]:
     found = []
     for column in table.columns:
-        name, kind, array, group = parts.groups() if (parts := _HEADER.fullmatch(column)) else (column, "", "", "")
+        called = _BY_APOC.get(column, column)
+        name, kind, array, group = parts.groups() if (parts := _HEADER.fullmatch(called)) else (called, "", "", "")
         found.append(_Role(column, name or "id", kind if kind in _ENDS else "", group or "", bool(array)))
     return found
 
@@ -51,7 +56,7 @@ class AdminGraph(PropertyGraph):
     def elements(self) -> Iterator[Element]:
         self.notes = Counter(self._database.notes)
         tables = [(table, _roles(table)) for table in self._database.tables.values()]
-        for table, roles in sorted(tables, key=lambda each: any(role.kind == "START_ID" for role in each[1])):
+        for table, roles in sorted(tables, key=lambda each: not any(role.kind == "ID" for role in each[1])):
             for number, row in self._database.rows(table, list(table.columns)):
                 yield from self._element(table, number, {role: row[role.column] for role in roles})
 
@@ -63,14 +68,14 @@ class AdminGraph(PropertyGraph):
             for role, value in row.items()
             if value is not None and role.kind in ("", "ID")
         ]
-        if "START_ID" in special or "END_ID" in special:
+        if "ID" not in ids and ("START_ID" in special or "END_ID" in special):
             type_ = special.get("TYPE", table.name)
             if "START_ID" in ids and "END_ID" in ids and type_:
                 yield Relationship(f"{table.name}/{number}", type_, ids["START_ID"], ids["END_ID"], values)
             else:
                 self.notes["rows without both ends"] += 1
         elif "ID" in ids:
-            labels = [label for label in (special.get("LABEL", table.name) or "").split(";") if label]
+            labels = [label for label in re.split("[;:]", special.get("LABEL", table.name) or "") if label]
             yield Node(ids["ID"], labels, values, next(role.name for role in row if role.kind == "ID"))
         else:
             self.notes["rows without an id"] += 1

@@ -16,11 +16,9 @@ from ..naming import concept_id
 from ..reading import read_records
 from ..reading.lines import LineReader
 from ..source import NO_ID, FileSource, StatementRow, name_row, reject_row, triple_row
+from .detecting import TEXT_FIELDS
 
 _log = logging.getLogger(__name__)
-
-TEXT_FIELDS = ("text", "contents", "content", "body")
-"""The fields of JSON lines that can hold the text; the first present one is used."""
 
 _ENDINGS = {".txt", ".text", ".md", ".jsonl"}
 _PACKED = ".gz"

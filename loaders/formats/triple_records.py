@@ -44,14 +44,14 @@ class JsonLinesSource(FileSource):
     """A file of triples, a folder or a pattern of such files, and, optionally, one of names."""
 
     kind = "jsonl"
-    endings: Sequence[str] = (".jsonl",)
+    endings: Sequence[str] = (".jsonl", ".ndjson", ".json")
 
     def __init__(self, path: str, names_path: str | None = None) -> None:
         self.unnamed_ids = NO_ID if names_path is None else None
         super().__init__(path, names_path)
 
     def part_of_names(self, file: LineReader) -> Part:
-        if not file.first_bytes(len(PARQUET)).startswith((b"{", PARQUET)):
+        if not file.first_bytes(len(PARQUET)).startswith((b"{", b"[", PARQUET)):
             return super().part_of_names(file)
         return SourceRowBatches(file.shown, row_batches(map(_name_of, _records(file, _NAME))))
 
@@ -69,7 +69,9 @@ class ParquetSource(JsonLinesSource):
 def _records(file: RereadableFile, wanted: Sequence[str]) -> Iterator[tuple[int, Any, str]]:
     """Yield the number and the fields of each record, or why it is none; of parquet the wanted columns, as texts."""
     if file.first_bytes(len(PARQUET)) != PARQUET:
-        yield from read_records(file)
+        for line, record, fault in read_records(file):
+            is_list = isinstance(record, list) and not (len(record) == len(_TRIPLE) and all(map(is_text, record)))
+            yield from ((line, each, fault) for each in (record if is_list else [record]))
         return
 
     def choose(found: Sequence[str]) -> list[str]:
@@ -91,6 +93,8 @@ def _triple_of(found: tuple[int, Any, str]) -> StatementRow:
     line, record, fault = found
     if fault:
         return reject_row(line, fault, record)
+    if isinstance(listed := found[1], list) and len(listed) == len(_TRIPLE):
+        return _triple_of((line, dict(zip(_TRIPLE, listed, strict=True)), ""))
     fields = list(record) if isinstance(record, dict) else []
     values: list[Any] = [record[fields[place - 1]] for place in _columns_by_name(tuple(fields)) or ()]
     if not values or not all(map(is_text, values[:2])) or values[2] is None:

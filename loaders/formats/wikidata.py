@@ -35,7 +35,9 @@ class WikidataSource(FileSource):
     def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         for line, item, fault in read_records(file):
             try:
-                yield from (reject_row(line, fault, item),) if fault else self._of_item(line, item)
+                items = item["entities"].values() if not fault and "entities" in item else [item]  # as the API has them
+                for each in items:
+                    yield from (reject_row(line, fault, item),) if fault else self._of_item(line, each)
             except (KeyError, TypeError, AttributeError, ValueError) as error:
                 yield reject_row(line, f"expected an item of Wikidata, found a fault: {error!r}", quote_line(str(item)))
 

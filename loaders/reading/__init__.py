@@ -356,12 +356,12 @@ def read_records(file: RereadableFile) -> Iterator[tuple[int, Any, str]]:
                 record, fault = parse_record(text), ""
             except UnreadableError as error:
                 record, fault = quote_line(raw), str(error)
-                if is_first:
-                    try:
-                        yield 1, parse_record(file.read_whole("write a record on each line")), ""
-                        return
-                    except UnreadableError as of_all:
-                        line, fault = of_all.line, str(of_all)
+            if is_first and (fault or not isinstance(record, dict | list)):
+                try:
+                    yield 1, parse_record(file.read_whole("write a record on each line")), ""
+                    return
+                except UnreadableError as of_all:
+                    line, fault = (of_all.line, str(of_all)) if fault else (line, "")
             is_first = False
             yield line, record, fault
     if not number:

@@ -30,9 +30,10 @@ SELECT (SELECT count(*) FROM kind) AS num_kinds,
          SELECT list(example ORDER BY is_literal, num_triples DESC, example)
          FROM (
            SELECT is_literal, any_value(relation.num_triples) AS num_triples,
-                  arg_min([relation.name, naming.name], (length(naming.name), naming.name)) AS example
+                  arg_min([coalesce(relation_words.texts[1], relation.name), naming.name], (length(naming.name), naming.name)) AS example
            FROM asked
            JOIN relation ON relation.number = asked.relation
+           LEFT JOIN relation_words ON relation_words.name = relation.name
            JOIN naming ON naming.node = asked.head
            WHERE length(naming.name) BETWEEN 3 AND 40 AND regexp_full_match(naming.name, '[\p{L}\p{N} .-]+')
            GROUP BY relation.number, is_literal

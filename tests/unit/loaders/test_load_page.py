@@ -30,6 +30,7 @@ FILES: dict[str, bytes] = {
     "freebase.gz": gzip.compress(b"</m.1>\t</film.film.country>\t</m.2>\t.\n"),
     "kb.txt": b"Kismet|directed_by|Ann Ash\n",
     "rog.jsonl": b'{"id": "q", "graph": [["Peru", "capital", "Lima"]]}\n',
+    "graph.json": b'{"nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b"}]}',
     "network.graphml": b'<graphml><graph><node id="a"/><node id="b"/><edge source="a" target="b"/></graph></graphml>',
     "shop/products.csv": b"id,name,supplier\n1,Chai,7\n2,Tea,7\n",
     "shop/suppliers.csv": b"id,name\n7,Exotic\n8,Other\n",

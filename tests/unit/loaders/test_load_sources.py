@@ -60,6 +60,9 @@ ITEM = json.dumps(
 )  # fmt: skip
 SAMPLES: dict[str, Callable[[Path], Source]] = {
     "csv": lambda folder: CsvSource(written(folder, KG.replace("\t", ","), "kg.csv")),
+    "json": lambda folder: source_class("json")(
+        written(folder, '{"nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b"}]}', "kg.json")
+    ),
     "fb2m": lambda folder: source_class("fb2m")(
         written(folder, "freebase.com/m/1\tfreebase.com/a/b\tfreebase.com/m/2\n", "fb.txt")
     ),

@@ -1,0 +1,83 @@
+"""Read property graphs in JSON: documents of nodes and links (NetworkX, D3, Cytoscape), and lines that APOC exports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...engine.errors import InputError
+from ...models import quote_line
+from ..property_graph import (
+    EDGE_RECORDS,
+    ID,
+    LINKED_TO,
+    UNNAMED_EDGES,
+    Element,
+    Node,
+    PropertyGraph,
+    Relationship,
+    pop_kind,
+    pop_relation,
+)
+from ..reading import RereadableFile, read_records
+
+LINKS = ("links", "edges", "relationships")
+"""How the list of edges of a document is called."""
+_LINES = ("node", "relationship")
+"""The types of APOC's lines."""
+_ENDS = (("source", "target"), ("from", "to"), ("start", "end"))
+
+
+class JsonGraph(PropertyGraph):
+    """The graph in a file (``-`` is standard input), packed or plain."""
+
+    kind = "json"
+    unnamed_ids = EDGE_RECORDS
+    needs_edges = True
+
+    def __init__(self, path: str) -> None:
+        self._file = RereadableFile(path)
+        super().__init__(self._file.name, self._file.shown)
+        self._num_edges = 0
+
+    def elements(self) -> Iterator[Element]:
+        for line, record, fault in read_records(self._file):
+            try:
+                if fault:
+                    raise ValueError(fault)
+                if record.get("type") in _LINES:
+                    is_node = record.pop("type") == "node"
+                    yield self._node(record) if is_node else self._edge(record)
+                    continue
+                document = record.get("elements", record)
+                yield from map(self._node, document["nodes"])
+                links = [name for name in LINKS if name in document] or LINKS
+                yield from map(self._edge, document[links[0]])
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                reason = f"expected nodes and links, found a fault ({error!r}): {quote_line(str(record))}"
+                raise InputError(f"{self.shown}:{line}: {reason}") from error
+
+    def _node(self, given: Mapping[str, Any]) -> Node:
+        values = _values(given)
+        id_ = str(values.pop("id") if "id" in values else values.pop("key"))
+        labels = [str(label) for label in values.pop("labels", [])] or pop_kind(values)
+        return Node(id_, labels, [(ID, id_), *values.items()], ID)
+
+    def _edge(self, given: Mapping[str, Any]) -> Relationship:
+        values = _values(given)
+        names = next((pair for pair in _ENDS if values.keys() >= {*pair}), _ENDS[0])
+        start, end = (str(each["id"] if isinstance(each := values.pop(name), Mapping) else each) for name in names)
+        values.pop("id", None)
+        relation = pop_relation(values)
+        self.notes[UNNAMED_EDGES] += not relation
+        self._num_edges += 1
+        return Relationship(f"edge/{self._num_edges}", relation or LINKED_TO, start, end, [*values.items()])
+
+
+def _values(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said of a node or an edge, also in an object of its own."""
+    own = {**given, **(given.get("data") or {}), **(given.get("properties") or {})}
+    ends = {name for pair in _ENDS for name in pair}
+    return {
+        key: each for key, each in own.items() if each is not None and (key in ends or not isinstance(each, Mapping))
+    }
