@@ -38,11 +38,13 @@ def suggest_questions(engine: Engine, limit: int = 6) -> list[str]:
         *_of_kinds(catalogue.relations, schema),
         _how_many(facts, relations),
     ]
-    asked = list(dict.fromkeys(question for form in forms for question in form[:PER_FORM]))
-    sure = {a.evidence.question.text for a in engine.ask_batch(asked) if a.found and not a.unsure} if asked else set()
-    forms = [[question for question in form if question in sure] for form in forms]
-    in_turn = (form[place] for place in range(limit) for form in forms if place < len(form))
-    return list(dict.fromkeys(in_turn))[:limit]
+    in_turn = list(dict.fromkeys(form[place] for place in range(PER_FORM) for form in forms if place < len(form)))
+    sure: list[str] = []
+    for start in range(0, len(in_turn), limit):
+        if len(sure) < limit:
+            answers = engine.ask_batch(in_turn[start : start + limit])
+            sure += [a.evidence.question.text for a in answers if a.found and not a.unsure]
+    return sure[:limit]
 
 
 def suggest_question(gateway: Gateway) -> str:

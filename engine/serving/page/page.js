@@ -12,6 +12,7 @@ const NOT_THERE = { // what stands large where there is no answer, by its reason
 };
 const MAX_PATHS = 4, MAX_ENDS = 6, MAX_FACTS = 12; // that are drawn; ends of each path; facts of a plan
 const COLUMN = 300, ROW = 62, LABEL_AT = 78, BOX = 168, BOX_HEIGHT = 34, MARGIN = 18, TOP = 34;
+const STEP = 92, BESIDE = BOX + 16, MAX_UPRIGHT = 2; // where the screen is narrow: from above to below, of so many boxes in a row
 
 const at = (id) => document.getElementById(id);
 const make = (tag, text = "", name = "") => {
@@ -170,6 +171,7 @@ function showCandidates(answer) {
   }
   const some = [...likely.values()].sort((a, b) => given.has(b.end.id) - given.has(a.end.id)).slice(0, MAX_CANDIDATES);
   const shows = answer.kind !== "none" && some.some((each) => given.has(each.end.id)) && some.some((each) => !given.has(each.end.id));
+  if (shows) at("sure").querySelector(".bar")?.remove();
   at("candidates").replaceChildren(...(shows ? some : []).map(({ end, share }) => {
     const line = make("li", "", given.has(end.id) ? "given" : "");
     line.append(make("span", named(end), "who"), bar(share, !given.has(end.id)), make("span", `${Math.round(share * 100)} %`, "score"));
@@ -430,17 +432,18 @@ function draw(drawing) {
   if (typeof cytoscape === "undefined") return;
   const kinds = new Set(drawing.nodes.map((node) => node.kind));
   for (const entry of at("legend").children) entry.hidden = !kinds.has(entry.className);
-  const width = 2 * MARGIN + BOX + COLUMN * (drawing.columns - 1);
-  const height = 2 * TOP + BOX_HEIGHT + ROW * (drawing.rows - 1);
   const room = at("scroll").clientWidth - 2 * MARGIN - BOX;
+  const upright = room < COLUMN && drawing.rows <= MAX_UPRIGHT;
   const column = drawing.columns > 1 ? Math.max(COLUMN, Math.min(COLUMN * 1.4, room / (drawing.columns - 1))) : COLUMN;
-  Object.assign(at("picture").style, { width: `${width + (column - COLUMN) * (drawing.columns - 1)}px`, height: `${height}px` });
+  const position = (node) => (upright ? placeUpright(node) : placeAcross(node, column));
+  const [wide, high] = upright ? [BESIDE * (drawing.rows - 1), STEP * (drawing.columns - 1)] : [column * (drawing.columns - 1), ROW * (drawing.rows - 1)];
+  Object.assign(at("picture").style, { width: `${2 * MARGIN + BOX + wide}px`, height: `${2 * TOP + BOX_HEIGHT + high}px` });
   const twice = new Set();
   const elements = [
     ...drawing.nodes.map((node, place) => ({
       data: { id: `n${place}`, label: node.label, ranks: node.ranks },
       classes: node.kind,
-      position: position(node, column),
+      position: position(node),
     })),
     ...drawing.edges.map((edge, place) => {
       const pair = `${edge.source} ${edge.target}`;
@@ -453,7 +456,7 @@ function draw(drawing) {
       return {
         data: {
           id: `e${place}`, source: `n${edge.source}`, target: `n${edge.target}`, label: words + more, ranks: edge.ranks,
-          ...curve(position(drawing.nodes[edge.source], column), position(drawing.nodes[edge.target], column), bent ? 16 : 0),
+          ...(upright ? straight : curve)(position(drawing.nodes[edge.source]), position(drawing.nodes[edge.target]), bent ? 16 : 0),
         },
         classes: [
           edge.inverse ? "inverse" : "straight",
@@ -473,11 +476,18 @@ function draw(drawing) {
   picture.on("tap", "node, edge", (event) => mark(event.target.data("ranks")));
 }
 
-function position(node, column) {
-  return {
-    x: MARGIN + BOX / 2 + column * node.column, y: TOP + BOX_HEIGHT / 2 + ROW * node.row,
-    half: node.kind === "mediator" ? 6 : BOX / 2,
-  };
+const halfOf = (node) => (node.kind === "mediator" ? 6 : BOX / 2);
+const placeAcross = (node, column) => ({
+  x: MARGIN + BOX / 2 + column * node.column, y: TOP + BOX_HEIGHT / 2 + ROW * node.row, half: halfOf(node),
+});
+const placeUpright = (node) => ({
+  x: MARGIN + BOX / 2 + BESIDE * node.row, y: TOP + BOX_HEIGHT / 2 + STEP * node.column, half: BOX_HEIGHT / 2,
+});
+
+// An arrow from above to below, or back, a little to the right where it is the second between two boxes.
+function straight(from, to, right) {
+  const down = (Math.sign(to.y - from.y) || 1) * BOX_HEIGHT / 2;
+  return { weights: [0.5], distances: [0], leaves: `${right * 3}px ${down}px`, arrives: `${right * 3}px ${-down}px`, at: (STEP - BOX_HEIGHT) / 2 };
 }
 
 // An edge leaves a box at its side and arrives at one, both level; within a column it goes round the right side.
@@ -492,7 +502,7 @@ function curve(from, to, down) {
   return {
     weights: controls.map((c) => ((c.x - start.x) * dx + (c.y - start.y) * dy) / length ** 2),
     distances: controls.map((c) => ((c.y - start.y) * dx - (c.x - start.x) * dy) / length),
-    leaves: `${start.x - from.x}px ${down}px`, arrives: `${end.x - to.x}px ${down}px`,
+    leaves: `${start.x - from.x}px ${down}px`, arrives: `${end.x - to.x}px ${down}px`, at: LABEL_AT,
   };
 }
 
@@ -520,8 +530,8 @@ function styles() {
       "text-background-color": colour("card"), "text-background-opacity": 0.9, "text-background-padding": 2,
       "target-arrow-color": colour("edge"), "source-arrow-color": colour("edge"), "arrow-scale": 0.9,
     } },
-    { selector: ".fan-out", style: { "target-label": "data(label)", "target-text-offset": LABEL_AT } },
-    { selector: ".fan-in", style: { "source-label": "data(label)", "source-text-offset": LABEL_AT } },
+    { selector: ".fan-out", style: { "target-label": "data(label)", "target-text-offset": "data(at)" } },
+    { selector: ".fan-in", style: { "source-label": "data(label)", "source-text-offset": "data(at)" } },
     { selector: ".above", style: { "source-text-margin-y": -9, "target-text-margin-y": -9 } },
     { selector: ".below", style: { "source-text-margin-y": 13, "target-text-margin-y": 13 } },
     { selector: ".straight", style: { "target-arrow-shape": "triangle" } },
@@ -662,7 +672,9 @@ async function listRecipes() {
 
 // The graph's name, size and kinds, and questions made from it.
 async function describeGraph() {
+  if (!at("start").hidden) say("looking at the graph …", true);
   const graph = await get("/v1/graph");
+  if (!at("start").hidden) say("");
   if (!graph) return;
   at("graph").textContent = graph.name === "default" ? "Ask your graph" : `Ask ${graph.name}`;
   const count = (number, what) => `${number.toLocaleString("en")} ${what}`;
@@ -687,7 +699,7 @@ function asLine(question, topics) {
   return line;
 }
 
-listRecipes();
-describeGraph();
 showHistory();
 askAddress();
+listRecipes();
+describeGraph();

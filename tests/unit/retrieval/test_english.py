@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.models.wording import base_of, is_verb, plural, singular
+from lodestar.models.wording import base_of, is_verb, make_question, plural, singular
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,18 @@ def test_what_only_looks_like_a_plural_stays(word: str) -> None:
 )
 def test_verbs_are_told_from_other_words(word: str, is_one: bool) -> None:
     assert is_verb(word) == is_one
+
+
+@pytest.mark.parametrize(
+    ("relation", "asked", "by_noun"),
+    [
+        ("capital", "What is the capital of Peru?", True),
+        ("official languages", "What are the official languages of Peru?", True),
+        ("has capital", "What is the capital of Peru?", True),
+        ("directed", "What did Peru direct?", False),
+        ("located in", "What is Peru located in?", False),
+        ("languages spoken", "What is the languages spoken of Peru?", False),
+    ],
+)
+def test_a_question_is_made_of_a_relations_words(relation: str, asked: str, by_noun: bool) -> None:
+    assert make_question(relation, "Peru") == (asked, by_noun)
