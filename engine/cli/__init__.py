@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -39,6 +39,14 @@ def print_json(data: object) -> None:
     """Print plain data as one line of JSON, of ASCII alone where the output takes no other characters."""
     is_unicode = str(getattr(sys.stdout, "encoding", "")).lower().replace("-", "") == "utf8"
     echo(json.dumps(data, ensure_ascii=not is_unicode))
+
+
+def show(data: object, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print a result: with --json as data, else as lines, in which no name can control the terminal."""
+    if as_json:
+        print_json(data)
+    for line in () if as_json else lines:
+        echo(printable(line))
 
 
 def print_report(text: str, data: object, as_json: bool) -> None:
@@ -95,10 +103,6 @@ def load_line(load: Mapping[str, Any]) -> str:
 
 def print_counts(counts: Mapping[str, int], more: Mapping[str, Any], as_json: bool) -> None:
     """Print the counts that are not 0 in a column, or as JSON all of them after `more`."""
-    if as_json:
-        print_json({**more, "counts": dict(counts)})
-        return
     width = max(36, *map(len, counts))
-    for name, number in counts.items():
-        if number:
-            echo(f"{name:<{width}}{number:>10,}")
+    lines = (f"{name:<{width}}{number:>10,}" for name, number in counts.items() if number)
+    show({**more, "counts": dict(counts)}, lines, as_json=as_json)

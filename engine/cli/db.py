@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import GraphError
-from . import confirm_deletion, echo, load_line, print_json, print_report, printable, say
+from . import confirm_deletion, load_line, print_report, say, show
 from .options import database_options, gateway_options, json_option, open_gateway, server_option
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def start(server: EmbeddedServer, as_json: bool, **ports_and_memory: Any) -> Non
       lodestar db start --name films --heap-mb 2048
     """
     server.start(**ports_and_memory)
-    print_json(_as_json(server)) if as_json else echo(_shown(server))
+    show(_as_json(server), _lines(server), as_json=as_json)
 
 
 @command.command()
@@ -82,16 +83,11 @@ def status(settings: Settings, as_json: bool, with_others: bool) -> None:
     server = None if settings.uri else EmbeddedServer.of(settings)
     if with_others and server:
         servers = [server, *server.others()]
-        print_json([*map(_as_json, servers)]) if as_json else echo("\n".join(map(_shown, servers)))
+        show([*map(_as_json, servers)], chain.from_iterable(map(_lines, servers)), as_json=as_json)
         return
     graph = read_figures(open_gateway(settings)) if server is None or server.status().running else None
-    if as_json:
-        print_json((_as_json(server) if server else {}) | {"graph": graph})
-        return
-    if server is not None:
-        echo(_shown(server))
-    for line in _graph_lines(graph) if graph else ():
-        echo(printable(line))
+    data = (_as_json(server) if server else {}) | {"graph": graph}
+    show(data, (*(_lines(server) if server else ()), *(_graph_lines(graph) if graph else ())), as_json=as_json)
 
 
 @command.command()
@@ -112,10 +108,7 @@ def check(gateway: Gateway, as_json: bool) -> None:
         f"{number_of(found.num_triples, 'triple', 'triples')}, {number_of(found.num_entities, 'entity', 'entities')}, "
         f"{number_of(found.num_loads, 'load', 'loads')}"
     )
-    if as_json:
-        print_json(asdict(found))
-    elif found.faults:
-        echo("\n".join(found.faults))
+    show(asdict(found), found.faults, as_json=as_json)
     if found.faults:
         raise GraphError(
             f"{checked}: {number_of(len(found.faults), 'fault', 'faults')}, the first: {found.faults[0]}; if Cypher "
@@ -195,17 +188,15 @@ def reset(server: EmbeddedServer, as_json: bool, yes: bool) -> None:
     print_report(text, {"name": server.name, "deleted": deleted}, as_json)
 
 
-def _shown(server: EmbeddedServer) -> str:
+def _lines(server: EmbeddedServer) -> Iterator[str]:
     status = server.status()
-    lines = [f"{status.name}: Neo4j {status.version} {status.phase}" + (f", pid {status.pid}" if status.pid else "")]
+    yield f"{status.name}: Neo4j {status.version} {status.phase}" + (f", pid {status.pid}" if status.pid else "")
     if status.bolt_port:
-        lines += [
-            f"  bolt      {status.bolt_uri}",
-            f"  browser   {status.browser_url}  (user neo4j, password in {status.password_file})",
-            f"  memory    heap {status.heap_mb:,} MB, page cache {status.pagecache_mb:,} MB for a store of "
-            f"{server.store_mb:,} MB",
-        ]
-    return "\n".join([*lines, f"  home      {status.home}"])
+        memory = f"heap {status.heap_mb:,} MB, page cache {status.pagecache_mb:,} MB"
+        yield f"  bolt      {status.bolt_uri}"
+        yield f"  browser   {status.browser_url}  (user neo4j, password in {status.password_file})"
+        yield f"  memory    {memory} for a store of {server.store_mb:,} MB"
+    yield f"  home      {status.home}"
 
 
 def _graph_lines(graph: Mapping[str, Any]) -> Iterator[str]:

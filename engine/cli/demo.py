@@ -98,17 +98,14 @@ def say_what_runs() -> None:
     running = [replace(settings, name=each.name) for each in (server, *server.others()) if each.status().running]
     name, question = "", ""
     for each in [settings] if settings.uri else running:
-        shown = settings.uri.partition("?")[0] if settings.uri else each.name
         try:
             with Gateway(make_connection(each)) as gateway:
                 state = read_full_state(gateway)
+                shown = gateway.connection.where if each.uri else each.name
+                echo(printable(f"{shown}: {state.counts if state.num_triples else 'running, empty'}"))
                 question = question or suggest_question(gateway)
-            counts = (
-                f"{state.num_triples:,} triples, {state.num_entities:,} entities, {state.num_relations:,} relations"
-            )
-            echo(printable(f"{shown}: {counts}" if state.num_triples else f"{shown}: running, empty"))
         except LodestarError as error:
-            echo(printable(f"{shown}: {error}"))
+            echo(printable(str(error)))
         name = name or each.name
     if not settings.uri and not running:
         echo("No graph is running here. See it work:  lodestar demo")

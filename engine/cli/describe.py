@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import echo, print_json, say
+from . import echo, print_json, say, show
 from .options import engine_options, json_option
-from .search import ambiguous_phrase_lines, print_relation, relation_row
+from .search import ambiguous_phrase_lines, relation_lines, relation_row
 
 if TYPE_CHECKING:
     from ..api import Engine
@@ -61,7 +61,7 @@ def command(
         done = engine.describe({relation: phrases})
     else:
         for each in engine.read_relations(relation):
-            print_json(relation_row(each)) if as_json else print_relation(each)
+            show(relation_row(each), relation_lines(each), as_json=as_json)
         return
     if as_json:
         collisions = {each.phrase: list(each.relations) for each in done.collisions}

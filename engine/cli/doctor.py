@@ -109,8 +109,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
     except LodestarError as error:
         yield Finding("graph", "missing", str(error), "lodestar load geonames, or lodestar load tsv FILE")
         return
-    counts = f"{state.num_triples:,} triples, {state.num_entities:,} entities, {state.num_relations:,} relations"
-    yield Finding("graph", "ok", counts)
+    yield Finding("graph", "ok", state.counts)
     for source in (*state.unfinished_loads, *state.deleting_loads):
         what = "load" if source in state.unfinished_loads else "deletion of the load"
         found = f"the {what} of {source} {'is under way' if state.under_way else 'did not finish'}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..errors import UsageError
-from . import echo, print_json, print_report, printable, say
+from . import print_report, printable, say, show
 from .load_changes import LANGUAGES_OPTION, NAMES_OPTION, add_lines, delete_load, list_loads
 from .load_graph import CHOICES, PASSWORD, open_mapped, print_mapping
 from .options import (
@@ -289,8 +289,8 @@ def _load(kind: str, *, settings: Settings, options: LoadOptions, dry_run: bool,
         if dry_run and mapped:
             print_mapping(mapped, as_json=as_json)
         elif dry_run:
-            shown = preview(source, options, online_only=bool(settings.uri))
-            print_json(asdict(shown)) if as_json else echo(str(shown))
+            found = preview(source, options, online_only=bool(settings.uri))
+            show(asdict(found), str(found).splitlines(), as_json=as_json)
         if dry_run:
             return
         with progress_bar(source.name) as (progress, tell):

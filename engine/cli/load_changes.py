@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError
-from . import confirm_deletion, echo, load_line, print_json, print_report, printable
+from . import confirm_deletion, load_line, print_report, show
 from .options import gateway_options, json_option, open_gateway, split_names
 
 if TYPE_CHECKING:
@@ -30,10 +30,7 @@ def list_loads(settings: Settings, *, as_json: bool) -> None:
 
     gateway = open_gateway(settings)
     loads = catalogue.list_loads(gateway, catalogue.read_full_state(gateway))
-    if as_json:
-        print_json(loads)
-    for load in () if as_json else loads:
-        echo(printable(load_line(load)))
+    show(loads, map(load_line, loads), as_json=as_json)
 
 
 def delete_load(which: str, settings: Settings, *, yes: bool, as_json: bool) -> None:

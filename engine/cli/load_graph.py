@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import echo, print_json, printable
+from . import show
 
 if TYPE_CHECKING:
     from ...loaders.property_graph import PropertyGraph, PropertyGraphSource
@@ -66,10 +66,8 @@ def print_mapping(source: PropertyGraphSource, *, as_json: bool) -> None:
     """Print what becomes of what."""
     from ...loaders.mapping import describe_mapping, mapping_as_json
 
-    if as_json:
-        print_json(mapping_as_json(source.survey, source.mapping))
-    else:
-        echo("\n".join(map(printable, describe_mapping(source.survey, source.mapping))))
+    survey, mapping = source.survey, source.mapping
+    show(mapping_as_json(survey, mapping), describe_mapping(survey, mapping), as_json=as_json)
 
 
 @contextmanager

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import click
 
-from . import echo, print_json
+from . import show
 from .options import json_option
 
 SECTION = "Ask"
@@ -33,26 +34,28 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
 
     files = [read_recipe_file(name) for name in names if name.endswith(".toml")]
     if files:
-        print_json({"files": files}) if as_json else echo(json.dumps(files, indent=2, ensure_ascii=False, default=str))
+        show(
+            {"files": files}, json.dumps(files, indent=2, ensure_ascii=False, default=str).split("\n"), as_json=as_json
+        )
         return
     recipes, parts = list_recipes(), list_parts()
     known = {each["name"] for each in (*recipes, *parts)}
     if unknown := sorted({*names} - known):
         raise UsageError(f"there is no recipe or part {unknown[0]!r}: expected one of {', '.join(sorted(known))}")
     recipes, parts = ([each for each in some if not names or each["name"] in names] for some in (recipes, parts))
-    if as_json:
-        print_json({"recipes": recipes, "parts": parts})
-        return
-    for recipe in recipes:
-        echo(f"Recipe {recipe['name']}: {' '.join(recipe['resolved'])}; answerer {recipe['answerer']['kind']}")
-        echo(f"  {recipe['description']}")
-    for part in parts:
-        echo("\n".join(_part_lines(part)))
+    lines = chain.from_iterable((*map(_recipe_lines, recipes), *map(_part_lines, parts)))
+    show({"recipes": recipes, "parts": parts}, lines, as_json=as_json)
+
+
+def _recipe_lines(recipe: dict[str, Any]) -> Iterator[str]:
+    yield f"Recipe {recipe['name']}: {' '.join(recipe['resolved'])}; answerer {recipe['answerer']['kind']}"
+    yield f"  {recipe['description']}"
 
 
 def _part_lines(part: dict[str, Any]) -> Iterator[str]:
     flow = " → ".join(kind for kind in (part["takes"], part["gives"]) if kind)
-    yield f"\n{part['role'].capitalize()} {part['name']}{f' ({flow})' if flow else ''}"
+    yield ""
+    yield f"{part['role'].capitalize()} {part['name']}{f' ({flow})' if flow else ''}"
     yield f"  {part['description']}"
     if part["checkpoint_kinds"]:
         yield f"  takes a checkpoint of kind {' or '.join(part['checkpoint_kinds'])}"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import echo, print_json, printable, say
+from . import printable, say, show
 from .options import engine_options, json_option
 
 if TYPE_CHECKING:
     from ..api import Engine
     from ..neo4j.catalogue import RelationInfo
     from ..relations.describing import AmbiguousPhrase
+    from ..values import Topic
 
 SECTION = "Ask"
 
@@ -42,32 +44,31 @@ def command(engine: Engine, text: str | None, of_relations: bool, top_k: int, as
         raise UsageError("expected a text, or --relations to list all relations")
     if not of_relations:
         _show_entities(engine, text or "", as_json=as_json)
-        return
-    found = [] if text is None else engine.relations(text, top_k=top_k)
-    relations = engine.read_relations() if text is None else [each.value for each in found]
-    if as_json:
-        scores = [{"score": round(each.score, 4)} for each in found] or [{}] * len(relations)
-        print_json([relation_row(relation) | more for relation, more in zip(relations, scores, strict=True)])
-        return
-    for place, relation in enumerate(relations):
-        print_relation(relation, f"{found[place].score:6.3f}  " if found else "")
-    for line in ambiguous_phrase_lines(find_ambiguous_phrases(relations, lexicon=True)) if text is None else ():
-        say(line)
+    elif text is not None:
+        found = engine.relations(text, top_k=top_k)
+        rows = [relation_row(each.value) | {"score": round(each.score, 4)} for each in found]
+        lines = (line for each in found for line in relation_lines(each.value, f"{each.score:6.3f}  "))
+        show(rows, lines, as_json=as_json)
+    else:
+        relations = engine.read_relations()
+        show([*map(relation_row, relations)], chain.from_iterable(map(relation_lines, relations)), as_json=as_json)
+        for line in () if as_json else ambiguous_phrase_lines(find_ambiguous_phrases(relations, lexicon=True)):
+            say(line)
 
 
 def _show_entities(engine: Engine, text: str, *, as_json: bool) -> None:
     from ..evidence.data import topic_data
 
     topics = engine.link(text)
-    if as_json:
-        print_json([topic_data(topic) for topic in topics])
-        return
-    for topic in topics:
-        kind = f", {topic.kind}" if topic.kind else ""
-        matched = f"(“{topic.mention}” is {topic.matched_name!r}{kind}, {topic.degree:,} edges)"
-        echo(printable(f"{topic.score:6.3f}  {topic.entity.id:<20}  {topic.entity.label}  {matched}"))
-    if not topics:
+    show([*map(topic_data, topics)], map(_topic_line, topics), as_json=as_json)
+    if not topics and not as_json:
         say("no known entity in the text")
+
+
+def _topic_line(topic: Topic) -> str:
+    kind = f", {topic.kind}" if topic.kind else ""
+    matched = f"(“{topic.mention}” is {topic.matched_name!r}{kind}, {topic.degree:,} edges)"
+    return f"{topic.score:6.3f}  {topic.entity.id:<20}  {topic.entity.label}  {matched}"
 
 
 def relation_row(relation: RelationInfo) -> dict[str, Any]:
@@ -86,20 +87,20 @@ def relation_row(relation: RelationInfo) -> dict[str, Any]:
     }
 
 
-def print_relation(relation: RelationInfo, before: str = "") -> None:
-    """Print a relation and what is known of its meaning, the phrases by direction and source."""
+def relation_lines(relation: RelationInfo, before: str = "") -> Iterator[str]:
+    """Yield a relation and what is known of its meaning, the phrases by direction and source."""
     from ..neo4j.catalogue import phrases_of
 
     label = "" if relation.shown_label == relation.name else f": {relation.shown_label}"
     ends = f"({relation.head} → {relation.tail}, {relation.count:,} triples)"
-    echo(printable(f"{before}{relation.name}{label}  {ends}"))
+    yield f"{before}{relation.name}{label}  {ends}"
     if relation.description:
-        echo(printable(f"  {relation.description}"))
+        yield f"  {relation.description}"
     texts: dict[tuple[bool, str], list[str]] = {}
     for phrase in phrases_of(relation):
         texts.setdefault((phrase.inverse, phrase.origin), []).append(phrase.text)
     for (inverse, origin), some in sorted(texts.items(), key=lambda item: item[0][0]):
-        echo(printable(f"  {'←' if inverse else '→'} {origin}: {'; '.join(some)}"))
+        yield f"  {'←' if inverse else '→'} {origin}: {'; '.join(some)}"
 
 
 def ambiguous_phrase_lines(found: Sequence[AmbiguousPhrase]) -> Iterator[str]:

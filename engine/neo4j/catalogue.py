@@ -172,6 +172,11 @@ class GraphState:
     """Whether an unfinished load or deletion is running now; only `read_full_state` reads it."""
 
     @property
+    def counts(self) -> str:
+        """The sizes in words."""
+        return f"{self.num_triples:,} triples, {self.num_entities:,} entities, {self.num_relations:,} relations"
+
+    @property
     def num_loads(self) -> int:
         return self.num_finished_loads + len(self.unfinished_loads) + len(self.deleting_loads)
 
