@@ -33,8 +33,8 @@ function headers() {
   return { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
 }
 
-async function post(path, body, signal) {
-  const response = await fetch(path, { method: "POST", headers: headers(), body: JSON.stringify(body), signal });
+async function request(path, more = {}) {
+  const response = await fetch(path, { headers: headers(), ...more });
   if (response.status === 401) {
     at("token-form").hidden = false;
     at("token").focus();
@@ -45,6 +45,8 @@ async function post(path, body, signal) {
   }
   return response;
 }
+
+const post = (path, body, signal) => request(path, { method: "POST", body: JSON.stringify(body), signal });
 
 async function* eventsOf(response) {
   const reader = response.body.getReader();
@@ -600,8 +602,7 @@ at("token-form").addEventListener("submit", (event) => {
   event.preventDefault();
   sessionStorage.setItem("token", at("token").value);
   at("token-form").hidden = true;
-  listRecipes();
-  describeGraph();
+  begin();
   if (at("question").value.trim()) ask(at("question").value.trim());
 });
 at("browser").addEventListener("click", async () => {
@@ -659,13 +660,18 @@ addEventListener("resize", () => {
 });
 addEventListener("popstate", askAddress);
 
-async function get(path) {
-  const response = await fetch(path, { headers: headers() }).catch(() => null);
-  return response?.ok ? response.json() : null;
+async function begin() {
+  try {
+    await listRecipes();
+    await describeGraph();
+  } catch (error) {
+    at("sizes").textContent = error.message || "the server does not answer";
+    if (!at("start").hidden) say("");
+  }
 }
 
 async function listRecipes() {
-  const names = ((await get("/v1/models"))?.data ?? []).map((model) => model.id).slice(1);
+  const names = (await (await request("/v1/models")).json()).data.map((model) => model.id).slice(1);
   at("recipe").replaceChildren(...names.map((name) => make("option", name)));
   at("recipe").hidden = names.length < 2;
 }
@@ -673,9 +679,8 @@ async function listRecipes() {
 // The graph's name, size and kinds, and questions made from it.
 async function describeGraph() {
   if (!at("start").hidden) say("looking at the graph …", true);
-  const graph = await get("/v1/graph");
+  const graph = await (await request("/v1/graph")).json();
   if (!at("start").hidden) say("");
-  if (!graph) return;
   at("graph").textContent = graph.name === "default" ? "Ask your graph" : `Ask ${graph.name}`;
   const count = (number, what) => `${number.toLocaleString("en")} ${what}`;
   at("sizes").textContent = [
@@ -701,5 +706,4 @@ function asLine(question, topics) {
 
 showHistory();
 askAddress();
-listRecipes();
-describeGraph();
+begin();
