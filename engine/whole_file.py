@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import json
+import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +26,25 @@ MAX_TEXT_BYTES = 10_000_000
 
 
 def read_text(file: Path, what: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
-    """Return a text in UTF-8; raise `InputError` for what cannot be read, is no text, or is longer than it may be.
+    """Return a text in UTF-8, of standard input for ``-``; raise `InputError` for what cannot be read, is no text, or
+    is longer than it may be.
 
     what: for messages, as "the recipe".
     """
+    shown = "standard input" if str(file) == "-" else str(file)
+    if shown != str(file) and sys.stdin is None:
+        raise InputError(f"{shown}: expected {what}, found it closed")
     try:
-        with file.open("rb") as opened:
+        with nullcontext(sys.stdin.buffer) if shown != str(file) else file.open("rb") as opened:
             content = opened.read(max_bytes + 1)
         if len(content) > max_bytes:
-            raise InputError(f"{file}: {what} is longer than {max_bytes:,} bytes: see whether it is the right file")
+            raise InputError(f"{shown}: {what} is longer than {max_bytes:,} bytes: see whether it is the right file")
         return content.decode("utf-8-sig")
     except OSError as error:
-        raise InputError(f"{file}: {what} cannot be read: {error.strerror or error}") from error
+        raise InputError(f"{shown}: {what} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{file}: {what} cannot be read: expected UTF-8: {error.reason} at byte {error.start:,}"
+            f"{shown}: {what} cannot be read: expected UTF-8: {error.reason} at byte {error.start:,}"
         ) from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -56,7 +55,7 @@ def command(
     elif llm:
         done = engine.describe_by_llm(max_calls=max_calls, say=say)
     elif file is not None:
-        done = engine.describe_file("/dev/stdin" if file == "-" else Path(file))
+        done = engine.describe_file(file)
     elif relation and phrases:
         done = engine.describe({relation: phrases})
     else:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -223,7 +222,7 @@ def _questions(texts: Sequence[str], file: str | None, topics: Sequence[str]) ->
     `topic_names`, and `options` to choose from. Blank lines are skipped. Raises `InputError` with file and line.
     """
     questions = [Question(text, tuple(topics)) for text in texts]
-    for number, line in enumerate(_read(file).split("\n") if file is not None else (), start=1):
+    for number, line in enumerate(_lines(file), start=1):
         if line.strip():
             try:
                 questions.append(_parse_question(line.strip(), topics))
@@ -232,18 +231,8 @@ def _questions(texts: Sequence[str], file: str | None, topics: Sequence[str]) ->
     return {"questions": questions}
 
 
-def _read(file: str) -> str:
-    if file != "-":
-        return read_text(Path(file), "the file of questions", MAX_BYTES)
-    if sys.stdin is None:
-        raise InputError("standard input: expected questions, found it closed")
-    try:
-        content = sys.stdin.buffer.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise InputError(f"standard input: expected questions of at most {MAX_BYTES:,} bytes: split them")
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"standard input: expected UTF-8 text: {error.reason} at byte {error.start}") from error
+def _lines(file: str | None) -> list[str]:
+    return [] if file is None else read_text(Path(file), "the file of questions", MAX_BYTES).split("\n")
 
 
 def _parse_question(line: str, topics: Sequence[str]) -> Question:

@@ -32,7 +32,7 @@ def test_closed_and_full_outputs_end_in_at_most_one_line(environment: dict[str, 
 def test_closed_standard_input_is_said(environment: dict[str, str]) -> None:
     ran = shell(environment, "$LODESTAR ask --file - <&-")
     assert (ran.returncode, ran.stdout) == (3, "")
-    assert ran.stderr == "lodestar: standard input: expected questions, found it closed\n"
+    assert ran.stderr == "lodestar: standard input: expected the file of questions, found it closed\n"
 
 
 def test_ctrl_c_is_one_line_and_130(environment: dict[str, str], tmp_path: Path) -> None:
