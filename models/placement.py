@@ -1,4 +1,4 @@
-"""Choose the device and precision of all networks, and limit BLAS to one thread.
+"""Choose device, precision and size of batches of all networks, copy batches, and limit BLAS to one thread.
 
 The matrices of a question are small, and OpenBLAS's threads wait for the next product in a loop: with two threads a
 question took twice the processor time, and the database beside it was slower.
@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import torch
     from threadpoolctl import ThreadpoolController
 
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 DEVICES = ("auto", "cpu", "cuda", "cuda:N", "mps")
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
@@ -77,6 +81,57 @@ class Placement:
             return torch.bfloat16 if self.torch_device.startswith("cuda") else torch.float32
         dtype: torch.dtype = getattr(torch, self.precision)
         return dtype
+
+
+def copy_together(tensors: Sequence[torch.Tensor], move: Callable[[torch.Tensor], torch.Tensor]) -> list[torch.Tensor]:
+    """Return copies of tensors, of any shapes and types, that one call of `move` makes of all their bytes."""
+    import torch
+
+    order = sorted(range(len(tensors)), key=lambda place: -tensors[place].element_size())  # so that each is aligned
+    parts = [tensors[place].contiguous().reshape(-1).view(torch.uint8) for place in order]
+    moved = move(torch.cat(parts)).split([len(part) for part in parts])
+    found = {
+        place: part.view(tensors[place].dtype).reshape(tensors[place].shape)
+        for place, part in zip(order, moved, strict=True)
+    }
+    return [found[place] for place in range(len(tensors))]
+
+
+def move_batch(tensors: Sequence[torch.Tensor], device: torch.device) -> list[torch.Tensor]:
+    """Return the tensors of a batch on a device: on a CUDA one by a single copy from pinned memory."""
+    if device.type != "cuda":
+        return [tensor.to(device) for tensor in tensors]
+    return copy_together(tensors, lambda packed: packed.pin_memory().to(device, non_blocking=True))
+
+
+class GrowingBatch:
+    """The number of items that are computed together: from `size` on it doubles up to `most`, until memory is short;
+    then it is halved, and stays."""
+
+    def __init__(self, size: int, most: int = 8_192) -> None:
+        self.size = size
+        self._most = most
+
+    def run(self, items: Sequence[T], compute: Callable[[Sequence[T]], R]) -> list[R]:
+        """Return what is computed of all items, part by part; raise what one item alone raises."""
+        import torch
+
+        found: list[R] = []
+        at = 0
+        while at < len(items):
+            part = items[at : at + self.size]
+            try:
+                found.append(compute(part))
+            except torch.OutOfMemoryError:
+                if len(part) == 1:
+                    raise
+                self.size = self._most = max(1, len(part) // 2)
+                torch.cuda.empty_cache()  # does nothing without CUDA
+                continue
+            at += len(part)
+            if len(part) == self.size:
+                self.size = min(2 * self.size, self._most)
+        return found
 
 
 def _may_have_gpu() -> bool:

@@ -7,7 +7,7 @@ and a triple's hidden layer is the sum of its four projections.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from ..calibration import fit_calibration
 from ..checkpoint import check_checkpoint, load_network, write_weights
 from ..kinds import CheckpointOpenOptions
 from ..mined import supervision_of
+from ..placement import move_batch
 from ..subgraphs import UNNAMED, Bools, Floats, Ints, QuestionGraphs, distance_encoding, encoding_width
 from ..text.vectors import LRUCache, TextVectors, encode_each_once
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder
@@ -36,11 +37,18 @@ def to_tensor(device: torch.device, values: npt.NDArray[np.generic]) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(values)).to(device)
 
 
+def to_tensors(device: torch.device, arrays: Mapping[str, npt.NDArray[np.generic]]) -> dict[str, Tensor]:
+    """Return the arrays of a batch on a device."""
+    tensors = [torch.from_numpy(np.ascontiguousarray(array)) for array in arrays.values()]
+    return dict(zip(arrays, move_batch(tensors, device), strict=True))
+
+
 class EncodedGraphs:
     """A set of subgraphs with the vectors of all their texts, each encoded once, and their distance encodings."""
 
     def __init__(self, graphs: QuestionGraphs, encode: Encode, num_rounds: int, device: torch.device) -> None:
         self.graphs = graphs
+        self._device = device
         self._tensor = partial(to_tensor, device)
         texts = graphs.texts
         self._questions = encode(texts.questions)
@@ -79,7 +87,7 @@ class EncodedGraphs:
             "relation_of": relation_of,
             "tails": order[np.searchsorted(nodes, graphs.tails[triples], sorter=order)],
         }
-        return {name: self._tensor(array) for name, array in arrays.items()}
+        return to_tensors(self._device, arrays)
 
     def labels(self, rows: Sequence[Ints]) -> Tensor:
         """Return which of the triples are right, as 0 and 1."""
@@ -194,7 +202,7 @@ def columns_as_inputs(columns: TripleColumns, vectors: TextVectors, device: torc
         "relation_of": columns.relation_of,
         "tails": columns.tails,
     }
-    return {name: to_tensor(device, array) for name, array in arrays.items()}
+    return to_tensors(device, arrays)
 
 
 class TripleModel:

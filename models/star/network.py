@@ -26,6 +26,7 @@ from torch.nn.functional import normalize
 
 from ..calibration import lower_other_scores
 from ..checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
+from ..placement import move_batch
 from ..text import Hop, verbalise_hop
 from ..text.bert import Backbone, hidden_states, open_stored_backbone, write_backbone_description
 from ..text.vectors import LRUCache
@@ -222,9 +223,8 @@ class DualEncoder(nn.Module):
 
     def encode(self, texts: TextBatch) -> Tensor:
         """Return the mean of each text's hidden states at unit length, (num_texts, dimension)."""
-        device = device_of(self)
-        mask = texts.mask.to(device)
-        hidden = hidden_states(self.encoder, texts.ids.to(device), mask, self.precision)
+        ids, mask = move_batch([texts.ids, texts.mask], device_of(self))
+        hidden = hidden_states(self.encoder, ids, mask, self.precision)
         return normalize(torch.einsum("bld,bl->bd", hidden, mask.float()))  # the sum has the mean's direction
 
     def step(self, before: Tensor, hop: Tensor) -> Tensor:
@@ -307,13 +307,14 @@ class CrossAttentiveScorer(nn.Module):
         """Return the logits of s, (num_pairs,), and the attention of `[QSP]` over the question's tokens and of `[PSP]`
         over the path's, (num_pairs, length) each, 0 outside; rows sum to 1.
         """
-        device = device_of(self)
-        hidden = hidden_states(self.encoder, batch.text.ids.to(device), batch.text.mask.to(device), self.precision)
-        row = torch.arange(len(hidden))
-        question, path = hidden[:, QUESTION_AT], hidden[row, batch.path_at]
+        given = (batch.text.ids, batch.text.mask, batch.is_question, batch.is_path, batch.path_at)
+        ids, mask, is_question, is_path, path_at = move_batch(given, device_of(self))
+        hidden = hidden_states(self.encoder, ids, mask, self.precision)
+        row = torch.arange(len(hidden), device=hidden.device)
+        question, path = hidden[:, QUESTION_AT], hidden[row, path_at]
         maps = (self.query_map, self.key_map)
-        from_question, question_weights = attend(question, hidden, batch.is_question.to(device), *maps)
-        from_path, path_weights = attend(path, hidden, batch.is_path.to(device), *maps)
+        from_question, question_weights = attend(question, hidden, is_question, *maps)
+        from_path, path_weights = attend(path, hidden, is_path, *maps)
         joined = torch.cat([hidden[:, 0], question + from_question, path + from_path], dim=1)
         return self.feed_forward(joined)[:, 0].float(), question_weights, path_weights
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from importlib.util import find_spec
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..placement import Placement, limit_blas_threads
+from ..placement import GrowingBatch, Placement, limit_blas_threads
 from .adapter import SHIPPED, EncoderUnavailableError, merge_adapter, split_adapter
 
 if TYPE_CHECKING:
@@ -282,8 +282,8 @@ def _batches(lengths: Sequence[int]) -> list[list[int]]:
 
 FloatArray = npt.NDArray[np.float32]
 
-MANY = 1_000
-"""The number of texts from which a GPU is worth the import of PyTorch."""
+FIRST_BATCH = 64
+"""Texts that are encoded together; on a GPU more, as many as its memory holds."""
 
 SAMPLE = 4_096
 SAMPLES = 256
@@ -307,15 +307,13 @@ class SentenceEncoder:
     (`NumpyBert`) run on the CPU without PyTorch.
 
     `encode` returns (num_texts, dimension) float32 of unit length, so that a dot product is the cosine. Threads take
-    turns: tokenizers cannot be shared. Without a `device` it uses the CPU for few texts of a plain model, else a GPU if
-    there is one.
+    turns: tokenizers cannot be shared. Without a `device` it uses a GPU if there is one, on CUDA in bfloat16.
     """
 
-    def __init__(self, name: str, *, device: str | None = None, batch_size: int = 64) -> None:
+    def __init__(self, name: str, *, device: str | None = None) -> None:
         self.name = name
         self.base, self.adapter = split_adapter(name)
         self.device = device
-        self.batch_size = batch_size
         self._turn = threading.RLock()
 
     @cached_property
@@ -355,6 +353,11 @@ class SentenceEncoder:
         """Whether it needs no PyTorch."""
         return self._plain is not None
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether it computes in float32: vectors of another precision are stored by themselves."""
+        return not self.placement.torch_device.startswith("cuda")
+
     @cached_property
     def dimension(self) -> int:
         """Length of a vector."""
@@ -365,7 +368,7 @@ class SentenceEncoder:
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         with self._turn:
-            return self._model(len(texts)).encode(texts)
+            return self._model.encode(texts)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[tuple[FloatArray, FloatArray]]:
         """Return for each text its unit vector, (dimension,), and those of its tokens, (num_tokens, dimension).
@@ -375,12 +378,17 @@ class SentenceEncoder:
         if not texts:
             return []
         with self._turn:
-            return self._model(len(texts)).encode_tokens(texts)
+            return self._model.encode_tokens(texts)
 
-    def _model(self, num_texts: int) -> PlainEncoder | SentenceTransformerEncoder:
-        """Return an encoder for this many texts: without PyTorch if the model is plain and no GPU is worth it."""
-        on_cpu = self.device == "cpu" or (self.device is None and (num_texts < MANY or not Placement().is_gpu))
-        if on_cpu and self._plain is not None:
+    @cached_property
+    def placement(self) -> Placement:
+        """Where it computes, and in which precision."""
+        return Placement(self.device or "auto")
+
+    @cached_property
+    def _model(self) -> PlainEncoder | SentenceTransformerEncoder:
+        """The encoder: without PyTorch if the model is plain and there is no GPU."""
+        if not self.placement.is_gpu and self._plain is not None:
             return self._plain
         return self._any
 
@@ -396,9 +404,7 @@ class SentenceEncoder:
         if self.name in BUNDLED and find_spec("sentence_transformers") is None:
             raise EncoderUnavailableError(f"the weights of encoder {self.name!r} are not installed: {INSTALL_WEIGHTS}")
         try:
-            return SentenceTransformerEncoder(
-                self.location, device=self.device, batch_size=self.batch_size, adapter=self.adapter
-            )
+            return SentenceTransformerEncoder(self.location, placement=self.placement, adapter=self.adapter)
         except (OSError, ValueError, SafetensorError) as error:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise EncoderUnavailableError(
@@ -410,46 +416,48 @@ class SentenceEncoder:
 class SentenceTransformerEncoder:
     """A sentence-transformers model by folder or name; raises sentence-transformers' error if there is none."""
 
-    def __init__(self, location: str, *, device: str | None, batch_size: int, adapter: Path | None = None) -> None:
+    def __init__(self, location: str, *, placement: Placement, adapter: Path | None = None) -> None:
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         getLogger("huggingface_hub").setLevel(ERROR)  # without a network every retry would log a warning
-        options: dict[str, Any] = {"device": device, "trust_remote_code": False}
+        options: dict[str, Any] = {"device": placement.torch_device, "trust_remote_code": False}
         if Path(location).is_dir():
             options["local_files_only"] = True
         self._model = SentenceTransformer(location, model_kwargs={"use_safetensors": True}, **options)
         if adapter is not None:
             merge_into_network(self._model[0].auto_model, adapter)
-        self._batch_size = batch_size
+        self._model.to(placement.dtype)
+        self._batch = GrowingBatch(FIRST_BATCH, most=8_192 if placement.is_gpu else FIRST_BATCH)
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """Return the unit vectors of the texts, (num_texts, dimension)."""
-        vectors = self._model.encode(
-            list(texts),
-            batch_size=self._batch_size,
-            normalize_embeddings=True,
-            convert_to_numpy=True,
-            show_progress_bar=False,
-        )
-        return np.asarray(vectors, dtype=np.float32)
+        return normalise_vectors(np.stack(self._in_batches(texts, lambda found: np.asarray(found, dtype=np.float32))))
 
     def encode_tokens(self, texts: Sequence[str]) -> list[tuple[Floats, Floats]]:
         """Return for each text its unit vector and those of its tokens, or the text's own if it has none."""
         special = set(self._model.tokenizer.all_special_ids)
-        encoded_texts: Any = self._model.encode(
-            list(texts), batch_size=self._batch_size, output_value=None, show_progress_bar=False
-        )
         encoded = []
-        for feature in encoded_texts:
+        for feature in self._in_batches(texts, list, output_value=None):
             sentence = normalise_vectors(feature["sentence_embedding"].float().cpu().numpy())
             ids = feature["input_ids"].tolist()
             kept = [i for i, seen in enumerate(feature["attention_mask"].tolist()) if seen and ids[i] not in special]
             tokens = feature["token_embeddings"].float().cpu().numpy()[kept]
             encoded.append((sentence, normalise_vectors(tokens) if kept else sentence[None, :]))
         return encoded
+
+    def _in_batches(self, texts: Sequence[str], read: Callable[[Any], Any], **options: Any) -> list[Any]:
+        """Return what is computed of each text, texts of similar length together."""
+        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+
+        def compute(places: Sequence[int]) -> Any:
+            some = [texts[place] for place in places]
+            return read(self._model.encode(some, batch_size=len(some), show_progress_bar=False, **options))
+
+        found = dict(zip(order, (each for some in self._batch.run(order, compute) for each in some), strict=True))
+        return [found[place] for place in range(len(texts))]
 
 
 def merge_into_network(network: Any, adapter: Path) -> None:

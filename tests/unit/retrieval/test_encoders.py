@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lodestar.models.placement import Placement
 from lodestar.models.text.encoders import (
     EncoderUnavailableError,
     PlainEncoder,
@@ -41,7 +42,7 @@ def odd_texts() -> list[str]:
 
 @pytest.fixture(scope="module")
 def reference() -> SentenceTransformerEncoder:
-    return SentenceTransformerEncoder(str(MODEL), device="cpu", batch_size=32)
+    return SentenceTransformerEncoder(str(MODEL), placement=Placement("cpu"))
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +106,7 @@ def test_code_beside_the_weights_is_not_run(tmp_path: Path, monkeypatch: pytest.
     classes = dict.fromkeys(("AutoConfig", "AutoModel", "AutoModelForSequenceClassification"), "own.Own")
     (folder / "config.json").write_text(json.dumps(said | {"model_type": "own", "auto_map": classes}), encoding="utf-8")
     with suppress(ValueError):
-        SentenceTransformerEncoder(str(folder), device="cpu", batch_size=1)
+        SentenceTransformerEncoder(str(folder), placement=Placement("cpu"))
     assert not (tmp_path / "ran").exists()
 
 

@@ -1,0 +1,153 @@
+"""What a GPU brings: throughput of the encoder, STAR, ReG's perceptron, GRIL and FAISS, with the CPU beside it.
+
+    python -m benchmarks.speed.gpu [--small] [--device cuda] > page.md
+
+Networks have the shapes of the papers' parts and random weights, inputs are random; nothing is read but the encoder.
+It takes at most six minutes; `--small` is a form for tests. Without a GPU the page says that it was not run on one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from lodestar.engine.machine import describe_machine
+from lodestar.engine.relations import row_search
+from lodestar.models.gril import GrowOptions
+from lodestar.models.gril.network import GraphRetriever, GrowInputs
+from lodestar.models.placement import Placement
+from lodestar.models.reg.triples import TripleInputs, TripleScorer
+from lodestar.models.star import SPECIAL_TOKENS
+from lodestar.models.star.network import CachedTokenizer, CrossAttentiveScorer, cross_batch
+from lodestar.models.text.bert import open_pretrained
+from lodestar.models.text.encoders import SentenceEncoder
+
+BUDGET_S = 300
+"""Seconds for all rows; what is left then is not measured."""
+DIMENSION, DISTANCES, HIDDEN = 384, 10, 384
+ENCODER = "all-MiniLM-L6-v2"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What is measured: texts, candidates at once, triples at once, rows of an index, repeats."""
+
+    texts: int = 4_096
+    pairs: tuple[int, ...] = (8, 64, 512)
+    triples: tuple[int, ...] = (4_000, 64_000)
+    rows: int = 100_000
+    repeats: int = 5
+
+
+SMALL = Sizes(16, (4,), (50,), 200, 1)
+
+
+def rate(number: int, run: Callable[[], object], repeats: int, device: torch.device) -> float:
+    """Return how many of `number` are done in a second, by the median of some runs after one."""
+    times = []
+    for _ in range(repeats + 1):
+        started = time.perf_counter()
+        run()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        times.append(time.perf_counter() - started)
+    return number / float(np.median(times[1:]))
+
+
+def triple_inputs(number: int, device: torch.device) -> dict[str, torch.Tensor]:
+    """Return random triples of one question over half as many nodes, as inputs of a network."""
+    nodes = max(2, number // 2)
+    made = {
+        "questions": torch.randn(1, DIMENSION),
+        "relations": torch.randn(20, DIMENSION),
+        "entities": torch.randn(nodes, DIMENSION),
+        "is_named": torch.ones(nodes, dtype=torch.bool),
+        "heads": torch.randint(nodes, (number,)),
+        "relation_of": torch.randint(20, (number,)),
+        "tails": torch.randint(nodes, (number,)),
+    }
+    return {name: each.to(device) for name, each in made.items()}
+
+
+def rows(placement: Placement, sizes: Sizes) -> Iterator[tuple[str, float]]:
+    """Yield what is measured and how many a second."""
+    device = torch.device(placement.torch_device)
+    torch.manual_seed(0)
+    encoder = SentenceEncoder(ENCODER, device=placement.torch_device)
+    texts = [f"the capital of country number {number}" for number in range(sizes.texts)]
+    yield "encoder, texts", rate(len(texts), lambda: encoder.encode(texts), sizes.repeats, device)
+    backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
+    star = CrossAttentiveScorer(backbone).eval().to(device)
+    tokens = CachedTokenizer(backbone.tokenizer)
+    for number in sizes.pairs:
+        pairs = [("what is the capital of it", f"country location capital {each}") for each in range(number)]
+        batch = cross_batch(tokens, pairs, part_size=number)
+        with torch.no_grad(), torch.autocast(device.type, placement.dtype, enabled=device.type == "cuda"):
+            yield f"STAR, candidates, {number:,} at once", rate(number, lambda b=batch: star(b), sizes.repeats, device)
+    scorer = TripleScorer(DIMENSION, DISTANCES, HIDDEN).to(device)
+    learner = torch.optim.AdamW(scorer.parameters())
+    grower = GraphRetriever(DIMENSION, HIDDEN, GrowOptions()).eval().to(device)
+    for number in sizes.triples:
+        given = triple_inputs(number, device)
+        nodes = len(given["entities"])
+        question_of = torch.zeros(number, dtype=torch.long, device=device)
+        inputs = TripleInputs(**given, distances=torch.rand(nodes, DISTANCES, device=device), question_of=question_of)
+
+        def learn(inputs: TripleInputs = inputs) -> None:
+            learner.zero_grad()
+            torch.nn.functional.softplus(scorer(inputs)).mean().backward()
+            learner.step()
+
+        is_topic = torch.zeros(nodes, dtype=torch.bool, device=device)
+        is_topic[0] = True
+        node_questions = torch.zeros(nodes, dtype=torch.long, device=device)
+        grown = GrowInputs(
+            **given, is_topic=is_topic, is_literal=torch.zeros_like(is_topic), question_of=node_questions
+        )
+        with torch.no_grad():
+            yield f"ReG, triples, {number:,} at once", rate(number, lambda i=inputs: scorer(i), sizes.repeats, device)
+            yield f"GRIL, triples, {number:,} at once", rate(number, lambda g=grown: grower(g), sizes.repeats, device)
+        yield f"ReG, triples learned from, {number:,} at once", rate(number, learn, sizes.repeats, device)
+    made = np.random.default_rng(0).normal(size=(sizes.rows, DIMENSION)).astype(np.float32)
+    made /= np.linalg.norm(made, axis=1, keepdims=True)
+    asked = np.ascontiguousarray(made[:64])
+    for name, approximate in (("exact", False), ("in cells", True)):
+        search = row_search(made, gpu=placement.is_gpu, approximate=approximate)
+        yield f"FAISS, searches, {name}", rate(64, lambda s=search: s(asked, 20), sizes.repeats, device)
+
+
+def measure(device: str, sizes: Sizes, until_s: float) -> dict[str, float]:
+    """Return what was measured on a device until the time is up."""
+    found: dict[str, float] = {}
+    for name, value in rows(Placement(device), sizes):
+        found[name] = value
+        if time.monotonic() > until_s:
+            break
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--small", action="store_true", help="a form for tests")
+    parser.add_argument("--device", default="auto", help="cpu, cuda, mps or auto (default)")
+    given = parser.parse_args(arguments)
+    sizes = SMALL if given.small else Sizes()
+    started_s = time.monotonic()
+    on_cpu = measure("cpu", sizes, started_s + BUDGET_S / 2)
+    device = Placement(given.device).torch_device
+    on_gpu = {} if device == "cpu" else measure(device, sizes, started_s + BUDGET_S)
+    name = torch.cuda.get_device_name() if device.startswith("cuda") else device
+    print(f"# GPU\n\n{'Not run on a GPU yet.' if not on_gpu else name} {describe_machine()}\n")
+    print("| a second | CPU | GPU | ratio |\n| --- | --- | --- | --- |")
+    for row, value in on_cpu.items():
+        other = on_gpu.get(row)
+        print(f"| {row} | {value:,.0f} | {f'{other:,.0f} | {other / value:.1f}' if other else ' | '} |")
+
+
+if __name__ == "__main__":
+    main()
