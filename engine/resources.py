@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +16,7 @@ from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEnc
 from ..models.text.vectors import TextVectors, VectorStore
 from .errors import CheckpointError, EncoderError, UsageError, require_extra, translate_import_errors
 from .neo4j.catalogue import Catalogue, Edition, type_words
-from .relations import RelationIndex, words_of_relations
+from .relations import SHORTLIST_FROM, RelationIndex, words_of_relations
 from .settings import Connection, Settings
 
 if TYPE_CHECKING:
@@ -182,7 +182,8 @@ class Resources:
         """Return vectors that are cached in the home folder, if the encoder's weights can be identified."""
         store = None
         if encoder.weights_digest is not None:
-            store = VectorStore(self.settings.home_dir / "vectors" / f"{encoder.weights_digest}.sqlite")
+            precision = "" if encoder.is_exact else "-bfloat16"
+            store = VectorStore(self.settings.home_dir / "vectors" / f"{encoder.weights_digest}{precision}.sqlite")
             self._stores.append(store)
         return TextVectors(encoder, store=store)
 
@@ -252,7 +253,16 @@ class GraphResources:
 
     @cached_property
     def index(self) -> RelationIndex:
-        return RelationIndex(self.catalogue.relations, self.shared.vectors)
+        return RelationIndex(self.catalogue.relations, self.shared.vectors, gpu=self.shared.placement.is_gpu)
+
+    def shortlist(self, question: str, numbers: Collection[int]) -> Collection[int]:
+        """Return which of the relations, by signed catalogue number, are scored for a question: all if they are few.
+
+        question: its text without the mentions of its topics.
+        """
+        if len(numbers) <= SHORTLIST_FROM:
+            return numbers
+        return self.index.shortlist(self.shared.vectors.stack([question])[0], numbers)
 
     def model(self, folder: str, *kinds: str | ModelKind, any_graph: bool = False, language_model: str = "") -> Any:
         """Return the scorer of a checkpoint, see `Resources.model`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -58,6 +58,11 @@ def topic_mention(topic: Topic) -> str:
 def mask_mention(question: str, topic: Topic) -> str:
     """Return the question without the mention of a topic."""
     return mask_topic(question, topic_mention(topic))
+
+
+Shortlist = Callable[[str, Collection[int]], Collection[int]]
+"""Returns which relations, by signed catalogue number, are scored for a question, given without its topics' mentions
+(`GraphResources.shortlist`)."""
 
 
 class PathScorer(Protocol):

@@ -10,7 +10,7 @@ Walking straight back over the triple into a mediator is not proposed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -24,7 +24,7 @@ from ..parts import Retriever, option, reorganise
 from ..relations.describing import find_relation
 from ..reorganising import Merge
 from ..values import Chain, Entity, LinkedQuestion, Question, RelationPath, RelationStep, Scored, Topic, check_finite
-from . import PathQuery, PathScorer, PathScores, mask_mention
+from . import PathQuery, PathScorer, PathScores, Shortlist, mask_mention
 from .frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
 from .no_answer import NoAnswerExplainer
 
@@ -94,7 +94,8 @@ class BeamSearch:
     `calibration` says what the scorer's scores mean. `beam_width` paths per question are carried on, `max_hop` is the
     longest path in hops between named entities, and what a topic's link lacks to the best one costs `link_weight` times
     as much, in score. `slack` is how far below the worst kept result a path may score and still be expanded, because a
-    later stage may raise it. Whether a topic may be an answer is `return_to_topic` (see `ends`).
+    later stage may raise it. Whether a topic may be an answer is `return_to_topic` (see `ends`). Where many relations
+    lead on from the paths of a topic, `shortlist` says which are scored.
     Round trips per batch: one a hop, and one more for each relation chosen at a hub.
     """
 
@@ -108,6 +109,7 @@ class BeamSearch:
     return_to_topic: bool = False
     bounds: FrontierBounds = field(default_factory=FrontierBounds)
     stored_as: Mapping[str, str] = field(default_factory=dict)
+    shortlist: Shortlist | None = None
 
     def __call__(self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int) -> list[Evidence[Chain]]:
         """Return the chains found for each question, best first; `top_k` or more where there are so many.
@@ -174,11 +176,16 @@ class BeamSearch:
         return tuple(end for end in ends if end.id in search.fitting) if search.linked.question.filter else ends
 
     def _candidates(self, search: _Search) -> list[_Candidate]:
-        return [
-            _Candidate(topic, frontier, step)
-            for topic, frontier in search.beams
-            for _, step in frontier.steps_on(self.relations)
-        ]
+        steps: dict[Topic, list[tuple[Frontier, int, RelationStep]]] = {}
+        for topic, frontier in search.beams:
+            steps.setdefault(topic, []).extend((frontier, *each) for each in frontier.steps_on(self.relations))
+        found: list[_Candidate] = []
+        for topic, some in steps.items():
+            numbers: Collection[int] = {number for _, number, _ in some}
+            if self.shortlist is not None:
+                numbers = self.shortlist(mask_mention(search.linked.question.text, topic), numbers)
+            found += (_Candidate(topic, frontier, step) for frontier, number, step in some if number in numbers)
+        return found
 
     def _choose(self, search: _Search, candidates: Sequence[_Candidate], scores: PathScores, pool: int) -> list[_Pick]:
         """Return the candidates to walk, with the score of stopping there and whether they are carried on."""
@@ -262,6 +269,7 @@ class BeamRetriever(Retriever):
             slack=scale.from_log_odds(self.bonus),
             return_to_topic=self.return_to_topic,
             stored_as=graph.catalogue.stored_as,
+            shortlist=graph.shortlist,
         )
 
         def nearest(text: str, topic: Topic, num_relations: int) -> frozenset[str]:

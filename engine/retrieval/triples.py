@@ -18,6 +18,7 @@ from ..evidence.extras import GraphToken
 from ..linking import select_start_topics
 from ..parts import Retriever, Trained, option, part
 from ..values import Entity, LinkedQuestion, Scored, Topic, Triple, check_finite
+from . import Shortlist
 from .subgraph import SubgraphBatch
 from .subgraph.walking import SimilarityProposer, SubgraphBounds, SubgraphExtractor, SubgraphQuery
 
@@ -35,16 +36,18 @@ CUT = "triples beyond the bounds of the question's subgraph are left out"
 
 @dataclass(frozen=True, slots=True)
 class GraphRelations:
-    """The relations of a graph by catalogue number: names, words, and the types under which they are stored."""
+    """The relations of a graph by catalogue number: names, words, and the types under which they are stored; and which
+    of many are scored for a question."""
 
     names: Mapping[int, str]
     words: Mapping[int, RelationWords]
     stored_as: Mapping[str, str]
+    shortlist: Shortlist | None = None
 
     @classmethod
     def of(cls, graph: GraphResources) -> GraphRelations:
         words = {number: graph.words[name] for number, name in graph.relations.items()}
-        return cls(graph.relations, words, graph.catalogue.stored_as)
+        return cls(graph.relations, words, graph.catalogue.stored_as, graph.shortlist)
 
     @property
     def texts(self) -> dict[int, str]:
@@ -54,7 +57,7 @@ class GraphRelations:
 
 def subgraphs_of(relations: GraphRelations, vectors: TextVectors, options: SubgraphOptions) -> SubgraphExtractor:
     """Return what reads subgraphs for a training and for a question alike."""
-    proposer = SimilarityProposer(relations.words, vectors)
+    proposer = SimilarityProposer(relations.words, vectors, relations.shortlist)
     return SubgraphExtractor(
         relations.names, proposer=proposer, num_relations=options.num_relations, stored_as=relations.stored_as
     )

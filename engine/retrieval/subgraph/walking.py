@@ -33,6 +33,7 @@ from ...neo4j.graph import (
     read_neighbours,
 )
 from ...values import Entity
+from .. import Shortlist
 from . import Ints, SubgraphBatch
 
 if TYPE_CHECKING:
@@ -178,27 +179,38 @@ class SimilarityProposer:
     """A `RelationProposer` by sentence similarity, without training.
 
     A relation's score is S of `models/similarity.py` for the path that consists of it alone; `words` has the words of
-    every catalogue number. What was encoded once is kept.
+    every catalogue number. What was encoded once is kept. What a `shortlist` leaves out has minus infinity.
     """
 
-    def __init__(self, words: Mapping[int, RelationWords], vectors: TextVectors) -> None:
+    def __init__(
+        self, words: Mapping[int, RelationWords], vectors: TextVectors, shortlist: Shortlist | None = None
+    ) -> None:
         self.words = words
+        self.shortlist = shortlist
         self._similarity = PathSimilarity(vectors)
 
     def score(self, queries: Sequence[RelationQuery]) -> list[FloatArray]:
         """Return S of each candidate, as of a path of one hop; the texts of all queries are encoded together."""
+        found = [np.full(len(query.relations), -np.inf, dtype=np.float32) for query in queries]
+        kept: list[list[int]] = []
+        for query in queries:
+            numbers = query.relations.tolist()
+            chosen = self.shortlist(_masked(query), numbers) if self.shortlist else numbers
+            kept.append([place for place, number in enumerate(numbers) if number in chosen])
         paths = [
             PathsOfTopic(
                 _masked(query),
-                [((DirectedRelation(self.words[abs(n)], n < 0),),) for n in query.relations.tolist()],
-                [0.0] * len(query.relations),
+                [((DirectedRelation(self.words[abs(n)], n < 0),),) for n in query.relations[places].tolist()],
+                [0.0] * len(places),
                 read_asked_words(query.question, query.topics[0]) if query.topics else None,
             )
-            for query in queries
+            for query, places in zip(queries, kept, strict=True)
         ]
-        found = self._similarity.score_composed([[each] for each in paths if each.hops])
-        scores = (score for ((score, _),) in found)
-        return [next(scores) if each.hops else np.zeros(0, dtype=np.float32) for each in paths]
+        scores = iter(self._similarity.score_composed([[each] for each in paths if each.hops]))
+        for own, places in zip(found, kept, strict=True):
+            if places:
+                ((own[places], _),) = next(scores)
+        return found
 
 
 def _masked(query: RelationQuery) -> str:

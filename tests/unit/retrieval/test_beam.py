@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -145,3 +145,15 @@ def test_a_bound_that_cuts_is_reported() -> None:
     assert found.cuts == ("hub: part",)
     (whole,) = search(star, [("part", "hub")], fan_out=50)
     assert (len(whole.items[0].value.ends), whole.cuts) == (50, ())
+
+
+def test_only_relations_of_a_shortlist_are_walked() -> None:
+    asked: list[tuple[str, set[int]]] = []
+
+    def shortlist(question: str, numbers: Collection[int]) -> list[int]:
+        asked.append((question, set(numbers)))
+        return [number for number in numbers if abs(number) != WORLD.relations["borders"]]
+
+    (found,) = search(WORLD, [("capital of what borders Peru", "Peru")], shortlist=shortlist)
+    assert all("borders" not in str(each.value.relation_path) for each in found.items) and found.items
+    assert asked[0][0] == "capital of what borders" and asked[0][1] == set(WORLD.signature("Peru"))
