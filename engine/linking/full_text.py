@@ -293,6 +293,7 @@ _DATES = (
     re.compile(rf"\b{_DAY}(?: of)? {_MONTH},? {_YEAR}\b", re.I),
     re.compile(rf"\b{_MONTH} {_DAY},? {_YEAR}\b", re.I),
     re.compile(r"\b(?P<year>\d{4})-(?P<month>\d{2})(?:-(?P<day>\d{2}))?\b"),
+    re.compile(rf"(?<!\d )(?<!\dth )(?<!\dst )(?<!\dnd )(?<!\drd )\b{_MONTH}(?P<day>) {_YEAR}\b", re.I),
 )
 _QUOTED = re.compile(r"[\"“”](?P<value>[^\"“”]{1,100})[\"“”]")
 _NUMBER = re.compile(r"(?<![\w.,-])(?P<number>\d[\d,]*(?:\.\d+)?)(?P<unit> ?[^\W\d]+[²³]?)?(?![\w-])")
@@ -324,13 +325,18 @@ def parse_values(text: str) -> list[ValueMention]:
     return sorted(kept, key=lambda each: (each.start, -each.end))[:MAX_VALUES]
 
 
-def _parse_all(text: str) -> Iterator[ValueMention]:
+def find_dates(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the dates and months of a text: where they begin and end, and as ISO 8601 writes them."""
     for pattern in _DATES:
         for date in pattern.finditer(text):
             month, day = date["month"], date["day"]
             place = int(month) if month.isdigit() else [m[:3] for m in MONTHS].index(month[:3].lower()) + 1
-            iso = f"{date['year']}-{place:02}" + (f"-{int(day):02}" if day else "")
-            yield ValueMention(date.start(), date.end(), tuple(dict.fromkeys((iso, date[0]))), sure=True)
+            yield date.start(), date.end(), f"{date['year']}-{place:02}" + (f"-{int(day):02}" if day else "")
+
+
+def _parse_all(text: str) -> Iterator[ValueMention]:
+    for start, end, iso in find_dates(text):
+        yield ValueMention(start, end, tuple(dict.fromkeys((iso, text[start:end]))), sure=True)
     for quoted in _QUOTED.finditer(text):
         yield ValueMention(quoted.start("value"), quoted.end("value"), (quoted["value"],), sure=True)
     for number in _NUMBER.finditer(text):

@@ -144,6 +144,8 @@ class Plans(Wrapper):
             of_plan, of_path = min(of_plan, UNSTATED), min(of_path, UNSTATED)
             said = f"{' and '.join(f'“{word}”' for word in unread)} of the question was not understood"
             evidence = replace(evidence, left_out=(*evidence.left_out, said))
+        if best.candidate.is_doubtful:
+            of_plan = min(of_plan, UNSTATED)
         is_plain = is_plain_question(best.candidate.plan)
         if beside_plan and (of_path > of_plan or of_plan < LEAST_PROBABILITY):
             return set_probability(evidence, max(of_path, LEAST_PROBABILITY)), of_path > UNSTATED

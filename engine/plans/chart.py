@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..linking.full_text import find_dates
 from ..values import Topic
 from .plan import (
     Follow,
@@ -126,6 +127,7 @@ class Chart:
         self.tokens = tokenise(self.text)
         self.words = [token.text for token in self.tokens]
         self.said = [self.text[token.start : token.end] for token in self.tokens]
+        self.dates = {start: (iso, end) for start, end, iso in find_dates(self.text)}
         self.items: dict[tuple[int, int], list[Node]] = {}
         self.cost: dict[int, tuple[str, float]] = {}
         """Of leaving out a word: the feature, and its value."""

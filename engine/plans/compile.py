@@ -39,6 +39,7 @@ from .plan import (
     Path,
     Plan,
     Rank,
+    Than,
     Topics,
     Total,
     Where,
@@ -194,6 +195,9 @@ class _Compiler:
                 return self.fill("without", {"LEFT": of, "RIGHT": self.follow(self.set(to), reverse(path))})
             case CountOf(path, op, number):
                 return self.fill("count_of", {"SET": of, "STEPS": self.steps(path)}, op=op, number=number)
+            case Than(path, op, to, how):
+                texts = {"SET": of, "TO": self.set(to), "STEPS": self.steps(path), "VALUE": _fragment("value")}
+                return self.fill("than", texts, op=op, how=how)
             case Is(path, op, number, date, text, unit):
                 if date is not None:
                     first, last = days(date)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...models.wording import FUNCTION_WORDS, STOP_WORDS, fold, singular
+from ...models.wording import FUNCTION_WORDS, STOP_WORDS, fold, is_verb, singular
 from ...models.wording.kinds import noun_kind
 from ...models.wording.operators import find_operators
 from ..values import Topic
@@ -22,10 +22,10 @@ from .words import dimension_of, lexicon, tokenise
 
 CANDIDATES = 6
 """Relations that words propose."""
-_NUMBER = re.compile(r"[€$£]?(\d[\d,]*(?:\.\d+)?)(k|m|bn|%)?$", re.I)
-_TIMES = {"k": 1e3, "m": 1e6, "bn": 1e9, "thousand": 1e3, "million": 1e6, "billion": 1e9}
+_NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)([^\W\d]{1,4}[²³]?|%)?$")
+_DECADE = re.compile(r"(1\d|20)?\d0s")
+_TIMES = {"k": 1e3, "bn": 1e9, "thousand": 1e3, "million": 1e6, "billion": 1e9}
 _YEAR = re.compile(r"(1\d|20)\d\d")
-_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
 _PARTICLES = frozenset("through in out to at by over for from with on off up into across".split())
 _PLAIN = frozenset("many much".split())
 YES = frozenset("is are was were does do did has have can".split())
@@ -75,22 +75,7 @@ def find_items(chart: Chart) -> None:
         if name and not is_relation and singular(words[at]) not in chart.schema.of_kind and at not in taken | named:
             node = chart.make("set", Kind(name), chart.schema.of_kind[name], (), name, kind_alone=1, kind_by_noun=1)
             chart.add(at, at + 1, node)
-    roles = {word: role for role, said in lexicon()["words"].items() for word in said.split()}
-    measures = lexicon()["measures"]
-    for at, word in enumerate(words):
-        if at in taken:
-            continue
-        role = roles.get(word)
-        if role in ("both", "and"):
-            chart.add(at, at + 1, chart.make("join", "and"))
-            chart.cost.setdefault(at, ("word_left_out", 0.0))
-        elif role:
-            node = chart.make("join", "or") if role == "or" else chart.make(role, word)
-            chart.add(at, at + 1, node, cost=LEFT)
-        elif _find_superlative(chart, at) or words[at : at + 2] == ["number", "of"]:
-            continue
-        elif at == begin and chart.form == "measure" and word in measures:
-            chart.add(at, at + 1, chart.make("measure", measures[word]), cost=LEFT)
+    _find_roles(chart, taken)
     _find_words(chart, taken, named)
     for at, (name, value) in list(chart.cost.items()):
         noun = (
@@ -100,6 +85,37 @@ def find_items(chart: Chart) -> None:
         if value and name == "word_left_out" and before_noun and at not in chart.particles:
             chart.cost[at] = ("modifier_left_out", value)
     _keep_operators(chart)
+
+
+def _find_roles(chart: Chart, taken: set[int]) -> None:
+    """Add operators: not, and, or, average, each, same, superlatives, how long."""
+    words, begin = chart.words, chart.begin
+    roles = {word: role for role, said in lexicon()["words"].items() for word in said.split()}
+    excepting = [at for at in range(len(words)) if " ".join(words[at : at + 2]) in lexicon()["except"]["phrases"]]
+    for at in excepting:
+        chart.add(at, at + 2, chart.make("not", "except"), cost=LEFT)
+    measures = lexicon()["measures"]
+    for at, word in enumerate(words):
+        if at in taken or {at, at - 1}.intersection(excepting):
+            continue
+        role = roles.get(word)
+        third = words[at + 2] if word == "top" and at + 2 < len(words) else ""
+        if third in lexicon()["irregular"] or _base_of(third, "est", measures):  # the top three longest
+            chart.cost[at] = (LEFT, 0.0)
+        elif role in ("both", "and"):
+            chart.add(at, at + 1, chart.make("join", "and"))
+            chart.cost.setdefault(at, ("word_left_out", 0.0))
+        elif word == "same" and singular("".join(words[at + 1 : at + 2])) != "".join(words[at + 1 : at + 2]):
+            continue  # the same states: all of them, or any?
+        elif word == "as" and "same" in words[:at]:
+            chart.cost[at] = ("word_left_out", 0.0)
+        elif role:
+            node = chart.make("join", "or") if role == "or" else chart.make(role, word)
+            chart.add(at, at + 1, node, cost=LEFT)
+        elif _find_superlative(chart, at) or words[at : at + 2] == ["number", "of"]:
+            continue
+        elif at == begin and chart.form == "measure" and word in measures:
+            chart.add(at, at + 1, chart.make("measure", measures[word]), cost=LEFT)
 
 
 def _drop_half_named(chart: Chart, topics: Sequence[Topic]) -> list[Topic]:
@@ -216,6 +232,11 @@ def _find_values(chart: Chart) -> set[int]:
         is_between = at > 0 and words[at - 1] == "between" and words[end : end + 1] == ["and"]
         if is_between and (upper := _read_number(chart, end + 1)):
             start, op, (last, end) = at - 1, "between", upper
+        if _DECADE.fullmatch(word):
+            year = int(word[:-1]) + (1_900 if len(word) == 3 else 0)
+            op, first, last = "between", Number(year, str(year)), Number(year + 9, str(year + 9))
+        if word == "one" and not op:
+            continue
         is_alone = not (op or first.date or word in lexicon()["numbers"])
         if is_alone and at and words[at - 1] in STOP_WORDS - {"the"}:
             continue  # part of a name
@@ -228,15 +249,19 @@ def _find_values(chart: Chart) -> set[int]:
 def _read_number(chart: Chart, at: int) -> tuple[Number, int] | None:
     """Return the number or date at a place, with its unit, and the place after it."""
     word = chart.words[at] if at < len(chart.words) else ""
-    if _DATE.fullmatch(word):
-        return Number(None, word), at + 1
+    if _DECADE.fullmatch(word):
+        word = word[:-1]
+    if at < len(chart.words) and (date := chart.dates.get(chart.tokens[at].start)):
+        return Number(None, date[0]), sum(token.start < date[1] for token in chart.tokens)
     found = _NUMBER.match(str(lexicon()["numbers"].get(word, word)))
     if not found:
         return None
-    number, end = float(found[1].replace(",", "")) * _TIMES.get((found[2] or "").lower(), 1), at + 1
-    following = chart.words[end : end + 1]
-    if following and following[0] in _TIMES:
-        number, end = number * _TIMES[following[0]], end + 1
+    number, end, joined = float(found[1].replace(",", "")), at + 1, found[2] or ""
+    if joined and joined not in _TIMES:
+        return (Number(number, "", joined), end) if joined == "%" or dimension_of(joined) else None
+    times = joined or "".join(chart.words[end : end + 1])
+    if times in _TIMES:
+        number, end = number * _TIMES[times], end + (not joined)
     unit = chart.said[end] if end < len(chart.words) and dimension_of(chart.said[end]) else ""
     return Number(number, word if _YEAR.fullmatch(word) else "", unit), end + bool(unit)
 
@@ -270,6 +295,9 @@ def _find_topics(chart: Chart, taken: set[int]) -> set[int]:
         likely *= 0.2 if is_kind else 1
         first = {_step(chart, number) for topic in same for number in topic.relations}
         shares = dict.fromkeys((step for step in chart.schema.ends if path_of(step)[0] in first), 1.0)
+        if chart.form == "yes":  # what others of its kind have, it may lack
+            for kind in kinds:
+                shares = {**dict(chart.schema.of_kind[kind].steps if kind in chart.schema.of_kind else {}), **shares}
         cls = SetClass(shares, dict.fromkeys(kinds, 1.0), "text" if same[0].entity.is_literal else "")
         ids = tuple(dict.fromkeys(t.entity.id for t in same))[:50]
         place = "in" if {"in", "within"}.intersection(chart.words[max(0, start - 2) : start]) else None
@@ -369,9 +397,11 @@ def _add_words(chart: Chart, start: int, end: int, inner: Sequence[str]) -> None
     several = not is_one and not chart.cost.get(start, ("",))[0].startswith("topic") and _asks_for(chart, start)
     words = chart.make("words", fits, SEVERAL if several else None, more=len(inner), kind_read_as_relation=is_kind)
     chart.add(start, end, words, *(_find_peaks(chart, words, start) if said and is_one else ()))
-    for step, fit in fits.items():
+    is_said_of = chart.form == "who" and start == chart.begin and is_verb(inner[-1])  # who wrote …
+    for step, fit in fits.items() if not is_said_of else ():
         cls = chart.schema.ends.get(step)
-        if fit[0] <= 0.6 or cls is None or cls.value or (step.startswith("^") and not _is_agent(inner[-1])):
+        does = _is_agent(inner[-1]) and not chart.steps.says(step, singular(inner[-1]))  # actors act, a director is one
+        if fit[0] <= 0.6 or cls is None or cls.value or step.startswith("^") != does:
             continue
         name = end_kind(step[1:] if step.startswith("^") else f"^{step}")
         ends: Any = Kind(name)

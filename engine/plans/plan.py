@@ -135,6 +135,17 @@ class Is:
 
 
 @dataclass(frozen=True, slots=True)
+class Than:
+    """The greatest value of a path compares so with the greatest one of another set by the same path, or their mean."""
+
+    path: Path
+    op: Op
+    to: Set
+    how: Literal["max", "mean"] = "max"
+    do: Literal["than"] = "than"
+
+
+@dataclass(frozen=True, slots=True)
 class CountOf:
     """The number of ends of a path compares so."""
 
@@ -145,7 +156,7 @@ class CountOf:
 
 
 Set: TypeAlias = Annotated[Topics | Kind | Follow | Where | Best | Both | Either | Without, Field(discriminator="do")]
-Condition: TypeAlias = Annotated[Has | Lacks | Is | CountOf, Field(discriminator="do")]
+Condition: TypeAlias = Annotated[Has | Lacks | Is | Than | CountOf, Field(discriminator="do")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +219,8 @@ class Compare:
 
 Plan: TypeAlias = Annotated[Find | Count | Exists | Total | Rank | Compare, Field(discriminator="do")]
 Part: TypeAlias = (
-    Topics | Kind | Follow | Where | Best | Both | Either | Without | Has | Lacks | Is | CountOf
-    | Find | Count | Exists | Total | Rank | Compare
+    Topics | Kind | Follow | Where | Best | Both | Either | Without | Has | Lacks | Is | Than
+    | CountOf | Find | Count | Exists | Total | Rank | Compare
 )  # fmt: skip
 
 

@@ -9,10 +9,11 @@ best. A plan's score is log-linear over `FEATURES`; the weights are learned from
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...models.wording import singular
 from ...models.wording.kinds import noun_kind
 from ..values import Topic
 from .chart import FEATURES, LEFT, NOTHING, Chart, Feats, Node
@@ -28,7 +29,7 @@ from .plan import (
     is_within_bounds,
 )
 from .rules import RULES
-from .schema import DATES, NUMBERS, GraphSchema, SetClass, path_of
+from .schema import DATES, NUMBERS, GraphSchema, SetClass, back, end_kind, path_of
 from .words import StepWords
 
 MAX_WORDS = 14
@@ -41,14 +42,19 @@ BEHIND = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A plan with its features by name, and score. leaves_operator: whether it leaves out an operator word; unread: the
-    words before nouns that it leaves out ("major" of "major cities")."""
+    """A plan with its features by name, and score. leaves_operator: whether it leaves out an operator word, or gives an
+    amount where things are asked for; unread: the words before nouns that it leaves out ("major" of "major cities")."""
 
     plan: Plan
     feats: Mapping[str, float]
     score: float
     leaves_operator: bool
     unread: tuple[str, ...] = ()
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it gives another kind of thing than is asked for, or leaves out a name or a kind."""
+        return any(self.feats.get(name, 0.0) > 0.5 for name in _DOUBTFUL)
 
 
 @dataclass(slots=True)
@@ -90,16 +96,20 @@ def _parse(chart: Chart) -> list[Candidate]:
     return _finish(chart, cells[0, len(places)])
 
 
-def _find_first_noun(chart: Chart) -> str:
-    """Return the kind that a question begins with, but for a superlative: it should be what is given."""
+def _find_first_noun(chart: Chart) -> tuple[frozenset[str], bool]:
+    """Return the kinds of what a question begins with, but for a superlative: it should be what is given; and whether
+    that is said in the plural. Where no kind is named, they are those of what a relation of that name leads to."""
     for at in chart.places:
         nodes = [node for (start, _), some in chart.items.items() if start == at for node in some]
         kinds = [node.more for node in nodes if isinstance(node.plan, Kind) and node.more in chart.schema.of_kind]
+        is_plural = singular(chart.words[at]) != chart.words[at]
         if kinds:
-            return str(kinds[0])
+            return frozenset(kinds[:1]), is_plural
+        if is_plural and (ends := [node.cls.kinds for node in nodes if node.kind == "set" and node.cls.kinds]):
+            return frozenset(kind for some in ends for kind in some), True
         if not any(node.kind in ("superlative", "ordinal", "value") for node in nodes):
-            return ""
-    return ""
+            break
+    return frozenset(), False
 
 
 def _combine(
@@ -119,11 +129,15 @@ def _combine(
 
 
 def _finish(chart: Chart, cell: Mapping[str, Sequence[Node]]) -> list[Candidate]:
-    first_noun = _find_first_noun(chart)
+    first_noun, is_plural = _find_first_noun(chart)
+    asks_for_things = bool(first_noun) and is_plural and chart.form == "plain"
     made: dict[Any, Candidate] = {}
     modifiers = tuple(chart.said[at] for at, (name, _) in sorted(chart.cost.items()) if name == "modifier_left_out")
-    for node in (*cell.get("set", ()), *cell.get("whole", ())):
-        agrees = node.cls.kinds.get(first_noun, 0.0) if first_noun and node.kind == "set" else 0.5
+    for node in (*cell.get("set", ()), *cell.get("whole", ()), *_add_who(chart, cell)):
+        is_amount = node.cls.value in (*NUMBERS, *DATES) and (chart.form in ("who", "where") or asks_for_things)
+        agrees = 0.5
+        if first_noun and node.kind == "set":
+            agrees = max(node.cls.kinds.get(kind, 0.0) for kind in first_noun)
         first = {"first_noun_agrees": float(agrees > 0.5), "first_noun_is_another": float(agrees < 0.5)}
         for plan, of_whole in _wholes(chart, node):
             own = of_whole | first if chart.form in ("plain", "count") else of_whole
@@ -136,8 +150,28 @@ def _finish(chart: Chart, cell: Mapping[str, Sequence[Node]]) -> list[Candidate]
                 asks_less = isinstance(plan, Exists) and any(feats[name] >= 0.5 for name in _LEFT_OUT)
                 if not asks_less and is_within_bounds(plan):
                     unread = modifiers if feats["modifier_left_out"] else ()
-                    made[plan] = Candidate(plan, feats, score, feats[LEFT] > 0, unread)
+                    made[plan] = Candidate(plan, feats, score, feats[LEFT] > 0 or is_amount, unread)
     return sorted(made.values(), key=lambda each: -each.score)
+
+
+def _add_who(chart: Chart, cell: Mapping[str, Sequence[Node]]) -> list[Node]:
+    """Return what is said of people that no word names: who acted in the most films, who reviewed more than one."""
+    if chart.form != "who":
+        return []
+    found = []
+    for kind, step_of in _SAID_OF.items():
+        for node in cell.get(kind, ()):
+            step = step_of(node)
+            if step and not step.startswith("^") and (cls := chart.schema.ends.get(back(step))):
+                who = chart.make_set(Kind(end_kind(path_of(step)[0])), cls, ())
+                found += RULES["set"][kind](chart, who, node)
+    return found
+
+
+_SAID_OF: Mapping[str, Callable[[Node], str | None]] = {
+    "key": lambda node: node.plan[1], "counted": lambda node: node.plan[2], "condition": lambda node: node.more,
+}  # fmt: skip
+"""The parts that need a set, and the relation that it has."""
 
 
 def _find_places(chart: Chart, cls: SetClass) -> list[str]:
@@ -183,6 +217,8 @@ def _wholes(chart: Chart, node: Node) -> list[tuple[Any, dict[str, float]]]:
     return found
 
 
+_DOUBTFUL = ("first_noun_is_another", "not_wanted_kind", "topic_left_out", "kind_left_out")
+"""What most plans that are right lack."""
 _LEFT_OUT = ("word_left_out", "modifier_left_out", "kind_left_out", "topic_left_out")
 """With one of these whether something is so was not asked of all that is said."""
 

@@ -20,6 +20,7 @@ from .plan import (
     Kind,
     Lacks,
     Rank,
+    Than,
     Topics,
     Total,
     Where,
@@ -206,22 +207,66 @@ def key_set(chart: Chart, left: Node, right: Node) -> list[Node]:
 
 
 def comparing_set(chart: Chart, left: Node, right: Node) -> list[Node]:
-    """Longer than the Rhine."""
-    if not isinstance(right.plan, Topics):
+    """Longer than the Rhine, than the average river."""
+    how = "max" if isinstance(right.plan, Topics | Best) else right.more
+    if how not in ("max", "mean"):
         return []
-    return [chart.make("compared", left.plan, right.cls, (left, right), right.plan)]
+    return [chart.make("compared", left.plan, right.cls, (left, right), (right.plan, how))]
 
 
 def set_compared(chart: Chart, left: Node, right: Node) -> list[Node]:
-    """Whether one thing is longer than another."""
-    if not isinstance(left.plan, Topics):
-        return []
-    made = []
+    """Whether one thing is longer than another, or those of a set that are."""
+    made, (of, how) = [], right.more
     for step, path, sign, fits in chart.measured(right.plan, left.cls):
         for other, _ in chart.to_step(right.cls, step):
             op: Any = ">" if sign > 0 else "<"
-            plan = Compare(Total(left.plan, path, "max"), op, Total(right.more, other, "max"))
-            made.append(chart.make("whole", plan, None, (left, right), "yes", **fits, size=1))
+            if isinstance(left.plan, Topics):
+                plan = Compare(Total(left.plan, path, "max"), op, Total(of, other, how))
+                made.append(chart.make("whole", plan, None, (left, right), "yes", **fits, size=1))
+            elif other == path and chart.overlap(left.cls, right.cls):
+                alone = -float(isinstance(left.plan, Kind))
+                larger = Where(left.plan, Than(path, op, of, how))
+                made.append(chart.make_set(larger, left.cls, (left, right), **fits, size=1, kind_alone=alone))
+    return made
+
+
+def same_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """The same capital: by the relation that the words mean."""
+    ways = {path_of(step): word_features(fit, right) for step, fit in right.plan.items()}
+    return [chart.make("sharing", ways, None, (left, right))]
+
+
+def same_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """The same country: by any relation to one."""
+    if not isinstance(right.plan, Kind):
+        return []
+    return [chart.make("sharing", {}, right.cls, (left, right), kind_alone=-1)]
+
+
+def words_sharing(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """Located in the same country: by the relation that the words mean."""
+    if right.plan:
+        return []
+    ways = {path_of(step): fits for step, fits in _meanings(chart, left, right.cls)}
+    return [chart.make("sharing", ways, None, (left, right))] if ways else []
+
+
+def sharing_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """The same capital as Texas."""
+    ways = left.plan or {path: path_features(share, cost) for path, share, cost in chart.paths(right.cls, left.cls)}
+    return [chart.make("shared", ways, right.cls, (left, right), right.plan)]
+
+
+def set_shared(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """States with the same capital as Texas: what leads where it does, without it."""
+    made, other = [], right.more
+    for path, fits in right.plan.items():
+        if chart.leads_on(left.cls, path) and chart.leads_on(right.cls, path):
+            alike = Where(left.plan, Has(path, Follow(other, path)))
+            plan = Without(alike, other) if isinstance(other, Topics) and chart.form != "yes" else alike
+            rarest = min(cls.steps.get(path[0], 1.0) for cls in (left.cls, right.cls))
+            own = {"share": math.log(rarest), **fits, "size": 2.0, "kind_alone": -float(isinstance(left.plan, Kind))}
+            made.append(chart.make_set(plan, left.cls, (left, right), **own))
     return made
 
 
@@ -270,6 +315,14 @@ def set_value(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]  # fmt: skip
 
 
+def condition_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """Never reviewed films."""
+    return [
+        chart.make_set(node.plan, node.cls, (node,), modifier_before_its_noun=1)
+        for node in set_condition(chart, right, left)
+    ]
+
+
 def set_condition(chart: Chart, left: Node, right: Node) -> list[Node]:
     if chart.is_one(left.plan) and chart.form != "yes":
         return []
@@ -288,6 +341,18 @@ def value_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     if number is None or op == "~" or not isinstance(right.plan, Kind):
         return []
     return [chart.make("counted", (op, number, None), right.cls, (left, right), kind_alone=-1)]
+
+
+def value_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """More than five actors: by the relation that the words mean; or a property with such a value."""
+    found, number, op = words_value(chart, right, left), left.more.whole, left.more.op
+    if number is None or op == "~":
+        return found
+    return found + [
+        chart.make("counted", (op, number, step), None, (left, right), **word_features(fit, right))
+        for step, fit in right.plan.items()
+        if not chart.is_number(step)
+    ]
 
 
 def words_counted(chart: Chart, left: Node, right: Node) -> list[Node]:
@@ -314,7 +379,14 @@ def not_set(chart: Chart, left: Node, right: Node) -> list[Node]:
 def not_words(chart: Chart, left: Node, right: Node) -> list[Node]:
     return [
         chart.make(
-            "condition", Lacks(path_of(step)), None, (left, right), negation=1, lacks_any=1, **word_features(fit, right)
+            "condition",
+            Lacks(path_of(step)),
+            None,
+            (left, right),
+            step,
+            negation=1,
+            lacks_any=1,
+            **word_features(fit, right),
         )
         for step, fit in right.plan.items()
         if step in chart.schema.ends
@@ -389,6 +461,12 @@ def set_joined(chart: Chart, left: Node, right: Node) -> list[Node]:
     return [chart.make_set(plan, left.cls, parts, united_or_intersected=1, size=1, kind_overlap=math.log(overlap))]
 
 
+def key_several(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """Who was born first, Ann or Bob: of both the first."""
+    _, one, two = right.plan
+    return set_key(chart, Node("set", Topics((*one.ids, *two.ids)), right.feats, right.score, right.cls), left)
+
+
 def words_several(chart: Chart, left: Node, right: Node, *, after: bool = False) -> list[Node]:
     how, one, two = right.plan
     make = Both if how == "and" else Either
@@ -424,8 +502,10 @@ def measure_set(chart: Chart, left: Node, right: Node) -> list[Node]:
 
 
 def total_set(chart: Chart, left: Node, right: Node) -> list[Node]:
-    """The average salary of employees."""
-    if not (isinstance(right.plan, Follow) and chart.is_number(right.plan.path[-1], NUMBERS)):
+    """The average salary of employees; the average river, of whatever it is compared by."""
+    if isinstance(right.plan, Kind):
+        return [chart.make("averaged", right.plan, right.cls, (left, right), _how(left.plan), kind_alone=-1)]
+    if not (isinstance(right.plan, Follow) and right.cls.value in NUMBERS):
         return []
     plan = Total(right.plan.of, right.plan.path, _how(left.plan))
     of = chart.schema.of_kind.get(right.plan.of.name) if isinstance(right.plan.of, Kind) else None
@@ -439,6 +519,13 @@ def total_words(chart: Chart, left: Node, right: Node) -> list[Node]:
         chart.make("whole", Total(Kind(end_kind(step)), (step,), how), of, (left, right), **word_features(fit, right))
         for step, fit in right.plan.items()
         if chart.is_number(step, NUMBERS) and (of := chart.schema.ends.get(f"^{step}"))
+    ]
+
+
+def per_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+    """Each country, where that is no kind: by the relation that the words mean."""
+    return [
+        chart.make("group", step, None, (left, right), **word_features(fit, right)) for step, fit in right.plan.items()
     ]
 
 
@@ -530,14 +617,18 @@ _IN_ORDER: dict[tuple[str, str], Rule] = {
     ("set", "without"): set_without, ("set", "joined"): set_joined, ("set", "several"): set_several,
     ("set", "compared"): set_compared, ("superlative", "set"): superlative_set, ("several", "words"): several_words,
     ("ordinal", "superlative"): ordinal_superlative, ("peak", "set"): peak_set, ("ranked", "words"): ranked_words,
-    ("comparing", "set"): comparing_set, ("not", "set"): not_set, ("not", "condition"): not_condition,
-    ("join", "set"): join_any, ("join", "several"): join_several, ("measure", "set"): measure_set,
-    ("total", "set"): total_set, ("total", "words"): total_words, ("per", "set"): per_set,
+    ("comparing", "set"): comparing_set, ("comparing", "averaged"): comparing_set, ("not", "set"): not_set,
+    ("not", "words"): not_words, ("not", "condition"): not_condition, ("set", "condition"): set_condition,
+    ("condition", "set"): condition_set, ("join", "set"): join_any, ("join", "several"): join_several,
+    ("measure", "set"): measure_set, ("total", "set"): total_set, ("total", "words"): total_words,
+    ("per", "set"): per_set, ("per", "words"): per_words, ("same", "words"): same_words, ("same", "set"): same_set,
+    ("words", "sharing"): words_sharing, ("sharing", "set"): sharing_set, ("set", "shared"): set_shared,
+    ("value", "words"): value_words, ("words", "value"): words_value,
 }  # fmt: skip
 _EITHER_WAY: dict[tuple[str, str], Rule] = {
     ("superlative", "words"): superlative_words, ("superlative", "several"): superlative_several,
-    ("value", "superlative"): value_superlative, ("words", "value"): words_value, ("set", "condition"): set_condition,
-    ("not", "words"): not_words, ("group", "words"): group_words, ("set", "group"): set_group,
+    ("value", "superlative"): value_superlative, ("key", "several"): key_several,
+    ("group", "words"): group_words, ("set", "group"): set_group,
     ("whole", "group"): whole_group,
 }  # fmt: skip
 

@@ -22,6 +22,7 @@ from .plan import (
     Lacks,
     Part,
     Rank,
+    Than,
     Topics,
     Total,
     Where,
@@ -84,6 +85,8 @@ def explain(plan: Part, names: Mapping[str, str] | None = None) -> str:  # noqa:
             return f"that are not the {_bare(step)} of {'anything' if to is None else say(to)}"
         case Lacks(path, to):
             return f"without {_say_path(path)}" if to is None else f"whose {_say_path(path)} is not {say(to)}"
+        case Than(path, op, to, how):
+            return f"whose {_say_path(path)} is {_OPS[op]}that of {'the average of ' if how == 'mean' else ''}{say(to)}"
         case CountOf(path, op, number):
             return f"with {_COUNT_OPS[op]}{number} {_say_path(path)}"
         case Is(path, op, number, date, text, unit):

@@ -17,7 +17,7 @@ from ...models.similarity import word_match
 from ...models.text import RelationWords
 from ...models.text.vectors import TextVectors
 from ...models.word_places import stem
-from ...models.wording import STOP_WORDS, fold, mask_marks
+from ...models.wording import STOP_WORDS, fold, mask_marks, singular
 from .schema import path_of
 
 Floats = npt.NDArray[np.float64]
@@ -133,6 +133,10 @@ class StepWords:
             sum(not any(_is_same(own, each) for each in said) for own in some) / len(some) for some in self._said[step]
         ]
         return min(shares, default=0.0)
+
+    def says(self, step: str, noun: str) -> bool:
+        """Return whether a text of a step has a noun as it is."""
+        return any(singular(word) == noun for word in _words_of(self.texts[step]))
 
     def unsaid_of(self, step: str, words: Iterable[str]) -> int:
         """Return how many of some words no text of a step has."""

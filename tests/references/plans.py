@@ -23,6 +23,7 @@ from lodestar.engine.plans.plan import (
     Kind,
     Lacks,
     Rank,
+    Than,
     Topics,
     Total,
     Where,
@@ -121,6 +122,10 @@ class Naive:
                 return not (ends if to is None else ends & self.set(to))
             case CountOf(_, op, number):
                 return bool(OPS[op](len(ends), number))
+            case Than(path, op, to, how):
+                keys = [key for end in ends if (key := self.key(end)) is not None]
+                number = self.number(Total(to, path, how))
+                return bool(keys) and number is not None and bool(OPS[op](max(keys), number))
         return any(self.fits(end, condition) for end in ends)
 
     def number(self, plan: Any) -> float | None:

@@ -34,6 +34,7 @@ from lodestar.engine.plans.plan import (
     Kind,
     Lacks,
     Rank,
+    Than,
     Topics,
     Total,
     Where,
@@ -119,6 +120,7 @@ def sets_of(inner: st.SearchStrategy) -> st.SearchStrategy:
         st.builds(Is, to_values, op, date=st.sampled_from(["1984", "1984-05", "1984-05-17", "2001"])),
         st.builds(Is, to_values, st.sampled_from(["=", "!="]), text=st.sampled_from(["blue", "7"])),
         st.builds(CountOf, path, op, st.integers(0, 3)),
+        st.builds(Than, to_values, op, inner, st.sampled_from(["max", "mean"])),
     )
     pairs = st.one_of(*(st.builds(each, inner, inner) for each in (Both, Either, Without)))
     how, number = st.sampled_from(["most", "least"]), st.integers(1, 3)

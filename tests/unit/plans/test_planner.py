@@ -131,6 +131,40 @@ def test_adjectives_that_nothing_means_are_named(name: str, question: str, words
         ("geo", "what are the cities in peru", {"lima", "cusco"}),
         ("films", "which films did scott direct", {"ronin", "alien", "blade"}),
         ("firm", "which employees work in sales", {"ann", "bob"}),
+        # more than another thing, or than the mean
+        ("geo", "which cities are larger than quito", {"lima"}),
+        ("films", "which films are older than ronin", {"heat", "alien", "blade"}),
+        ("firm", "which projects are cheaper than gemini", {"apollo"}),
+        ("geo", "which rivers are longer than the average river", {"amazon"}),
+        ("films", "which films are newer than the average film", {"heat", "ronin"}),
+        ("firm", "which projects are more expensive than the average project", {"gemini"}),
+        # the same as another thing
+        ("geo", "which cities are located in the same country as lima", {"cusco"}),
+        ("films", "which films have the same director as alien", {"ronin", "blade"}),
+        ("firm", "which employees work in the same department as ann", {"bob"}),
+        # but for one
+        ("geo", "which countries other than chile border peru", {"ecuador"}),
+        ("films", "which films apart from alien did scott direct", {"ronin", "blade"}),
+        ("firm", "which employees other than ann work in sales", {"bob"}),
+        # so many by the name of a relation
+        ("geo", "which rivers flow through exactly one country", {"rhine"}),
+        ("films", "who acted in more than one film", {"deniro"}),
+        ("firm", "which departments have at least two employees", {"sales", "lab"}),
+        # who, by the most
+        ("films", "who acted in the most films", {"deniro"}),
+        ("firm", "who was hired first", {"ann"}),
+        ("firm", "who was hired first, bob or cid", {"bob"}),
+        # dates
+        ("films", "which films were released in the 1990s", {"heat", "ronin"}),
+        ("films", "which films were released before may 1980", {"alien"}),
+        ("firm", "who was hired after july 2016", {"cid", "dot"}),
+        # the first few
+        ("geo", "list the top two largest cities", {"lima", "quito"}),
+        ("films", "the top three newest films", {"ronin", "heat", "blade"}),
+        ("firm", "the top two most expensive projects", {"gemini", "apollo"}),
+        # is there
+        ("geo", "is there a river in chile", False),
+        ("firm", "is there an employee in sales", True),
         # how many
         ("geo", "how many cities are in peru", 2.0),
         ("films", "how many films did scott direct", 3.0),
