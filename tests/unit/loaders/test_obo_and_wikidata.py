@@ -10,6 +10,8 @@ from lodestar.engine.writing import RelationFacts
 from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.obo import OboSource
 from lodestar.loaders.formats.wikidata import WikidataSource
+from lodestar.loaders.source import Subset
+from lodestar.loaders.stage import Stage
 
 from tests.references.read_source import read_source
 
@@ -111,3 +113,20 @@ def test_wikidata(tmp_path: Path) -> None:
     }  # fmt: skip
     assert read.counts["no value"] == 1
     assert [line for line, _ in read.rejects] == [3]
+
+
+def test_a_property_is_asked_for_by_its_label_which_is_no_name_that_is_ignored(tmp_path: Path) -> None:
+    born = {"type": "property", "id": "P19", "labels": {"en": {"language": "en", "value": "place of birth"}}}
+    items = [
+        {"type": "item", "id": id_, "labels": {"en": {"language": "en", "value": name}}, "claims": claims}
+        for id_, name, claims in (
+            ("Q1", "Ann Ash", {"P19": [claim("P19", "wikibase-entityid", {"id": "Q2"})]}),
+            ("Q2", "Lima", {}),
+        )
+    ]
+    path = tmp_path / "slice.json"
+    path.write_text("\n".join(map(json.dumps, [born, *items])))
+    with Stage(tmp_path / "stage") as stage:
+        counts = stage.fill(WikidataSource(str(path)), subset=Subset(), max_rejects=0, rejects_file=None)
+    assert counts.num_names_ignored == 0
+    assert [list(example) for example in counts.examples] == [["place of birth", "Ann Ash"]]
