@@ -12,7 +12,7 @@ from typing import Any
 from pyoxigraph import BlankNode, NamedNode
 
 from ...engine.writing import label_of
-from ..naming import ALIAS_RELATIONS, NAME_RELATIONS, RDF
+from ..naming import ALIAS_RELATIONS, NAME_RELATIONS, RDF, XSD
 
 OWL = "http://www.w3.org/2002/07/owl#"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
@@ -25,6 +25,7 @@ _PROPERTIES = {f"{RDF}Property"} | {
 }
 _OF_META = (OWL, f"{RDFS}Class", f"{RDFS}Datatype", f"{RDF}Property", f"{RDF}List")
 _KEPT = {*NAME_RELATIONS, *ALIAS_RELATIONS, f"{RDFS}comment"}
+_ENDS = (f"{RDFS}domain", f"{RDFS}range")
 _SUPER = {f"{RDFS}subClassOf", f"{OWL}equivalentClass"}
 _FILLERS = [f"{OWL}{name}" for name in ("someValuesFrom", "hasValue", "onClass")]
 _AXIOMS = {f"{RDFS}isDefinedBy"} | {
@@ -50,6 +51,9 @@ class Ontology:
         self._supers: list[tuple[Term, BlankNode]] = []
         self._properties: set[str] = set()
         self._facts: dict[str, dict[str, str]] = {}
+        self._ends: dict[str, tuple[list[NamedNode], list[NamedNode]]] = {}
+        """The classes at the ends of properties."""
+        self.has_individuals = False
 
     def takes(self, subject: Term, predicate: NamedNode, object_: Term) -> bool:
         """Take a triple that is, or may be, a part of an axiom; return whether it was taken."""
@@ -67,12 +71,15 @@ class Ontology:
                 self._facts.setdefault(subject.value, {})["inverse"] = object_.value
                 self._facts.setdefault(object_.value, {}).setdefault("inverse", subject.value)
                 return True
+            if relation in _ENDS and type(object_) is NamedNode and not object_.value.startswith((XSD, RDFS, RDF)):
+                self._ends.setdefault(subject.value, ([], []))[_ENDS.index(relation)].append(object_)
             if relation == f"{RDFS}range" and type(object_) is NamedNode:
                 self._facts.setdefault(subject.value, {})["range"] = label_of(object_.value)
         elif relation in _SUPER and type(object_) is BlankNode:
             self._supers.append((subject, object_))
             return True
         elif relation not in _AXIOMS:
+            self.has_individuals |= relation == f"{RDF}type"
             return False
         self.num_axioms += 1
         return True
@@ -80,6 +87,11 @@ class Ontology:
     def facts(self) -> dict[str, tuple[str | None, str | None]]:
         """Return range and inverse of relations."""
         return {name: (found.get("range"), found.get("inverse")) for name, found in self._facts.items()}
+
+    def edges_of_classes(self) -> Iterator[Statement]:
+        """Yield what domains and ranges say as edges between classes: what an ontology without individuals is about."""
+        for name, (starts, ends) in self._ends.items():
+            yield from ((start, NamedNode(name), end) for start in starts for end in ends)
 
     def last_triples(self) -> Iterator[Statement]:
         """Yield, after all triples were taken, those that axioms mean, and those of other blank nodes."""

@@ -117,10 +117,16 @@ class RdfSource(FileSource):
         return self._facts
 
     def parts(self) -> Iterator[Part]:
+        ontologies: list[Ontology | None] = []
         for file in self.files:
-            yield SourceRowBatches(file.shown, self._batches(file), unit="statement")
+            yield SourceRowBatches(file.shown, self._batches(file, ontologies), unit="statement")
+        if all(each is not None and not each.has_individuals for each in ontologies):
+            edges = [Triple(*edge) for each in ontologies if each for edge in each.edges_of_classes()]
+            terms = _Terms(self, "", RdfFormat.N_QUADS)
+            yield SourceRowBatches(self.name, (terms.batch(some) for some in split_batches(edges, BATCH_ROWS)))
 
-    def _batches(self, file: RereadableFile) -> Iterator[pa.RecordBatch]:
+    def _batches(self, file: RereadableFile, ontologies: list[Ontology | None]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a file; its ontology, if it is one, is added to `ontologies`."""
         with file.open_buffered(_LOOKED_AT) as head:
             start = head.peek(_LOOKED_AT)
             if not start:
@@ -132,6 +138,7 @@ class RdfSource(FileSource):
                 check_xml(file, "RDF/XML")
             terms = _Terms(self, "" if self._shared else f"{file.digest()[:8]}_", syntax)
             ontology = Ontology() if is_ontology(start) else None
+            ontologies.append(ontology)
             quads = _quads(file, head, syntax, self._bases)
             for chunk in split_batches(quads if ontology is None else _types_first(quads), BATCH_ROWS):
                 is_plain = ontology is None and _are_plain(chunk)

@@ -261,3 +261,23 @@ def test_names_come_from_the_best_that_is_there(tmp_path: Path) -> None:
         f"{E}productName": 1,
         "http://www.w3.org/2004/02/skos/core#prefLabel": 1,
     }
+
+
+SCHEMA = """@prefix : <http://e.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:Claim a owl:Class ; rdfs:label "claim" . :Policy a owl:Class .
+:against a owl:ObjectProperty ; rdfs:domain :Claim ; rdfs:range :Policy .
+:size a owl:DatatypeProperty ; rdfs:domain :Claim ; rdfs:range xsd:integer .
+"""
+
+
+def test_an_ontology_without_individuals_is_what_domains_and_ranges_say(tmp_path: Path) -> None:
+    edge = (f"{E}Claim", f"{E}against", f"{E}Policy")
+    assert read(tmp_path, SCHEMA, "schema.ttl").triples == [edge]
+    folder = tmp_path / "with"
+    folder.mkdir()
+    written(folder, SCHEMA, "a.ttl")
+    written(folder, "@prefix : <http://e.org/> .\n:c1 a :Claim ; :against :p1 .\n", "b.ttl")
+    assert edge not in read_source(RdfSource(str(folder))).triples
+    individual = SCHEMA + ":c1 a :Claim ; :against :p1 .\n"
+    assert edge not in read(tmp_path, individual, "both.ttl").triples
