@@ -162,6 +162,7 @@ class TopicAnswerPath:
     """A relation path from a topic (by its index in the question) to at least one gold answer.
 
     precision: right ends / ends. recall: right ends / gold answers. gold: an annotator wrote its relations.
+    answers: the ids of its right ends.
     """
 
     topic: int
@@ -169,6 +170,7 @@ class TopicAnswerPath:
     precision: float
     recall: float
     gold: bool
+    answers: frozenset[str]
 
     @property
     def f1(self) -> float:
@@ -267,16 +269,17 @@ def evaluate_path(search: TopicSearch, hops: WalkedPath, frontier: Frontier) -> 
     """Return the path with precision and recall of its ends; None if no end is a gold answer."""
     topics = {topic.id for topic in search.question.topics}
     ends = select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=search.return_to_topic)
-    num_right = sum(end.id in search.question.answers for end in ends)
-    if not num_right:
+    right = frozenset(end.id for end in ends if end.id in search.question.answers)
+    if not right:
         return None
     relations = tuple(step.relation for step in frontier.steps)
     return TopicAnswerPath(
         topic=search.topic_number,
         hops=hops,
-        precision=num_right / len(ends),
-        recall=num_right / len(search.question.answers),
+        precision=len(right) / len(ends),
+        recall=len(right) / len(search.question.answers),
         gold=any(path.relations == relations for path in search.question.question.paths),
+        answers=right,
     )
 
 

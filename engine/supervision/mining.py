@@ -1,7 +1,7 @@
 """Mine a question set for training paths: find paths to the answers, label them, draw hard negatives, write the file.
 
-Candidates are the shortest paths of each topic of the question. A candidate is positive if its similarity to the
-question is at least the mean over all of the question's candidates:
+Candidates are the shortest paths from a topic of the question to an answer, of each such pair. A candidate is positive
+if its similarity to the question is at least the mean over all of the question's candidates:
 
     P⁺ = { p ∈ C : sim(q, p) ≥ 1/|C| · Σ_(p′∈C) sim(q, p′) }
 
@@ -10,7 +10,8 @@ question, the paths with its relations are the positives instead. Annotations ha
 same relations those with the best F1 count, and of these those that walk the most relations forwards.
 
 At each hop t of a positive path, the hops before it are kept and its relation is replaced by the k most similar
-relations, and by k random others. In addition, the path stops too early or goes on too long.
+relations, and by k random others. In addition, the path stops too early or goes on too long. No negative leads to an
+answer, unless by the F1 of its ends it hardly does (`WEAK_F1`).
 
 Deviations: both kinds come first from the steps that exist there in the graph, in either direction, and only if these
 are too few from all of its relations, in the direction of the replaced one. In a hop through a mediator the last
@@ -211,6 +212,9 @@ def _copy_trie(reach: HopTrie) -> HopTrie:
     return {hop: _copy_trie(following) for hop, following in reach.items()}
 
 
+WEAK_F1 = 0.05
+"""A path whose ends have a lower F1, such as one right end among 500, is none that a question asks for. Our own."""
+
 TOLERANCE = 1e-9
 """Rounding may put a mean of equal numbers above them."""
 
@@ -220,7 +224,7 @@ ROUNDED = 9
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The labels of a path: shortest of its topic, positive example, annotated path."""
+    """The labels of a path: shortest from its topic to an answer, positive example, annotated path."""
 
     shortest: bool
     positive: bool
@@ -232,10 +236,11 @@ def label_paths(paths: Sequence[TopicAnswerPath], similarities: Sequence[float],
 
     `annotated`: the question set has gold paths for it.
     """
-    least: dict[int, int] = {}
+    least: dict[tuple[int, str], int] = {}
     for path in paths:
-        least[path.topic] = min(len(path.hops), least.get(path.topic, len(path.hops)))
-    shortest = [len(path.hops) == least[path.topic] for path in paths]
+        for answer in path.answers:
+            least[path.topic, answer] = min(len(path.hops), least.get((path.topic, answer), len(path.hops)))
+    shortest = [any(len(path.hops) == least[path.topic, answer] for answer in path.answers) for path in paths]
     candidates = [similarity for similarity, is_one in zip(similarities, shortest, strict=True) if is_one]
     mean = math.fsum(candidates) / max(len(candidates), 1)
     best: dict[tuple[int, tuple[str, ...]], tuple[float, int]] = {}
@@ -248,6 +253,15 @@ def label_paths(paths: Sequence[TopicAnswerPath], similarities: Sequence[float],
         gold = path.gold and _direction_fit(path) == best[path.topic, _drop_directions(path)]
         found.append(Label(is_one, gold if annotated else similar, gold))
     return found
+
+
+def find_weak_paths(
+    paths: Sequence[TopicAnswerPath], labels: Sequence[Label]
+) -> frozenset[tuple[int, tuple[RelationStep, ...]]]:
+    """Return the paths that may be negatives although they lead to an answer, by topic and steps."""
+    keys = [(path.topic, steps_of(path.hops)) for path in paths]
+    positive = {key for key, label in zip(keys, labels, strict=True) if label.positive}
+    return frozenset(key for key, path in zip(keys, paths, strict=True) if path.f1 < WEAK_F1) - positive
 
 
 def _drop_directions(path: TopicAnswerPath) -> tuple[str, ...]:
@@ -367,6 +381,13 @@ class TrainingExampleBuilder:
             round(float(self.vectors.sentence(self._text(path.hops)) @ queries[path.topic]), DECIMALS) for path in paths
         ]
         labelled = list(zip(paths, label_paths(paths, similarities, annotated=bool(question.paths)), strict=True))
+        positives = [path for path, label in labelled if label.positive]
+        weak = find_weak_paths(paths, [label for _, label in labelled])
+
+        def is_answer(topic: int, hops: WalkedPath) -> bool:
+            steps = steps_of(hops)
+            return steps in walked.reaching[topic] and (topic, steps) not in weak
+
         rng = random.Random(f"{self.options.seed}\n{question.id}")  # noqa: S311 - examples, no secret
         return MinedQuestion(
             id=question.id,
@@ -384,9 +405,9 @@ class TrainingExampleBuilder:
                 for (path, label), similarity in zip(labelled, similarities, strict=True)
             ),
             negatives=make_negatives(
-                [path for path, label in labelled if label.positive],
+                positives,
                 walked.reach,
-                lambda topic, hops: steps_of(hops) in walked.reaching[topic],
+                is_answer,
                 nearest=self.nearest,
                 num_negatives=self.options.num_negatives,
                 rng=rng,
