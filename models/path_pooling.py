@@ -23,6 +23,7 @@ def reselect_triples(
     position: float = 1.0,
     *,
     coarse: int | None = 500,
+    directed: bool = True,
 ) -> list[tuple[int, float]]:
     """Return the places of the kept triples of a question with their s', best first.
 
@@ -31,18 +32,21 @@ def reselect_triples(
     higher score, then to the earlier triple.
     """
     places = sorted(sorted(range(len(triples)), key=lambda place: -triples[place].score)[:coarse])
-    pooled = pool_triple_scores([triples[place] for place in places], topics, position)
+    pooled = pool_triple_scores([triples[place] for place in places], topics, position, directed=directed)
     ranked = sorted(zip(places, pooled, strict=True), key=lambda each: (-each[1], -triples[each[0]].score, each[0]))
     return ranked[:keep]
 
 
-def pool_triple_scores(triples: Sequence[ScoredEdge], topics: Iterable[Node], position: float = 1.0) -> list[float]:
+def pool_triple_scores(
+    triples: Sequence[ScoredEdge], topics: Iterable[Node], position: float = 1.0, *, directed: bool = True
+) -> list[float]:
     """Return the smoothed score s' of each triple of a question; Path Pooling, algorithm 1.
 
         s_p = mean(s_1 … s_l),  p_i = min(s) / (i · a),  s'(τ) = max over paths p ∋ τ of s_p + p_i
 
-    p: every shortest path from a topic to a node, and from a node to a topic, along the directions of the triples. A
-    path's length is its number of triples (the paper states no weights: our reading). i: the place of τ in p, from 1.
+    p: every shortest path from a topic to a node, and from a node to a topic, along the directions of the triples, or,
+    not `directed`, in any direction: our own, for graphs in which no path leads from one answer to the next. A path's
+    length is its number of triples (the paper states no weights: our reading). i: the place of τ in p, from 1.
     position: a, not 0; the paper does not give it. A triple on no path is its own path: a self-loop, one that no topic
     reaches, one on no shortest path; all of them if no topic is among the nodes. Scores should be at least 0, as
     probabilities are: negative ones make the bonus negative, which prefers triples far from a path's start. s' is
@@ -55,6 +59,8 @@ def pool_triple_scores(triples: Sequence[ScoredEdge], topics: Iterable[Node], po
         for number, (head, tail, _) in enumerate(triples):
             source, target = (tail, head) if is_turned else (head, tail)
             leaving.setdefault(source, []).append((number, target))
+            if not directed:
+                leaving.setdefault(target, []).append((number, source))
         for topic in topics:
             for number, pooled in _pool_from(topic, triples, leaving, bonus, is_turned=is_turned):
                 best[number] = max(pooled, best.get(number, pooled))

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ...models import Range, one_line
 from ...models.graphrag_fi import answer_confidences
@@ -63,9 +63,10 @@ class LanguageModel(Answerer):
     """
 
     prompt: str = option("", "file of the prompt; empty for the setting llm_prompt, else the default")
-    order: Order = option(
-        "best-first",
-        "order of the evidence in the prompt: best-first, ascending or lost-in-the-middle",
+    order: Order | Literal["auto"] = option(
+        "auto",
+        "order of the evidence in the prompt: best-first, ascending, lost-in-the-middle, or auto: ascending after "
+        "path-pooling, else best-first",
         source="Path Pooling, section 4.3.3",
     )
     reads: Annotated[int, Range(0, 1_000)] = option(0, "items of a question that it reads; 0 for as many as top_k")
@@ -132,8 +133,11 @@ class LanguageModel(Answerer):
     def _write_evidence(self, evidence: Evidence[Item], max_tokens: int) -> tuple[str, int]:
         """Return the evidence as text of at most so many tokens, and how many items it holds."""
         max_chars = max_tokens * BYTES_PER_TOKEN
+        is_pooled = any(name.startswith("path-pooling") for name, *_ in evidence.trace.stages)
+        automatic: Order = "ascending" if is_pooled else "best-first"
+        order = automatic if self.order == "auto" else self.order
         while True:
-            text, num_items = fit_evidence(evidence.items, order=self.order, max_names=MAX_NAMES, max_chars=max_chars)
+            text, num_items = fit_evidence(evidence.items, order=order, max_names=MAX_NAMES, max_chars=max_chars)
             if (tokens := estimate_tokens(text)) <= max_tokens:  # characters beyond ASCII have several bytes
                 return text, num_items
             max_chars = min(max_chars - 1, max_chars * max_tokens // tokens)

@@ -34,6 +34,7 @@ class PathPooling(Reorganiser):
     keep: Count = option(25, "triples kept; 0 keeps all, in their new order", source=f"{_SOURCE}4.2")
     coarse: Count = option(500, "best triples to pool; 0 pools all", source=f"{_SOURCE}4.2")
     position: Annotated[float, Range(1e-6)] = option(1.0, "a, the divisor of the bonus for a position in a path")
+    directed: bool = option(True, "paths follow the directions of the triples", source=f"{_SOURCE}3.3")
 
     def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Triple]]) -> list[Evidence[Triple]]:
         return [self._pooled(each) for each in evidence]
@@ -41,7 +42,12 @@ class PathPooling(Reorganiser):
     def _pooled(self, evidence: Evidence[Triple]) -> Evidence[Triple]:
         topics = dict.fromkeys(topic.entity for topic in evidence.topics)
         found = reselect_triples(
-            list_edges(evidence), topics, self.keep or None, self.position, coarse=self.coarse or None
+            list_edges(evidence),
+            topics,
+            self.keep or None,
+            self.position,
+            coarse=self.coarse or None,
+            directed=self.directed,
         )
         items = tuple(replace(evidence.items[place], score=score) for place, score in found)
         return replace(evidence, calibration=None, items=items)

@@ -24,9 +24,11 @@ def pool(triples: list[PlainTriple], topics: list[int], position: float) -> list
     return pool_triple_scores(list(starmap(ScoredEdge, triples)), topics, position)
 
 
-@given(questions, positions)
-def test_scores_are_those_of_the_paths_written_out(asked: PlainQuestion, position: float) -> None:
-    assert pool(*asked, position) == pytest.approx(reference_scores(*asked, position), rel=1e-12)
+@given(questions, positions, st.booleans())
+def test_scores_are_those_of_the_paths_written_out(asked: PlainQuestion, position: float, directed: bool) -> None:
+    triples, topics = asked
+    found = pool_triple_scores(list(starmap(ScoredEdge, triples)), topics, position, directed=directed)
+    assert found == pytest.approx(reference_scores(*asked, position, directed=directed), rel=1e-12)
 
 
 @given(questions, st.randoms(use_true_random=False), positions)

@@ -10,7 +10,9 @@ PlainTriple = tuple[int, int, float]
 Way = list[int]  # triples by number, from the topic on
 
 
-def reference_scores(triples: list[PlainTriple], topics: list[int], position: float) -> list[float]:
+def reference_scores(
+    triples: list[PlainTriple], topics: list[int], position: float, *, directed: bool = True
+) -> list[float]:
     """Return s' of each triple of one question."""
     if not triples:
         return []
@@ -18,21 +20,23 @@ def reference_scores(triples: list[PlainTriple], topics: list[int], position: fl
     found: dict[int, float] = {}
     for topic in topics:
         for is_turned in (False, True):
-            edges = [(t, h, s) if is_turned else (h, t, s) for h, t, s in triples]
+            edges = [(number, t, h) if is_turned else (number, h, t) for number, (h, t, _) in enumerate(triples)]
+            if not directed:
+                edges += [(number, t, h) for number, h, t in edges]
             for way in shortest_ways(edges, topic):
-                pooled = sum(edges[number][2] for number in way) / len(way)
+                pooled = sum(triples[number][2] for number in way) / len(way)
                 for place, number in enumerate(reversed(way) if is_turned else way, start=1):
                     found[number] = max(found.get(number, -np.inf), pooled + bonus / place)
     return [found.get(number, score + bonus) for number, (_, _, score) in enumerate(triples)]
 
 
-def shortest_ways(edges: list[PlainTriple], topic: int) -> Iterator[Way]:
+def shortest_ways(edges: list[tuple[int, int, int]], topic: int) -> Iterator[Way]:
     """Yield all shortest ways to every node."""
     ways: dict[int, list[Way]] = {topic: [[]]}
     level = {topic}
     while level:
         offered: dict[int, list[Way]] = {}
-        for number, (source, target, _) in enumerate(edges):
+        for number, source, target in edges:
             if source in level and target not in ways:
                 offered.setdefault(target, []).extend([*way, number] for way in ways[source])
         ways |= offered

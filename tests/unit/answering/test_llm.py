@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from lodestar.engine.answering.llm import (
@@ -10,7 +11,7 @@ from lodestar.engine.answering.llm import (
     list_choices,
 )
 from lodestar.engine.errors import LLMError
-from lodestar.engine.evidence import Answer, Evidence, Item
+from lodestar.engine.evidence import Answer, Evidence, EvidenceTrace, Item
 from lodestar.engine.llm import Completed, Completion, Prompt, PromptTooLongError, estimate_tokens
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
@@ -105,6 +106,29 @@ def reply_to(answerer: LanguageModel, evidence: Evidence[Chain], most_tokens: in
 
     (answer,) = answerer(make_context(reply=reply, opened={answerer: "{question}{evidence}"}), [evidence])
     return answer, asked
+
+
+@pytest.mark.parametrize(
+    ("order", "stages", "numbers"),
+    [
+        ("auto", (), ["[1]", "[2]"]),
+        ("auto", (("similarity", "chain", 2), ("path-pooling", "triple", 2)), ["[2]", "[1]"]),
+        ("best-first", (("path-pooling", "triple", 2),), ["[1]", "[2]"]),
+    ],
+)
+def test_the_best_stands_next_to_the_question_after_path_pooling(
+    order: Any, stages: tuple[Any, ...], numbers: list[str]
+) -> None:
+    prompts: list[str] = []
+
+    def reply(prompt: Prompt) -> Completed:
+        prompts.append(str(prompt.content))
+        return Completion('{"answers": ["End 0"]}')
+
+    answerer = LanguageModel(order=order)
+    evidence = replace(capitals(2), trace=EvidenceTrace(stages=stages))
+    answerer(make_context(reply=reply, opened={answerer: "{evidence}"}), [evidence])
+    assert re.findall(r"^\[\d\]", prompts[0], re.MULTILINE) == numbers
 
 
 def test_half_the_evidence_is_sent_to_a_model_whose_context_is_too_small_and_the_answer_says_so() -> None:

@@ -29,6 +29,14 @@ def test_a_chain_from_the_topic_shares_its_scores() -> None:
     assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0]) == pytest.approx([0.5 + 0.2, 0.5 + 0.1])
 
 
+def test_paths_in_any_direction_reach_what_shares_an_end() -> None:
+    """0 → 1 ← 2 with 0.8, 0.4. To the topic the second triple is the first of its path: mean 0.6 + 0.4 / 1; the first
+    is best alone: 0.8 + 0.4. Along the directions no path leads on from 1: 0.4 + 0.4."""
+    triples = [(0, 1, 0.8), (2, 1, 0.4)]
+    assert pooled(triples, [0]) == pytest.approx([1.2, 0.8])
+    assert pool_triple_scores(edges(triples), [0], directed=False) == pytest.approx([1.2, 1.0])
+
+
 def test_a_divides_the_bonus() -> None:
     assert pooled([(0, 1, 0.2), (1, 2, 0.8)], [0], 4.0) == pytest.approx([0.5 + 0.05, 0.5 + 0.025])
 
