@@ -112,10 +112,9 @@ class LoadReport(StageCounts):
             )
         if 2 * num_named >= self.num_entities:
             return said
-        is_of_records = self.kind in PROPERTY_GRAPHS
-        return said + (
-            " (records of relationships have none)" if is_of_records else ": few, name the relation of names"
-        )
+        if self.kind in PROPERTY_GRAPHS:
+            return f"{said} (records of relationships have none)"
+        return f"{said}: few, " + ("name the relation of names" if self.kind == "rdf" else "the others have none there")
 
     @property
     def advice(self) -> str:
@@ -129,7 +128,7 @@ class LoadReport(StageCounts):
         return f"{', '.join(filter(None, counts))}{asked}"
 
 
-_KEPT = ("triple", "name", "comment", "reject", "blank", "header")
+_KEPT = ("triple", "name", "comment", "reject", "blank", "header", "id")
 _NAMED_BY = {"id": "their ids", "": "the names given"}
 
 
