@@ -261,7 +261,7 @@ def guess_mapping(survey: Survey) -> GraphMapping:
 def _name_beside_key(facts: LabelFacts) -> tuple[str, ...]:
     """Return the property that follows the key of a table, if it looks like names and the key does not."""
     first, second = ([*facts.keys] + [""] * 2)[:2]
-    if not second or first != facts.key:
+    if not second or first != facts.key or not _is_covered(second, facts):
         return ()
     key, sample = facts.samples[first], facts.samples[second]
     is_name = _may_name(sample) and LEAST_LIKE_NAMES * sample.num <= sample.num_worded
