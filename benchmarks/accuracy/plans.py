@@ -8,8 +8,8 @@ Stated falsely: an answer that is neither right nor unsure. Systems:
 
 - ``paths``: what the retriever finds, without plans; ``plans``: as `lodestar ask` does;
 - ``model``: with the language model of the settings for what is not sure;
-- ``text-to-cypher``: `Text2CypherRetriever` of neo4j-graphrag with the same model, its whole schema in the prompt. It
-  asks the embedded server NAME-native, which has the same graph as a property graph; its answers are always stated.
+- ``text-to-cypher``, ``cypher-chain``, ``vector-search``: what people use instead, with the same model (`peers`), over
+  the server NAME-native, which has the same graph as a property graph (`native_graphs`); answers are always stated.
 
 Run again, only what was not asked is asked (OUT/GRAPH-SYSTEM.jsonl); the tables are printed for all that is there.
 Intervals: 95 %, bootstrap over questions.
@@ -22,7 +22,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
@@ -32,22 +32,20 @@ from lodestar.engine.api import Engine
 from lodestar.engine.errors import LodestarError
 from lodestar.engine.evaluation import bootstrap_interval, expected_calibration_error
 from lodestar.engine.evidence import Answer
-from lodestar.engine.settings import make_connection, resolve
+from lodestar.engine.settings import resolve
 from lodestar.models import one_line
+
+from .peers import PEERS, Ask, Said
 
 SYSTEMS: Mapping[str, Mapping[str, Any]] = {
     "paths": {"plans": False},
     "plans": {},
     "model": {"plans.samples": 2},
-    "text-to-cypher": {},
+    **{name: {} for name in PEERS},
 }
 RIGHT = 0.8
 VERDICTS = ("right", "false", "unsure", "none")
 COVERAGES = (0.25, 0.5, 0.75, 1.0)
-
-Said = dict[str, Any]
-"""An answer: what is given, whether it is unsure, its probability, seconds, tokens."""
-Ask = Callable[[str], Said]
 
 
 def normalise(value: object) -> str:
@@ -74,9 +72,9 @@ def judge(said: Said, gold: Sequence[object]) -> str:
 @contextmanager
 def open_system(name: str, graph: str) -> Iterator[Ask]:
     """Yield what asks a system."""
-    if name == "text-to-cypher":
-        with open_text_to_cypher(f"{graph}-native") as ask:
-            yield ask
+    if name in PEERS:
+        with PEERS[name](f"{graph}-native") as peer:
+            yield peer
         return
     with Engine(resolve({"name": graph}), options=SYSTEMS[name]) as engine:
 
@@ -87,79 +85,6 @@ def open_system(name: str, graph: str) -> Iterator[Ask]:
             return {"given": given, "unsure": answer.unsure, "probability": answer.confidence, "tokens": tokens}
 
         yield ask
-
-
-@contextmanager
-def open_text_to_cypher(server: str) -> Iterator[Ask]:
-    """Yield what asks neo4j-graphrag, set up as its documentation does, over a server's property graph."""
-    import neo4j
-    from neo4j_graphrag.exceptions import Neo4jGraphRagError
-    from neo4j_graphrag.llm import OpenAILLM
-    from neo4j_graphrag.retrievers import Text2CypherRetriever
-
-    settings = resolve({"name": server})
-    connection = make_connection(settings)
-    spent = 0
-
-    class Counted(OpenAILLM):
-        """Counts the tokens that the endpoint reports."""
-
-        def invoke(self, *args: Any, **kwargs: Any) -> Any:
-            nonlocal spent
-            response = super().invoke(*args, **kwargs)
-            usage = getattr(response, "usage", None)
-            spent += getattr(usage, "total_tokens", 0) or 0
-            return response
-
-    llm = Counted(
-        settings.llm_model,
-        model_params={"temperature": 0, "max_tokens": 300},
-        base_url=settings.llm_base_url or None,
-        api_key=settings.llm_api_key or "none",
-    )
-    with neo4j.GraphDatabase.driver(connection.uri, auth=(connection.user, connection.password)) as driver:
-        retriever = Text2CypherRetriever(driver, llm, neo4j_schema=describe_native(driver))
-
-        def ask(text: str) -> Said:
-            before = spent
-            try:
-                records = retriever.get_search_results(text).records
-            except (Neo4jGraphRagError, neo4j.exceptions.Neo4jError):
-                records = []
-            given = [name for record in records for value in record.values() for name in names_of(value)]
-            return {"given": given, "unsure": False, "probability": None, "tokens": spent - before}
-
-        yield ask
-
-
-def describe_native(driver: Any) -> str:
-    """Return the labels with their properties, and what joins them, as `neo4j_graphrag.schema` writes them."""
-    rows = driver.execute_query("CALL db.schema.nodeTypeProperties()").records
-    properties: dict[str, list[str]] = {}
-    for row in rows:
-        if row["propertyName"]:
-            kind = row["propertyTypes"][0].upper()
-            properties.setdefault(":".join(row["nodeLabels"]), []).append(f"{row['propertyName']}: {kind}")
-    joins = driver.execute_query(Path(__file__).with_name("describe_native.cypher").read_text(encoding="utf-8")).records
-    return "\n".join(
-        [
-            "Node properties:",
-            *(f"{label} {{{', '.join(some)}}}" for label, some in properties.items()),
-            "The relationships:",
-            *(f"(:{row['start']})-[:{row['type']}]->(:{row['end']})" for row in joins),
-        ]
-    )
-
-
-def names_of(value: Any) -> list[str]:
-    """Return a value of a record as answers: of a node its name or title, of a list each."""
-    if isinstance(value, list | tuple):
-        return [name for each in value for name in names_of(each)]
-    if hasattr(value, "labels"):
-        texts = {key: text for key, text in value.items() if isinstance(text, str)}
-        named = [text for key, text in texts.items() if re.search("name|title", key, re.I)]
-        return named[:1] or list(texts.values())[:1]
-    return [] if value is None or hasattr(value, "type") else [str(value)]
 
 
 def ask_rest(path: Path, questions: Sequence[Said], graph: str, system: str) -> list[Said]:

@@ -1,0 +1,215 @@
+"""Ask a property graph as people do without Lodestar: by Cypher that a language model writes, and by vector search.
+
+Each peer is set up as its documentation says, over a server that `native_graphs` made, with the language model of the
+settings: `Text2CypherRetriever` of neo4j-graphrag and `GraphCypherQAChain` of LangChain (``pip install
+langchain-neo4j``), both with the whole schema in the prompt, and `VectorCypherRetriever` over a passage for each node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import neo4j
+from lodestar.engine.settings import Settings, make_connection, resolve
+from lodestar.models.text.encoders import SentenceEncoder
+
+Said = dict[str, Any]
+"""An answer: what is given, whether it is unsure, its probability, seconds, tokens."""
+Ask = Callable[[str], Said]
+
+MAX_TOKENS = 300
+NUM_PASSAGES = 5
+INSTRUCTIONS = """Context:
+{context}
+
+Answer the question with the names or the number alone, separated by semicolons; "unknown" if the context lacks it.
+Question: {query_text}
+Answer:"""
+
+
+@contextmanager
+def open_text_to_cypher(server: str) -> Iterator[Ask]:
+    """Yield what asks neo4j-graphrag's `Text2CypherRetriever`."""
+    from neo4j_graphrag.exceptions import Neo4jGraphRagError
+    from neo4j_graphrag.retrievers import Text2CypherRetriever
+
+    with _open(server) as (settings, driver):
+        llm, spent = _count_tokens(settings)
+        retriever = Text2CypherRetriever(driver, llm, neo4j_schema=describe_native(driver))
+
+        def ask(text: str) -> Said:
+            before = spent()
+            try:
+                records = retriever.get_search_results(text).records
+            except (Neo4jGraphRagError, neo4j.exceptions.Neo4jError):
+                records = []
+            given = [name for record in records for value in record.values() for name in names_of(value)]
+            return _said(given, spent() - before)
+
+        yield ask
+
+
+@contextmanager
+def open_cypher_chain(server: str) -> Iterator[Ask]:
+    """Yield what asks LangChain's `GraphCypherQAChain`; the rows of its query are the answers."""
+    from langchain_core.callbacks import UsageMetadataCallbackHandler
+    from langchain_neo4j import GraphCypherQAChain  # pyright: ignore[reportMissingImports] - none of our dependencies
+    from langchain_openai import ChatOpenAI
+    from pydantic import SecretStr
+
+    with _open(server) as (settings, driver):
+
+        class Graph:
+            """What the chain needs of `Neo4jGraph`, which asks for APOC."""
+
+            get_schema = describe_native(driver)
+            get_structured_schema: Mapping[str, Any] = {"node_props": {}, "rel_props": {}, "relationships": []}
+
+            def query(self, query: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+                written: Any = query
+                return [dict(row) for row in driver.execute_query(written, dict(params or {})).records]
+
+            def refresh_schema(self) -> None: ...
+
+            def add_graph_documents(self, graph_documents: Any, include_source: bool = False) -> None: ...
+
+        usage = UsageMetadataCallbackHandler()
+        llm = ChatOpenAI(
+            model=settings.llm_model, base_url=settings.llm_base_url, api_key=SecretStr(settings.llm_api_key or "none"),
+            temperature=0, max_completion_tokens=MAX_TOKENS, timeout=settings.llm_timeout_s, callbacks=[usage],
+        )  # fmt: skip
+        chain = GraphCypherQAChain.from_llm(llm, graph=Graph(), return_direct=True, allow_dangerous_requests=True)
+
+        def ask(text: str) -> Said:
+            before = sum(each["total_tokens"] for each in usage.usage_metadata.values())
+            try:
+                rows = chain.invoke({"query": text})["result"]
+            except (ValueError, neo4j.exceptions.Neo4jError):
+                rows = []
+            given = [name for row in rows for value in row.values() for name in names_of(value)]
+            return _said(given, sum(each["total_tokens"] for each in usage.usage_metadata.values()) - before)
+
+        yield ask
+
+
+@contextmanager
+def open_vector_search(server: str) -> Iterator[Ask]:
+    """Yield what asks `GraphRAG` over `VectorCypherRetriever`; the passages are deleted at the end."""
+    from neo4j_graphrag.embeddings import Embedder
+    from neo4j_graphrag.exceptions import Neo4jGraphRagError
+    from neo4j_graphrag.generation import GraphRAG, RagTemplate
+    from neo4j_graphrag.retrievers import VectorCypherRetriever
+
+    encoder = SentenceEncoder(Settings().encoder)
+
+    class Encoder(Embedder):
+        def embed_query(self, text: str) -> list[float]:
+            return [float(each) for each in encoder.encode([text])[0]]
+
+    template = RagTemplate(template=INSTRUCTIONS, expected_inputs=["query_text", "context"])
+    with _open(server) as (settings, driver):
+        write, index, read, delete = _read_queries("passages")
+        driver.execute_query(delete)
+        texts = [row["text"] for row in driver.execute_query(read).records]
+        rows = [{"text": text, "vector": v.tolist()} for text, v in zip(texts, encoder.encode(texts), strict=True)]
+        try:
+            driver.execute_query(write, rows=rows)
+            driver.execute_query(index, dimension=len(rows[0]["vector"]))
+            driver.execute_query("CALL db.awaitIndexes()")
+            llm, spent = _count_tokens(settings)
+            search = GraphRAG(
+                VectorCypherRetriever(driver, "passages", "RETURN node.text AS text", Encoder()), llm, template
+            )
+
+            def ask(text: str) -> Said:
+                before = spent()
+                try:
+                    said = search.search(text, retriever_config={"top_k": NUM_PASSAGES}).answer
+                except Neo4jGraphRagError:
+                    said = ""
+                given = [each.strip(" .") for each in re.split(r"[;\n]", said) if each.strip(" .")]
+                return _said([each for each in given if each.lower() != "unknown"], spent() - before)
+
+            yield ask
+        finally:
+            driver.execute_query(delete)
+
+
+PEERS: Mapping[str, Callable[[str], AbstractContextManager[Ask]]] = {
+    "text-to-cypher": open_text_to_cypher,
+    "cypher-chain": open_cypher_chain,
+    "vector-search": open_vector_search,
+}
+
+
+@contextmanager
+def _open(server: str) -> Iterator[tuple[Settings, neo4j.Driver]]:
+    settings = resolve({"name": server})
+    connection = make_connection(settings)
+    with neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
+        yield settings, driver
+
+
+def _count_tokens(settings: Settings) -> tuple[Any, Callable[[], int]]:
+    """Return neo4j-graphrag's client of the language model, and what returns the tokens that it used."""
+    from neo4j_graphrag.llm import OpenAILLM
+
+    spent = 0
+
+    class Counted(OpenAILLM):
+        def invoke(self, *args: Any, **kwargs: Any) -> Any:
+            nonlocal spent
+            response = super().invoke(*args, **kwargs)
+            spent += getattr(getattr(response, "usage", None), "total_tokens", 0) or 0
+            return response
+
+    llm = Counted(
+        settings.llm_model,
+        model_params={"temperature": 0, "max_tokens": MAX_TOKENS},
+        base_url=settings.llm_base_url or None,
+        api_key=settings.llm_api_key or "none",
+    )
+    return llm, lambda: spent
+
+
+def _said(given: list[str], tokens: int) -> Said:
+    return {"given": given, "unsure": False, "probability": None, "tokens": tokens}
+
+
+def _read_queries(name: str) -> list[Any]:
+    text = Path(__file__).with_name(f"{name}.cypher").read_text(encoding="utf-8")
+    return [query.strip() for query in text.split(";\n") if query.strip()]
+
+
+def describe_native(driver: Any) -> str:
+    """Return the labels with their properties, and what joins them, as `neo4j_graphrag.schema` writes them."""
+    rows = driver.execute_query("CALL db.schema.nodeTypeProperties()").records
+    properties: dict[str, list[str]] = {}
+    for row in rows:
+        if row["propertyName"]:
+            kind = row["propertyTypes"][0].upper()
+            properties.setdefault(":".join(row["nodeLabels"]), []).append(f"{row['propertyName']}: {kind}")
+    joins = driver.execute_query(_read_queries("describe_native")[0]).records
+    return "\n".join(
+        [
+            "Node properties:",
+            *(f"{label} {{{', '.join(some)}}}" for label, some in properties.items()),
+            "The relationships:",
+            *(f"(:{row['start']})-[:{row['type']}]->(:{row['end']})" for row in joins),
+        ]
+    )
+
+
+def names_of(value: Any) -> list[str]:
+    """Return a value of a record as answers: of a node its name or title, of a list each."""
+    if isinstance(value, list | tuple):
+        return [name for each in value for name in names_of(each)]
+    if hasattr(value, "labels"):
+        texts = {key: text for key, text in value.items() if isinstance(text, str)}
+        named = [text for key, text in texts.items() if re.search("name|title", key, re.I)]
+        return named[:1] or list(texts.values())[:1]
+    return [] if value is None or hasattr(value, "type") else [str(value)]
