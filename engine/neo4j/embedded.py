@@ -301,7 +301,7 @@ class EmbeddedServer:
             version=NEO4J_VERSION,
             bolt_port=bolt_port,
             http_port=http_port,
-            heap_mb=heap_mb or files.default_heap_mb(total_mb),
+            heap_mb=heap_mb or files.default_heap_mb(total_mb, self.store_mb),
             pagecache_mb=pagecache_mb or files.default_pagecache_mb(total_mb, self.store_mb),
             given_heap_mb=heap_mb,
             given_pagecache_mb=pagecache_mb,

@@ -287,18 +287,14 @@ def initial_heap_mb(heap_mb: int) -> int:
     return min(512, heap_mb)
 
 
-def default_heap_mb(total_mb: int) -> int:
-    """Return the default Java heap: a sixth of the memory, between 512 MB and 4 GB."""
-    return min(max(total_mb // 6, 512), 4096)
+def default_heap_mb(total_mb: int, store_mb: int = 0) -> int:
+    """Return the default Java heap: 1 GB and eight times the store, at most a sixth of the memory and 4 GB."""
+    return min(1024 + 8 * store_mb, max(total_mb // 6, 512), 4096)
 
 
 def default_pagecache_mb(total_mb: int, store_mb: int = 0) -> int:
-    """Return the default page cache for a store of this size.
-
-    It is a sixth of the memory, between 256 MB and 4 GB; for a larger store its size and a fifth, at most a third of
-    the memory.
-    """
-    return max(min(max(total_mb // 6, 256), 4096), min(round(store_mb * 1.2), total_mb // 3))
+    """Return the default page cache: 256 MB and the store with a fifth, at most a third of the memory."""
+    return min(256 + round(store_mb * 1.2), max(total_mb // 3, 256))
 
 
 # The graph's files

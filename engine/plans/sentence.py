@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from ...models.wording import plural
@@ -34,6 +35,8 @@ _DATE_OPS = {**_OPS, "<": "before ", ">": "after ", "<=": "until ", ">=": "since
 _COUNT_OPS = {**_OPS, "=": "exactly ", "<": "fewer than "}
 _TOTALS = {"sum": "total", "mean": "average", "min": "least", "max": "greatest"}
 _DATED = frozenset("date year day time born birth".split())
+_SAYS_NOTHING = frozenset("number amount value quantity date year".split())
+_IN_PARTS = re.compile(r"\w+(\.\w+)+")
 _ORDINALS = ("", "second ", "third ", "fourth ", "fifth ")
 
 
@@ -63,9 +66,8 @@ def explain(plan: Part, names: Mapping[str, str] | None = None) -> str:  # noqa:
             return _say_kind(name)
         case Follow(of, path):
             said = say(of)
-            for step in path:
-                word = _say_path((step,))
-                said = f"what has {said} as {_bare(step)}" if step.startswith("^") else f"the {word} of {said}"
+            for step in _leave_out_bare(path):
+                said = f"what has {said} as {_bare(step)}" if step.startswith("^") else f"the {_bare(step)} of {said}"
             return said
         case Both(left, right):
             return f"{say(left)} that are also {say(right)}"
@@ -95,12 +97,20 @@ def explain(plan: Part, names: Mapping[str, str] | None = None) -> str:  # noqa:
 
 
 def _bare(step: str) -> str:
-    return relation_words(step.removeprefix("^"))
+    """Return the words of a relation; of a name in parts the last: "capital" of location.country.capital."""
+    name = step.removeprefix("^")
+    return name.rpartition(".")[2].replace("_", " ") if _IN_PARTS.fullmatch(name) else relation_words(name)
+
+
+def _leave_out_bare(path: Sequence[str]) -> Sequence[str]:
+    """Return a path without a last step that says nothing: "number" of a population that has one for each year."""
+    return path[:-1] if len(path) > 1 and _bare(path[-1]) in _SAYS_NOTHING else path
 
 
 def _say_path(path: Sequence[str]) -> str:
     """Return a path as a noun: "capital", "population of the capital", "what has it as capital"."""
-    words = [f"what has it as {_bare(step)}" if step.startswith("^") else _bare(step) for step in path]
+    steps = _leave_out_bare(path)
+    words = [f"what has it as {_bare(step)}" if step.startswith("^") else _bare(step) for step in steps]
     return " of the ".join(reversed(words))
 
 

@@ -15,12 +15,21 @@ OPTIONS = ("bolt_port", "http_port", "heap_mb", "pagecache_mb")
 
 
 @pytest.mark.parametrize(
-    ("total_mb", "heap_mb", "pagecache_mb"),
-    [(1024, 512, 256), (6000, 1000, 1000), (12_288, 2048, 2048), (1 << 20, 4096, 4096)],
+    ("total_mb", "store_mb", "heap_mb", "pagecache_mb"),
+    [
+        (1024, 0, 512, 256),
+        (24_000, 0, 1024, 256),
+        (24_000, 100, 1824, 376),
+        (24_000, 5_000, 4000, 6256),
+        (24_000, 50_000, 4000, 8000),
+        (1 << 20, 50_000, 4096, 60_256),
+    ],
 )
-def test_memory_is_a_sixth_within_bounds(total_mb: int, heap_mb: int, pagecache_mb: int) -> None:
-    assert home.default_heap_mb(total_mb) == heap_mb
-    assert home.default_pagecache_mb(total_mb) == pagecache_mb
+def test_memory_grows_with_the_store_within_bounds(
+    total_mb: int, store_mb: int, heap_mb: int, pagecache_mb: int
+) -> None:
+    assert home.default_heap_mb(total_mb, store_mb) == heap_mb
+    assert home.default_pagecache_mb(total_mb, store_mb) == pagecache_mb
 
 
 @pytest.mark.parametrize(
@@ -72,6 +81,6 @@ def test_memory_that_nobody_gave_is_chosen_anew_by_the_size_of_the_store(
         file.touch()
         os.truncate(file, size_mb << 20)
     state = instance._plan(dict.fromkeys(OPTIONS))
-    assert (state.heap_mb, state.pagecache_mb) == (700, 3_600)
+    assert (state.heap_mb, state.pagecache_mb) == (700, 3_856)
     state = instance._plan(dict.fromkeys(OPTIONS) | {"pagecache_mb": 900})
     assert (state.heap_mb, state.pagecache_mb, state.given_pagecache_mb) == (700, 900, 900)
