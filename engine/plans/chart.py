@@ -137,6 +137,8 @@ class Chart:
         self.operators: dict[int, str] = {}
         self.particles: dict[int, str] = {}
         """By the place of an operator word, and of the word that has the particle."""
+        self.compounds: set[int] = set()
+        """The places of kinds that say what another kind is of: "product categories" are categories."""
         self.exact: set[int] = set()
         """The places of names that are said as the graph has them."""
         self.places: list[int] = []
@@ -213,7 +215,7 @@ class Chart:
             return float(bool(one.value) and one.value == two.value)
         known = self.overlaps.get((id(one), id(two)))
         if known is None:
-            found = _overlap(one.kinds, two.kinds) if one.kinds and two.kinds else _overlap(one.steps, two.steps)
+            found = overlap_of(one.kinds, two.kinds) if one.kinds and two.kinds else overlap_of(one.steps, two.steps)
             known = self.overlaps[id(one), id(two)] = (one, two, found)
         return known[2]  # type: ignore[no-any-return]
 
@@ -248,7 +250,8 @@ class Chart:
         ][:3]
 
 
-def _overlap(one: Mapping[str, float], two: Mapping[str, float]) -> float:
+def overlap_of(one: Mapping[str, float], two: Mapping[str, float]) -> float:
+    """Return how far two sets of shares have the same members, 0 to 1."""
     common = sum(min(share, two[name]) for name, share in one.items() if name in two)
     return common / max(1e-9, sum(one.values()), sum(two.values()))
 

@@ -11,7 +11,7 @@ from ...models.wording import FUNCTION_WORDS, STOP_WORDS, fold, is_verb, singula
 from ...models.wording.kinds import noun_kind
 from ...models.wording.operators import find_operators
 from ..values import Topic
-from .chart import LEFT, NOTHING, SEVERAL, WITHIN, Chart, Node, Number, Value, word_features
+from .chart import LEFT, NOTHING, SEVERAL, WITHIN, Chart, Node, Number, Value, overlap_of, word_features
 from .plan import (
     Follow,
     Kind,
@@ -75,6 +75,7 @@ def find_items(chart: Chart) -> None:
         if name and not is_relation and singular(words[at]) not in chart.schema.of_kind and at not in taken | named:
             node = chart.make("set", Kind(name), chart.schema.of_kind[name], (), name, kind_alone=1, kind_by_noun=1)
             chart.add(at, at + 1, node)
+    _find_compounds(chart)
     _find_roles(chart, taken)
     _find_words(chart, taken, named)
     for at, (name, value) in list(chart.cost.items()):
@@ -85,6 +86,21 @@ def find_items(chart: Chart) -> None:
         if value and name == "word_left_out" and before_noun and at not in chart.particles:
             chart.cost[at] = ("modifier_left_out", value)
     _keep_operators(chart)
+
+
+def _find_compounds(chart: Chart) -> None:
+    """Let a kind before another one that it is related to be left out: "product" of "product categories"."""
+    for at in range(chart.begin, len(chart.words) - 1):
+        first, second = (
+            next((node for node in chart.items.get(span, ()) if node.more in chart.schema.of_kind), None)
+            for span in ((at, at + 1), (at + 1, at + 2))
+        )
+        if not first or not second or singular(chart.words[at]) != chart.words[at]:
+            continue
+        is_alike = overlap_of(first.cls.steps, second.cls.steps) > 0.5  # both are products
+        if not is_alike and chart.paths(second.cls, first.cls):
+            chart.compounds.add(at)
+            chart.cost[at] = ("word_left_out", 0.0)
 
 
 def _find_roles(chart: Chart, taken: set[int]) -> None:

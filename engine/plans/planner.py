@@ -103,6 +103,8 @@ def _find_first_noun(chart: Chart) -> tuple[frozenset[str], bool]:
         nodes = [node for (start, _), some in chart.items.items() if start == at for node in some]
         kinds = [node.more for node in nodes if isinstance(node.plan, Kind) and node.more in chart.schema.of_kind]
         is_plural = singular(chart.words[at]) != chart.words[at]
+        if kinds and at in chart.compounds:
+            continue
         if kinds:
             return frozenset(kinds[:1]), is_plural
         if is_plural and (ends := [node.cls.kinds for node in nodes if node.kind == "set" and node.cls.kinds]):

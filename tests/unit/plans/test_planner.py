@@ -158,6 +158,10 @@ def test_adjectives_that_nothing_means_are_named(name: str, question: str, words
         ("films", "which films were released in the 1990s", {"heat", "ronin"}),
         ("films", "which films were released before may 1980", {"alien"}),
         ("firm", "who was hired after july 2016", {"cid", "dot"}),
+        # a kind that says of what another is
+        ("geo", "which country cities are located in peru", {"lima", "cusco"}),
+        ("films", "which film persons acted in heat", {"pacino", "deniro"}),
+        ("firm", "which employee projects does ann manage", {"apollo"}),
         # the first few
         ("geo", "list the top two largest cities", {"lima", "quito"}),
         ("films", "the top three newest films", {"ronin", "heat", "blade"}),
