@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from ...models.wording import plural
 from ..evidence.text import relation_words
@@ -66,7 +67,7 @@ def explain(plan: Part, names: Mapping[str, str] | None = None) -> str:  # noqa:
             return _say_kind(name)
         case Follow(of, path):
             said = say(of)
-            for step in _leave_out_bare(path):
+            for step in _leave_out_unsaid(path):
                 said = f"what has {said} as {_bare(step)}" if step.startswith("^") else f"the {_bare(step)} of {said}"
             return said
         case Both(left, right):
@@ -102,14 +103,18 @@ def _bare(step: str) -> str:
     return name.rpartition(".")[2].replace("_", " ") if _IN_PARTS.fullmatch(name) else relation_words(name)
 
 
-def _leave_out_bare(path: Sequence[str]) -> Sequence[str]:
-    """Return a path without a last step that says nothing: "number" of a population that has one for each year."""
-    return path[:-1] if len(path) > 1 and _bare(path[-1]) in _SAYS_NOTHING else path
+def _leave_out_unsaid(path: Sequence[str]) -> Sequence[str]:
+    """Return a path without steps that say nothing more: "number" of a population that has one for each year, and what
+    the next step says again ("adjoin s", "adjoins")."""
+    words = [_bare(step) for step in path]
+    last = len(path) - (len(path) > 1 and words[-1] in _SAYS_NOTHING)
+    said_again = [one != two and one[:5] == two[:5] for one, two in pairwise(words[:last])]
+    return [step for step, is_said in zip(path[:last], [*said_again, False], strict=True) if not is_said]
 
 
 def _say_path(path: Sequence[str]) -> str:
     """Return a path as a noun: "capital", "population of the capital", "what has it as capital"."""
-    steps = _leave_out_bare(path)
+    steps = _leave_out_unsaid(path)
     words = [f"what has it as {_bare(step)}" if step.startswith("^") else _bare(step) for step in steps]
     return " of the ".join(reversed(words))
 
