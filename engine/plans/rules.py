@@ -66,7 +66,7 @@ def _modify(chart: Chart, head: Node, mod: Node, *, before: bool) -> list[Node]:
         of = replace(head, plan=best.of, more=best.of.name if isinstance(best.of, Kind) else None)
         inner = _modify(chart, of, mod, before=before)
         return [replace(node, plan=replace(best, of=node.plan)) for node in inner if not chart.is_one(node.plan)]
-    made, parts = [], (head, mod)
+    made, parts = _meet(chart, head, mod), (head, mod)
     pure = head.more if isinstance(head.plan, Kind) and head.more in chart.schema.of_kind else None
     is_amount = head.cls.value in NUMBERS or head.cls.value in DATES  # equal ones need not be the same
     both_named = isinstance(head.plan, Topics) and isinstance(mod.plan, Topics)
@@ -98,6 +98,22 @@ def _modify(chart: Chart, head: Node, mod: Node, *, before: bool) -> list[Node]:
             own["relation_words"] = 0.7 * max(each.get(step, 0.0) for each in said for step in path)
         made.append(chart.make_set(Where(head.plan, Has(path, mod.plan)), head.cls, parts, **own))
     return made
+
+
+def _meet(chart: Chart, head: Node, mod: Node) -> list[Node]:
+    """The rating that Ann gave Heat: what both of two things lead to by one mediator says it."""
+    if not (isinstance(head.plan, Follow) and isinstance(head.plan.of, Topics) and isinstance(mod.plan, Topics)):
+        return []
+    *way, last = head.plan.path
+    others = [(path_of(step), share) for step, share in mod.cls.steps.items()]
+    return [
+        chart.make_set(
+            Follow(Both(Follow(head.plan.of, tuple(way)), Follow(mod.plan, other[:1])), (last,)), head.cls, (head, mod),
+            size=1, share=math.log(share),
+        )
+        for other, share in others
+        if way and len(other) == 2 and other[1] == last and (other[:1] != tuple(way) or head.plan.of != mod.plan)
+    ]  # fmt: skip
 
 
 def superlative_set(chart: Chart, left: Node, right: Node, *, after: bool = False) -> list[Node]:

@@ -29,7 +29,8 @@ bonn located_in germany; peru borders ecuador; peru borders chile; ecuador borde
 ecuador capital quito; germany capital bonn; amazon flows_through peru; amazon flows_through ecuador
 rhine flows_through germany; amazon length 6400; rhine length 1230; lima population 9750000; cusco population 428000
 quito population 1760000; bonn population 330000; peru population 33000000; ecuador population 17000000
-chile population 19000000; germany population 83000000
+chile population 19000000; germany population 83000000; peru trade _t1; _t1 partner chile; _t1 volume 20; peru trade _t2
+_t2 partner ecuador; _t2 volume 30; chile trade _t3; _t3 partner ecuador; _t3 volume 40
 """
 FILMS = """
 heat type film; ronin type film; alien type film; blade type film; pacino type person; deniro type person; weaver type person
@@ -37,13 +38,16 @@ ford type person; scott type person; mann type person; heat director mann; ronin
 blade director scott; pacino acted_in heat; deniro acted_in heat; deniro acted_in ronin; weaver acted_in alien
 ford acted_in blade; heat release_date 1995-12-15; ronin release_date 1998-09-25; alien release_date 1979-05-25
 blade release_date 1982-06-25; heat budget 60; ronin budget 55; alien budget 11; blade budget 30
+weaver reviewed _r1; _r1 review_of heat; _r1 rating 65; weaver reviewed _r2; _r2 review_of ronin; _r2 rating 90
+ford reviewed _r3; _r3 review_of heat; _r3 rating 70
 """
 FIRM = """
 ann type employee; bob type employee; cid type employee; dot type employee; sales type department; lab type department
 apollo type project; gemini type project; ann works_in sales; bob works_in sales; cid works_in lab; dot works_in lab
 ann manages apollo; cid manages gemini; ann salary 61000; bob salary 40000; cid salary 52000; dot salary 75000
 ann hired_on 2015-03-01; bob hired_on 2016-07-16; cid hired_on 2019-11-05; dot hired_on 2020-02-02
-apollo cost 900; gemini cost 1200
+apollo cost 900; gemini cost 1200; ann booked _b1; _b1 booked_for apollo; _b1 hours 12; ann booked _b2
+_b2 booked_for gemini; _b2 hours 8; bob booked _b3; _b3 booked_for apollo; _b3 hours 5
 """
 GRAPHS = {"geo": GEO, "films": FILMS, "firm": FIRM}
 
@@ -77,8 +81,8 @@ def graph_of(name: str) -> tuple[Planner, Naive, Mapping[str, tuple[int, ...]], 
     samples = [
         (
             r,
-            (h, list(signatures[h]), types[h], False, ""),
-            (t, [] if kinds[r] else list(signatures[t]), types[t], False, ""),
+            (h, list(signatures[h]), types[h], h[0] == "_", ""),
+            (t, [] if kinds[r] else list(signatures[t]), types[t], t[0] == "_", ""),
         )
         for h, r, t in triples
     ]
@@ -158,6 +162,10 @@ def test_adjectives_that_nothing_means_are_named(name: str, question: str, words
         ("films", "which films were released in the 1990s", {"heat", "ronin"}),
         ("films", "which films were released before may 1980", {"alien"}),
         ("firm", "who was hired after july 2016", {"cid", "dot"}),
+        # of two things by what joins them
+        ("geo", "what is the volume of peru with chile", {"20"}),
+        ("films", "what rating did weaver give heat", {"65"}),
+        ("firm", "what are the hours of ann for apollo", {"12"}),
         # a kind that says of what another is
         ("geo", "which country cities are located in peru", {"lima", "cusco"}),
         ("films", "which film persons acted in heat", {"pacino", "deniro"}),
