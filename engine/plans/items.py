@@ -311,7 +311,7 @@ def _find_topics(chart: Chart, taken: set[int]) -> set[int]:
         likely *= 0.2 if is_kind else 1
         first = {_step(chart, number) for topic in same for number in topic.relations}
         shares = dict.fromkeys((step for step in chart.schema.ends if path_of(step)[0] in first), 1.0)
-        if chart.form == "yes":  # what others of its kind have, it may lack
+        if chart.form == "yes" and "there" in chart.words[:2]:  # what others of its kind have, it may lack
             for kind in kinds:
                 shares = {**dict(chart.schema.of_kind[kind].steps if kind in chart.schema.of_kind else {}), **shares}
         cls = SetClass(shares, dict.fromkeys(kinds, 1.0), "text" if same[0].entity.is_literal else "")

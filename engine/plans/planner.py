@@ -107,7 +107,11 @@ def _find_first_noun(chart: Chart) -> tuple[frozenset[str], bool]:
             continue
         if kinds:
             return frozenset(kinds[:1]), is_plural
-        if is_plural and (ends := [node.cls.kinds for node in nodes if node.kind == "set" and node.cls.kinds]):
+        if (
+            is_plural
+            and chart.form == "plain"
+            and (ends := [node.cls.kinds for node in nodes if node.kind == "set" and node.cls.kinds])
+        ):
             return frozenset(kind for some in ends for kind in some), True
         if not any(node.kind in ("superlative", "ordinal", "value") for node in nodes):
             break

@@ -102,7 +102,8 @@ def _modify(chart: Chart, head: Node, mod: Node, *, before: bool) -> list[Node]:
 
 def _meet(chart: Chart, head: Node, mod: Node) -> list[Node]:
     """The rating that Ann gave Heat: what both of two things lead to by one mediator says it."""
-    if not (isinstance(head.plan, Follow) and isinstance(head.plan.of, Topics) and isinstance(mod.plan, Topics)):
+    is_of_one = isinstance(head.plan, Follow) and isinstance(head.plan.of, Topics)
+    if not is_of_one or not isinstance(mod.plan, Topics) or chart.form == "yes":
         return []
     *way, last = head.plan.path
     others = [(path_of(step), share) for step, share in mod.cls.steps.items()]
@@ -367,7 +368,7 @@ def value_words(chart: Chart, left: Node, right: Node) -> list[Node]:
     return found + [
         chart.make("counted", (op, number, step), None, (left, right), **word_features(fit, right))
         for step, fit in right.plan.items()
-        if not chart.is_number(step)
+        if step in chart.schema.ends and not chart.is_number(step)
     ]
 
 
@@ -381,6 +382,8 @@ def words_counted(chart: Chart, left: Node, right: Node) -> list[Node]:
 
 def set_counted(chart: Chart, left: Node, right: Node) -> list[Node]:
     op, number, step = right.plan
+    if chart.is_one(left.plan) and chart.form != "yes":
+        return []
     return [
         chart.make_set(Where(left.plan, CountOf(path, op, number)), left.cls, (left, right), **fits)
         for path, fits in _ways(chart, left, step, right)
@@ -446,7 +449,10 @@ def set_without(chart: Chart, left: Node, right: Node) -> list[Node]:
             made.append(chart.make_set(other, left.cls, parts, size=1))
     elif overlap > 0 and not isinstance(right.plan, Kind) and (right.more or not is_named):
         own = {"size": 1.0, "kind_overlap": math.log(overlap), "kind_alone": alone}
-        made.append(chart.make_set(Without(left.plan, right.plan), left.cls, parts, **own))
+        plan = Without(left.plan, right.plan)
+        if isinstance(right.plan, Follow) and isinstance(right.plan.of, Topics):  # nothing borders itself
+            plan = Without(plan, right.plan.of)
+        made.append(chart.make_set(plan, left.cls, parts, **own))
     for path, share, cost in chart.paths(left.cls, right.cls):
         to = None if isinstance(right.plan, Kind) and len(path) == 1 else right.plan
         own = path_features(share, cost) | {"size": 1.0, "kind_alone": alone - float(to is None)}
