@@ -213,7 +213,7 @@ def test_adjectives_that_nothing_means_are_named(name: str, question: str, words
         ("films", "which films were released between 1980 and 1996", {"blade", "heat"}),
         ("firm", "which employees have a salary between 50000 and 70000", {"ann", "cid"}),
         # negation
-        ("geo", "which countries do not border peru", {"peru", "germany"}),
+        ("geo", "which countries do not border peru", {"germany"}),
         ("films", "which films were not directed by scott", {"heat"}),
         ("firm", "which employees do not work in sales", {"cid", "dot"}),
         # both
