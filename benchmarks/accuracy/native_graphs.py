@@ -3,7 +3,8 @@
     python -m benchmarks.accuracy.native_graphs movies=movies.cypher northwind=northwind-50.dump geo ck25
 
 A dump or a script of its owner is taken as it is. Without one the graph that NAME has is written as a person would
-model it: kinds are labels in title case, literals are typed properties, relations are types in capitals.
+model it: kinds are labels in title case, literals are typed properties, relations are types in capitals. Names in small
+letters are written with capitals, as a language model writes them.
 """
 
 from __future__ import annotations
@@ -66,6 +67,9 @@ def convert(name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
             joins.append({"start": each.head, "type": "_".join(words_of(each.relation)).upper(), "end": each.tail})
             if isinstance(each.tail_name, str):
                 properties[each.tail].setdefault("name", each.tail_name)
+    if all(each.get("name", "") == each.get("name", "").lower() for each in properties.values()):
+        for id_ in [id_ for id_, each in properties.items() if "name" in each]:
+            properties[id_]["name"] = properties[id_]["name"].title()
     ids = {each["end"] for each in joins} | set(properties) | set(labels)
     nodes = [{"id": id_, "labels": sorted(labels[id_]) or ["Thing"], "properties": properties[id_]} for id_ in ids]
     return nodes, joins
