@@ -1,6 +1,6 @@
 """Lodestar and what people use instead: the same questions, the same graphs, the same language model, in one run.
 
-    python -m benchmarks.scoreboard --data FOLDER --out runs/scoreboard > docs/scoreboard.md
+    python -m benchmarks.scoreboard --data FOLDER --out runs/scoreboard  # a section of docs/results.md
 
 FOLDER has the public sets. Each graph is loaded under its name before, and `benchmarks.accuracy.native_graphs` has made
 NAME-native of it; the language model is that of the settings. Run again, only what was not asked is asked. At most
@@ -28,9 +28,9 @@ SYSTEMS = {
     "cypher-chain": "LangChain `GraphCypherQAChain`",
     "vector-search": "neo4j-graphrag `VectorCypherRetriever`",
 }
-HEAD = """# Scoreboard
+HEAD = """## Beside what people use instead
 
-Written by `python -m benchmarks.scoreboard`. The same questions over the same graph with the same language model
+By `python -m benchmarks.scoreboard`. The same questions over the same graph with the same language model
 (`{model}`), in one run. Right: F1 of the answers ≥ .8. Stated falsely: given without saying that it is unsure, and not
 right. Lodestar's answers rest on triples of the graph; those of the others on a query or a text that a model wrote.
 
