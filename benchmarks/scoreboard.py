@@ -22,17 +22,17 @@ SETS = {
     "GeoQuery": ("geo", "geoquery/questions-sample-200.jsonl"),
 }
 SYSTEMS = {
-    "plans": "Lodestar, no language model",
-    "model": "Lodestar with the model",
-    "text-to-cypher": "neo4j-graphrag `Text2CypherRetriever`",
-    "cypher-chain": "LangChain `GraphCypherQAChain`",
-    "vector-search": "neo4j-graphrag `VectorCypherRetriever`",
+    "plans": "Lodestar",
+    "model": "Lodestar, model",
+    "text-to-cypher": "`Text2CypherRetriever`",
+    "cypher-chain": "`GraphCypherQAChain`",
+    "vector-search": "`VectorCypherRetriever`",
 }
 HEAD = """## Beside what people use instead
 
 By `python -m benchmarks.scoreboard`. The same questions over the same graph with the same language model
-(`{model}`), in one run. Right: F1 of the answers ≥ .8. Stated falsely: given without saying that it is unsure, and not
-right. Lodestar's answers rest on triples of the graph; those of the others on a query or a text that a model wrote.
+(`{model}`), in one run. Right: F1 of the answers ≥ .8. Stated falsely: neither right nor called
+unsure. Lodestar's answers rest on triples of the graph.
 
 | questions | n | system | right | 95 % | stated falsely | 95 % | unsure | none | s, median | tokens |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
