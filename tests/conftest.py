@@ -12,7 +12,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.process import java
 from lodestar.engine.settings import Connection, Settings
+from lodestar.loaders.source import Source
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
@@ -183,12 +185,27 @@ def clear_database(driver: neo4j.Driver, database: str, *, schema: bool = False)
         session.run("MATCH (n) CALL (n) { DELETE n } IN TRANSACTIONS OF 10000 ROWS").consume()
 
 
+OpenOver = Callable[[Source], AbstractContextManager[Engine]]
+
+
 @pytest.fixture(scope="module")
-def engine(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[Engine]:
-    """An engine over `tests.made.graphs.COUNTRIES`, which replaces whatever the graph held."""
-    clear_database(driver, connection.database)
-    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
-    with Engine(settings) as engine:
+def open_over(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> OpenOver:
+    """Opens an engine over what a source says, which replaces whatever the graph held."""
+
+    @contextmanager
+    def opened(source: Source) -> Iterator[Engine]:
+        clear_database(driver, connection.database)
+        load(source, gateway)
+        with Engine(settings) as engine:
+            yield engine
+
+    return opened
+
+
+@pytest.fixture(scope="module")
+def engine(open_over: OpenOver) -> Iterator[Engine]:
+    """An engine over `tests.made.graphs.COUNTRIES`."""
+    with open_over(TripleSource(COUNTRIES, COUNTRY_NAMES)) as engine:
         yield engine
 
 

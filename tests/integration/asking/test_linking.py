@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import neo4j
 import pytest
 from lodestar.engine.api import Engine
-from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.values import Question
 
-from tests.conftest import clear_database
-from tests.made.graphs import TripleSource, load
+from tests.conftest import OpenOver
+from tests.made.graphs import TripleSource
 
 NAMES = {
     "m.city": "Paris",
@@ -47,10 +44,8 @@ TRIPLES = [
 
 
 @pytest.fixture(scope="module")
-def films(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[Engine]:
-    clear_database(driver, connection.database)
-    load(TripleSource(TRIPLES, NAMES), gateway)
-    with Engine(settings) as engine:
+def films(open_over: OpenOver) -> Iterator[Engine]:
+    with open_over(TripleSource(TRIPLES, NAMES)) as engine:
         yield engine
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import neo4j
 import pytest
 from lodestar.engine.api import Engine
-from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.settings import Connection, Settings
 
-from tests.conftest import clear_database
-from tests.made.graphs import TripleSource, load
+from tests.conftest import OpenOver
+from tests.made.graphs import TripleSource
 
 PLACES = {
     "a.1": "Arden", "a.2": "Arden", "a.3": "Arden", "a.ohio": "Ohio", "a.lake": "Lake County", "a.kent": "Kent",
@@ -38,10 +35,8 @@ BESIDE = [
 
 
 @pytest.fixture(scope="module")
-def namesakes(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[Engine]:
-    clear_database(driver, connection.database)
-    load(TripleSource(BESIDE, PLACES), gateway)
-    with Engine(settings) as engine:
+def namesakes(open_over: OpenOver) -> Iterator[Engine]:
+    with open_over(TripleSource(BESIDE, PLACES)) as engine:
         yield engine
 
 

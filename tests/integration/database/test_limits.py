@@ -19,7 +19,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.serving import Batcher, DeadlineExceededError
 from lodestar.engine.settings import Connection, Settings
 
-from tests.conftest import clear_database
+from tests.conftest import OpenOver, clear_database
 from tests.made.graphs import TripleSource, load
 
 NUMBERS = range(12)
@@ -51,10 +51,8 @@ def running(driver: neo4j.Driver) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def works(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[Engine]:
-    clear_database(driver, connection.database)
-    load(TripleSource(WORKS, {"ann": "Ann", **{f"work{n}": f"Work {n}" for n in NUMBERS}}), gateway)
-    with Engine(settings) as engine:
+def works(open_over: OpenOver) -> Iterator[Engine]:
+    with open_over(TripleSource(WORKS, {"ann": "Ann", **{f"work{n}": f"Work {n}" for n in NUMBERS}})) as engine:
         yield engine
 
 

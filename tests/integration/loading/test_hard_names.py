@@ -6,14 +6,11 @@ import time
 import unicodedata
 from collections.abc import Iterator
 
-import neo4j
 import pytest
 from lodestar.engine.api import Engine
-from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.settings import Connection, Settings
 
-from tests.conftest import clear_database
-from tests.made.graphs import TripleSource, load
+from tests.conftest import OpenOver
+from tests.made.graphs import TripleSource
 
 HARD_NAMES = {
     "h.lucene": '+Yes AND (title:"no" OR *) ~ ^2 [a TO b] {c} \\ / && || !',
@@ -61,11 +58,9 @@ OTHERWISE = {
 
 
 @pytest.fixture(scope="module")
-def hard(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> Iterator[Engine]:
-    clear_database(driver, connection.database)
+def hard(open_over: OpenOver) -> Iterator[Engine]:
     names = HARD_NAMES | SCRIPTS
-    load(TripleSource([(id_, "work.kind", "m.kind") for id_ in names], names), gateway)
-    with Engine(settings) as engine:
+    with open_over(TripleSource([(id_, "work.kind", "m.kind") for id_ in names], names)) as engine:
         yield engine
 
 
