@@ -38,7 +38,7 @@ from .mapping import (
     resolve_mapping,
 )
 from .naming import XSD
-from .reading import spool
+from .reading import RereadableFile, spool
 from .source import (
     BATCH_ROWS,
     Part,
@@ -121,6 +121,18 @@ class PropertyGraph(ABC):
     @abstractmethod
     def elements(self) -> Iterator[Element]:
         """Yield its nodes, then its relationships."""
+
+
+class FileGraph(PropertyGraph):
+    """The graph in a file (``-`` is standard input), packed or plain, whose edges need no ids of their own."""
+
+    unnamed_ids = EDGE_RECORDS
+    needs_edges = True
+
+    def __init__(self, path: str) -> None:
+        self._file = RereadableFile(path)
+        super().__init__(self._file.name, self._file.shown)
+        self._num_edges = 0
 
 
 SAMPLE_SIZE = 1_000

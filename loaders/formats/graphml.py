@@ -19,14 +19,13 @@ from ...models import quote_line
 from ..mapping import ALIASES, fold
 from ..naming import XSD
 from ..property_graph import (
-    EDGE_RECORDS,
     ID,
     LINKED_TO,
     UNNAMED_EDGES,
     Element,
+    FileGraph,
     LiteralText,
     Node,
-    PropertyGraph,
     Relationship,
     pop_kind,
     pop_relation,
@@ -36,17 +35,13 @@ from ..reading import RereadableFile, check_xml, read_pieces
 _WORD = re.compile(r"[^\W\d_][^\W\d]{2,}")
 
 
-class GraphmlGraph(PropertyGraph):
-    """The graph in a file (``-`` is standard input), packed or plain."""
+class GraphmlGraph(FileGraph):
+    """The graph in a GraphML file."""
 
     kind = "graphml"
-    unnamed_ids = EDGE_RECORDS
-    needs_edges = True
 
     def __init__(self, path: str) -> None:
-        self._file = RereadableFile(path)
-        super().__init__(self._file.name, self._file.shown)
-        self._num_edges = 0
+        super().__init__(path)
         self._keys: dict[tuple[str, str], _Key] = {}
         """By what they are of (node, edge or all) and their id."""
 

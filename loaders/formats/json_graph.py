@@ -8,18 +8,17 @@ from typing import Any
 from ...engine.errors import InputError
 from ...models import quote_line
 from ..property_graph import (
-    EDGE_RECORDS,
     ID,
     LINKED_TO,
     UNNAMED_EDGES,
     Element,
+    FileGraph,
     Node,
-    PropertyGraph,
     Relationship,
     pop_kind,
     pop_relation,
 )
-from ..reading import RereadableFile, read_records
+from ..reading import read_records
 
 LINKS = ("links", "edges", "relationships")
 """How the list of edges of a document is called."""
@@ -28,17 +27,10 @@ _LINES = ("node", "relationship")
 _ENDS = (("source", "target"), ("from", "to"), ("start", "end"))
 
 
-class JsonGraph(PropertyGraph):
-    """The graph in a file (``-`` is standard input), packed or plain."""
+class JsonGraph(FileGraph):
+    """The graph in a JSON document, or in JSON lines."""
 
     kind = "json"
-    unnamed_ids = EDGE_RECORDS
-    needs_edges = True
-
-    def __init__(self, path: str) -> None:
-        self._file = RereadableFile(path)
-        super().__init__(self._file.name, self._file.shown)
-        self._num_edges = 0
 
     def elements(self) -> Iterator[Element]:
         for line, record, fault in read_records(self._file):
