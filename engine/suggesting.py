@@ -13,7 +13,7 @@ from ..models.wording.kinds import UNKNOWN, noun_kind
 from .neo4j import Request, Row, template
 from .neo4j.catalogue import LABEL_SEPARATOR, RelationInfo, read_catalogue, type_words
 from .neo4j.gateway import Gateway
-from .plans.schema import GraphSchema, path_of, read_schema
+from .plans.schema import GraphSchema, path_of
 
 if TYPE_CHECKING:
     from .api import Engine
@@ -97,11 +97,10 @@ def name_kinds(relations: Sequence[RelationInfo], schema: GraphSchema) -> list[s
 
 def read_plan_schema(engine: Engine) -> GraphSchema:
     """Return what plans may name, as the engine's own plans have it."""
-    graph = engine.read_graph()
-    found: GraphSchema = graph.get_or_make(
-        GraphSchema, lambda: read_schema(engine.gateway(), graph.catalogue, graph.words)
-    )
-    return found
+    from .context import Context
+    from .plans.asking import schema_of  # `lodestar` alone needs none of it
+
+    return schema_of(Context(engine.gateway(), engine.read_graph()))
 
 
 def _of_kinds(relations: Sequence[RelationInfo], schema: GraphSchema) -> tuple[list[str], list[str]]:

@@ -21,6 +21,7 @@ from lodestar.engine.api import Engine
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import resolve
 from lodestar.loaders.formats.temporary_server import DumpGraph, ScriptGraph, ServedGraph
+from lodestar.models.text import split_name
 
 KIND_RELATIONS = re.compile(r"(^|[/#])type$")
 BATCH = 2_000
@@ -28,8 +29,7 @@ BATCH = 2_000
 
 def words_of(relation: str) -> list[str]:
     """Return the words of a relation's last part: of `http://…/hasBomPart` has, bom, part."""
-    last = re.split(r"[./#]", relation.rstrip("/#"))[-1]
-    return [word.lower() for word in re.findall(r"[A-Z]?[^A-Z_\W]+|[A-Z]+|\d+", last)] or [last]
+    return split_name(relation)[-1][-1].lower().split()
 
 
 def value_of(text: str) -> int | float | str:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from ..context import Database
     from ..neo4j.gateway import Gateway
 
+NOTHING = '"\u200b"'
+"""A full-text query that finds nothing."""
 NAMESAKES = 1_000
 """Entities read for a name; beyond them no other of the same name is looked at."""
 POOL = 50
@@ -55,7 +57,7 @@ def write_phrase_query(name: str) -> str:
     get there."""
     written = " ".join(token.text for token in tokenise(name))
     forms = dict.fromkeys((written, strip_marks(written), written.replace(".", "")))
-    return " ".join(f'"{form}"' for form in forms) if written else '"\u200b"'
+    return " ".join(f'"{form}"' for form in forms) if written else NOTHING
 
 
 def _select_same_name(name: str, pool: Iterable[NamedEntity]) -> Entity | None:
@@ -74,7 +76,7 @@ def _write_loose_query(tokens: Sequence[Token]) -> str:
     """Return the Lucene query for names with these words, two typos allowed, or with only their beginnings."""
     words = [word for token in tokens for word in re.findall(r"\w+", token.folded)]
     parts = [part for word in words for part in (f"{word}~2", f"{word[:4]}*^0.5") if len(word) >= _SHORTEST]
-    return " ".join(dict.fromkeys(parts)) or '"\u200b"'
+    return " ".join(dict.fromkeys(parts)) or NOTHING
 
 
 def _select_nearest(tokens: Sequence[Token], pool: Iterable[NamedEntity]) -> tuple[Entity, ...]:

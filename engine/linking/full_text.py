@@ -19,7 +19,7 @@ from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, find_l
 from ..parts import Linker, option, part
 from ..relations import words_of_relation
 from ..values import Entity, Question, Topic, literal_term
-from . import add_signatures, read_topic_signatures
+from . import NOTHING, add_signatures, read_topic_signatures
 from .entity_index import EntityTypes, NearestEntitySearch
 from .names import (
     MAX_WORDS,
@@ -56,8 +56,6 @@ READ = 200
 _JOINING = (".", ":", "·")
 _SYNTAX = re.compile(r"[!-&(-\-/:-@\[-`{-~]+")
 """Of ASCII all that is neither a letter, a digit, an apostrophe nor a full stop."""
-NOTHING = '"\u200b"'
-"""A query that finds nothing."""
 
 
 def write_full_text_queries(text: str, pool: int, per_word: int) -> list[NameQuery]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from rapidfuzz.distance import DamerauLevenshtein
 
 from ...models.calibration import sigmoid
-from ...models.wording import FUNCTION_WORDS, NEVER_NAMES, find_initials, fold, mask_marks
+from ...models.wording import FUNCTION_WORDS, LETTER_FOR_MARK, NEVER_NAMES, find_initials, fold, mask_marks
 from ..neo4j.graph import NamedEntity
 
 MAX_CHARS = 400
@@ -29,7 +29,7 @@ MAX_CHARS = 400
 _UNSPACED = "\u3041-\u3096\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Hiragana and Han characters, which are written without spaces: each is a word of its own, as in the name index."""
 _LETTER = rf"[^\W{_UNSPACED}]"
-_WORD = re.compile(rf"(?:\b{_LETTER}\.){{2,}}|[{_UNSPACED}]\u02d1*|{_LETTER}+(?:['’]{_LETTER}+)*")
+_WORD = re.compile(rf"(?:\b{_LETTER}\.){{2,}}|[{_UNSPACED}]{LETTER_FOR_MARK}*|{_LETTER}+(?:['’]{_LETTER}+)*")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _POSSESSIVE = re.compile(r"['’]s?$")
 

@@ -313,7 +313,7 @@ def _find_topics(chart: Chart, taken: set[int]) -> set[int]:
         shares = dict.fromkeys((step for step in chart.schema.ends if path_of(step)[0] in first), 1.0)
         if chart.form == "yes" and "there" in chart.words[:2]:  # what others of its kind have, it may lack
             for kind in kinds:
-                shares = {**dict(chart.schema.of_kind[kind].steps if kind in chart.schema.of_kind else {}), **shares}
+                shares = {**chart.schema.of_kind.get(kind, NOTHING).steps, **shares}
         cls = SetClass(shares, dict.fromkeys(kinds, 1.0), "text" if same[0].entity.is_literal else "")
         ids = tuple(dict.fromkeys(t.entity.id for t in same))[:50]
         place = "in" if {"in", "within"}.intersection(chart.words[max(0, start - 2) : start]) else None

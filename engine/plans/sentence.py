@@ -36,7 +36,8 @@ _DATE_OPS = {**_OPS, "<": "before ", ">": "after ", "<=": "until ", ">=": "since
 _COUNT_OPS = {**_OPS, "=": "exactly ", "<": "fewer than "}
 _TOTALS = {"sum": "total", "mean": "average", "min": "least", "max": "greatest"}
 _DATED = frozenset("date year day time born birth".split())
-_SAYS_NOTHING = frozenset("number amount value quantity date year".split())
+SAYS_NOTHING = frozenset("number amount value quantity date year".split())
+"""The last words of relations that say no more than that a value follows."""
 _IN_PARTS = re.compile(r"\w+(\.\w+)+")
 _ORDINALS = ("", "second ", "third ", "fourth ", "fifth ")
 
@@ -107,7 +108,7 @@ def _leave_out_unsaid(path: Sequence[str]) -> Sequence[str]:
     """Return a path without steps that say nothing more: "number" of a population that has one for each year, and what
     the next step says again ("adjoin s", "adjoins")."""
     words = [_bare(step) for step in path]
-    last = len(path) - (len(path) > 1 and words[-1] in _SAYS_NOTHING)
+    last = len(path) - (len(path) > 1 and words[-1] in SAYS_NOTHING)
     said_again = [one != two and one[:5] == two[:5] for one, two in pairwise(words[:last])]
     return [step for step, is_said in zip(path[:last], [*said_again, False], strict=True) if not is_said]
 

@@ -19,6 +19,7 @@ from ...models.text.vectors import TextVectors
 from ...models.word_places import stem
 from ...models.wording import STOP_WORDS, fold, mask_marks, singular
 from .schema import path_of
+from .sentence import SAYS_NOTHING
 
 Floats = npt.NDArray[np.float64]
 
@@ -176,7 +177,7 @@ class StepWords:
 
 def _is_bare(relation: RelationWords | None) -> bool:
     """Return whether a relation says no more than that a value follows: "number", "amount", "date"."""
-    return relation is not None and relation.properties[-1] in ("number", "value", "amount", "quantity", "date", "year")
+    return relation is not None and relation.properties[-1] in SAYS_NOTHING
 
 
 def _is_same(one: str, two: str) -> bool:

@@ -120,14 +120,14 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", plain.casefold().translate(_UNMARKED))
 
 
-_LETTER_FOR_MARK = "\u02d1"
+LETTER_FOR_MARK = "\u02d1"
 
 
 def mask_marks(text: str) -> str:
     """Return the text with a letter in the place of each mark and joiner, which Python's `\\w` does not match."""
     if text.isascii():
         return text
-    return "".join(_LETTER_FOR_MARK if unicodedata.category(c) in ("Mn", "Mc", "Me", "Cf") else c for c in text)
+    return "".join(LETTER_FOR_MARK if unicodedata.category(c) in ("Mn", "Mc", "Me", "Cf") else c for c in text)
 
 
 def strip_marks(text: str) -> str:
