@@ -224,7 +224,7 @@ def may_need_plan(question: LinkedQuestion) -> bool:
     return bool(
         find_operators(text, names)
         or YES.intersection(words[:1])
-        or {"and", "or", "than", "where"}.intersection(words)
+        or {"and", "or", "than", "vs", "versus", "where"}.intersection(words)
         or {"that", "which", "who", "whose"}.intersection(words[2:])
         or any(word[:1].isdigit() for word in words)
         or any(singular(word) != word for word in read_noun(text)[-1:])

@@ -57,6 +57,7 @@ def company(
         ("Which employees do not work in Sales?", {"Cid Cole", "Dot Dale"}),
         ("What is the total salary of employees?", {"228000"}),
         ("Which employees have a salary between 45000 and 61000?", {"Ann Alder", "Cid Cole"}),
+        ("Ann Alder vs Bob Birch salary", {"61000", "40000"}),
     ],
 )
 def test_sets_are_asked_for(company: Engine, text: str, right: set[str]) -> None:
@@ -68,6 +69,11 @@ def test_sets_are_asked_for(company: Engine, text: str, right: set[str]) -> None
     assert answer.why == (plan.text,)
     assert answer.to_dict()["plan"]["plan"] == dict(plan.plan)
     assert company.run(company.plan(text)).total == plan.total  # type: ignore[arg-type]
+
+
+def test_bounds_that_contradict_each_other_hold_for_none(company: Engine) -> None:
+    answer = company.ask("Which employees were hired after 2018 and before 2015?")
+    assert not answer.found
 
 
 def test_a_plan_rests_on_triples_of_the_graph(company: Engine) -> None:

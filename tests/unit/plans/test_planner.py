@@ -158,6 +158,10 @@ def test_adjectives_that_nothing_means_are_named(name: str, question: str, words
         ("films", "who acted in the most films", {"deniro"}),
         ("firm", "who was hired first", {"ann"}),
         ("firm", "who was hired first, bob or cid", {"bob"}),
+        # one beside the other
+        ("geo", "lima vs quito population", {"9750000", "1760000"}),
+        ("films", "budget of heat versus alien", {"60", "11"}),
+        ("firm", "ann vs bob salary", {"61000", "40000"}),
         # dates
         ("films", "which films were released in the 1990s", {"heat", "ronin"}),
         ("films", "which films were released before may 1980", {"alien"}),
