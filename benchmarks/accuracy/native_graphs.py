@@ -1,6 +1,6 @@
 """Keep graphs as the property graphs that writers of Cypher ask: the server NAME-native beside the server NAME.
 
-    python -m benchmarks.accuracy.native_graphs movies=movies.cypher northwind=northwind-50.dump geo ck25
+    python -m benchmarks.accuracy.native_graphs movies=movies.cypher northwind geo ck25
 
 A dump or a script of its owner is taken as it is. Without one the graph that NAME has is written as a person would
 model it: kinds are labels in title case, literals are typed properties, relations are types in capitals. Names in small
@@ -78,7 +78,7 @@ def convert(name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 def write(driver: neo4j.Driver, name: str) -> None:
     """Write the graph of a server as a property graph into an empty database."""
     nodes, joins = convert(name)
-    for query, rows in zip(read_queries(), ([{}], nodes, joins, [{}]), strict=True):
+    for query, rows in zip(read_queries(), ([{}], nodes, joins, [{}], [{}]), strict=True):
         for begin in range(0, len(rows), BATCH):
             driver.execute_query(neo4j.Query(query), rows=rows[begin : begin + BATCH])  # pyright: ignore[reportArgumentType] - ours
 

@@ -8,6 +8,6 @@ OPTIONS {indexConfig: {`vector.dimensions`: $dimension, `vector.similarity_funct
 MATCH (n) WHERE NOT n:Passage
 OPTIONAL MATCH (n)-[r]-(m)
 WITH n, collect(DISTINCT type(r) + ' ' + coalesce(m.name, m.title, ''))[..20] AS joins
-RETURN head(labels(n)) + ': ' + reduce(text = '', key IN keys(n) | text + key + ' ' + toString(n[key]) + '; ') +
+RETURN head(labels(n)) + ': ' + reduce(text = '', key IN keys(n) | text + key + reduce(all = '', one IN [] + n[key] | all + ' ' + toString(one)) + '; ') +
        reduce(text = '', join IN joins | text + join + '; ') AS text;
 MATCH (p:Passage) DELETE p

@@ -22,6 +22,7 @@ Said = dict[str, Any]
 Ask = Callable[[str], Said]
 
 MAX_TOKENS = 300
+MAX_ROWS = 1_000
 NUM_PASSAGES = 5
 INSTRUCTIONS = """Context:
 {context}
@@ -36,10 +37,12 @@ def open_text_to_cypher(server: str) -> Iterator[Ask]:
     """Yield what asks neo4j-graphrag's `Text2CypherRetriever`."""
     from neo4j_graphrag.exceptions import Neo4jGraphRagError
     from neo4j_graphrag.retrievers import Text2CypherRetriever
+    from neo4j_graphrag.schema import format_schema
 
     with _open(server) as (settings, driver):
         llm, spent = _count_tokens(settings)
-        retriever = Text2CypherRetriever(driver, llm, neo4j_schema=describe_native(driver))
+        schema = format_schema(read_schema(driver), is_enhanced=False)
+        retriever = Text2CypherRetriever(driver, llm, neo4j_schema=schema)
 
         def ask(text: str) -> Said:
             before = spent()
@@ -66,8 +69,8 @@ def open_cypher_chain(server: str) -> Iterator[Ask]:
         class Graph:
             """What the chain needs of `Neo4jGraph`, which asks for APOC."""
 
-            get_schema = describe_native(driver)
-            get_structured_schema: Mapping[str, Any] = {"node_props": {}, "rel_props": {}, "relationships": []}
+            get_schema = ""
+            get_structured_schema: Mapping[str, Any] = read_schema(driver)
 
             def query(self, query: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
                 written: Any = query
@@ -82,7 +85,9 @@ def open_cypher_chain(server: str) -> Iterator[Ask]:
             model=settings.llm_model, base_url=settings.llm_base_url, api_key=SecretStr(settings.llm_api_key or "none"),
             temperature=0, max_completion_tokens=MAX_TOKENS, timeout=settings.llm_timeout_s, callbacks=[usage],
         )  # fmt: skip
-        chain = GraphCypherQAChain.from_llm(llm, graph=Graph(), return_direct=True, allow_dangerous_requests=True)
+        chain = GraphCypherQAChain.from_llm(
+            llm, graph=Graph(), return_direct=True, top_k=MAX_ROWS, allow_dangerous_requests=True
+        )
 
         def ask(text: str) -> Said:
             before = sum(each["total_tokens"] for each in usage.usage_metadata.values())
@@ -185,23 +190,11 @@ def _read_queries(name: str) -> list[Any]:
     return [query.strip() for query in text.split(";\n") if query.strip()]
 
 
-def describe_native(driver: Any) -> str:
-    """Return the labels with their properties, and what joins them, as `neo4j_graphrag.schema` writes them."""
-    rows = driver.execute_query("CALL db.schema.nodeTypeProperties()").records
-    properties: dict[str, list[str]] = {}
-    for row in rows:
-        if row["propertyName"]:
-            kind = row["propertyTypes"][0].upper()
-            properties.setdefault(":".join(row["nodeLabels"]), []).append(f"{row['propertyName']}: {kind}")
-    joins = driver.execute_query(_read_queries("describe_native")[0]).records
-    return "\n".join(
-        [
-            "Node properties:",
-            *(f"{label} {{{', '.join(some)}}}" for label, some in properties.items()),
-            "The relationships:",
-            *(f"(:{row['start']})-[:{row['type']}]->(:{row['end']})" for row in joins),
-        ]
-    )
+def read_schema(driver: Any) -> dict[str, Any]:
+    """Return what nodes and relationships have, and what joins them, in the form of `neo4j_graphrag.schema`."""
+    nodes, joins, relationships = (driver.execute_query(query).records for query in _read_queries("describe_native"))
+    props = [{each["name"]: each["properties"] for each in rows} for rows in (nodes, joins)]
+    return {"node_props": props[0], "rel_props": props[1], "relationships": [dict(each) for each in relationships]}
 
 
 def names_of(value: Any) -> list[str]:
