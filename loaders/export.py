@@ -2,6 +2,8 @@
 
 N-Triples: absolute IRIs and labels of blank nodes are written as they are; other ids get a base, which a reader
 removes. TSV: ids as they are; a literal as `value^^datatype` if that is unambiguous, else as in N-Triples.
+
+Triples come as a head and some of its tails: (relation, tail, is_literal, datatype, language, loads).
 """
 
 from __future__ import annotations
@@ -10,22 +12,22 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import merge
-from io import BufferedWriter, RawIOBase
+from io import BufferedWriter
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, Any
 
 from isal import igzip
 
 from ..engine.errors import GraphError, InputError, StorageError, UsageError
-from ..engine.neo4j import Request, Row, template
-from ..engine.neo4j.catalogue import RelationInfo, read_catalogue, read_full_state
+from ..engine.neo4j import Request, template
+from ..engine.neo4j.catalogue import read_catalogue, read_full_state
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.describing import format_descriptions
@@ -38,50 +40,21 @@ from .report import number_of
 
 CHUNK_SIZE = 200
 """Triples per row, and a good number of rows to fetch at a time; a hub arrives in chunks of their product."""
+Tails = Sequence[Sequence[Any]]
 
 
-class StatedTail(NamedTuple):
-    """The tail of a triple: an entity by its id, or a literal by its value."""
-
-    relation: str
-    tail: str
-    is_literal: bool = False
-    datatype: str | None = None
-    language: str | None = None
-    loads: Sequence[int] = ()
-    """The numbers of the loads that state the triple."""
+def stream_triples(gateway: Gateway) -> Iterator[tuple[str, Tails]]:
+    """Stream heads with some of their triples, in order; more of the same head may follow."""
+    names = sorted(relation.name for relation in gateway.run(read_catalogue()).relations)
+    ranks = {name: rank for rank, name in enumerate(names)}
+    parameters = {"ranks": ranks, "chunk_size": CHUNK_SIZE}
+    yield from gateway.stream(Request(template("stream_triples"), parameters, itemgetter(0)), CHUNK_SIZE)
 
 
-class HeadTriples(NamedTuple):
-    """Some triples of one head, in order; more of the same head may follow."""
-
-    head: str
-    tails: tuple[StatedTail, ...]
-
-
-class EntityNames(NamedTuple):
-    """The name properties of an entity in the graph."""
-
-    id: str
-    name: str
-    aliases: Sequence[str] | None
-    name_tags: str | None
-
-
-def stream_triples(relations: Iterable[RelationInfo]) -> Request[HeadTriples]:
-    """Stream all triples of the catalogue's relations."""
-
-    def decode(rows: Sequence[Row]) -> HeadTriples:
-        head, triples = rows[0]
-        return HeadTriples(head, tuple(StatedTail(*triple) for triple in triples))
-
-    ranks = {name: rank for rank, name in enumerate(sorted(relation.name for relation in relations))}
-    return Request(template("stream_triples"), {"ranks": ranks, "chunk_size": CHUNK_SIZE}, decode)
-
-
-def stream_names() -> Request[EntityNames]:
-    """Stream the named entities with all their names."""
-    return Request(template("stream_names"), {}, lambda rows: EntityNames(*rows[0]))
+def stream_names(gateway: Gateway) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Stream the named entities with their properties name, aliases and name_tags."""
+    for id_, *names in gateway.stream(Request(template("stream_names"), {}, itemgetter(0)), CHUNK_SIZE):
+        yield str(id_), names
 
 
 STDOUT = "-"
@@ -98,11 +71,12 @@ def open_atomic_outputs(*paths: str) -> Iterator[list[IO[bytes]]]:
     """
     try:
         with ExitStack() as opened:
-            files = [opened.enter_context(_open(path)) for path in paths]
-            packed = [path.endswith(".gz") for path in paths]
-            yield [
-                opened.enter_context(_pack(file)) if pack else file for file, pack in zip(files, packed, strict=True)
-            ]
+            files: list[Any] = [opened.enter_context(_open(path)) for path in paths]
+            for place, path in enumerate(paths):
+                if path.endswith(".gz"):
+                    packer: Any = igzip.IGzipFile("", "wb", _PACKING_LEVEL, files[place], mtime=0)  # type: ignore[no-untyped-call]
+                    files[place] = opened.enter_context(BufferedWriter(packer, _BUFFER_BYTES))
+            yield files
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -110,14 +84,8 @@ def open_atomic_outputs(*paths: str) -> Iterator[list[IO[bytes]]]:
         raise StorageError(f"{shown}: cannot be written: {error.strerror}") from error
 
 
-def _pack(file: IO[bytes]) -> BufferedWriter:
-    packer = igzip.IGzipFile("", "wb", compresslevel=_PACKING_LEVEL, fileobj=file, mtime=0)  # type: ignore[no-untyped-call]
-    return BufferedWriter(cast(RawIOBase, packer), _BUFFER_BYTES)
-
-
 @contextmanager
 def _open(path: str) -> Iterator[IO[bytes]]:
-    """Open a file; a regular one gets its name at the end of the block, when it is on the disk."""
     target = Path(path).resolve()
     if path == STDOUT:
         if sys.stdout is None:
@@ -136,7 +104,7 @@ def _open(path: str) -> Iterator[IO[bytes]]:
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """The outcome of an export."""
+    """The outcome of an export. `base` was put before ids that are not IRIs; None if no id needed it."""
 
     path: str
     format: str
@@ -146,7 +114,6 @@ class ExportReport:
     num_phrases: int
     phrases_path: str | None
     base: str | None
-    """The base put before ids that are not IRIs; None if no id needed it."""
     seconds: float
 
     def __str__(self) -> str:
@@ -161,83 +128,69 @@ class ExportReport:
 _SUFFIXES = {".tsv": "tsv", ".txt": "tsv", ".nt": "ntriples"}
 
 
-@dataclass(frozen=True, slots=True)
-class ExportRequest:
-    """What to export, and where to: a path may be ``-``; if `format` is None, the suffix of `path` decides."""
-
-    path: str = STDOUT
-    format: str | None = None
-    names_path: str | None = None
-    phrases_path: str | None = None
-    base: str = FREEBASE
-
-    def resolve_format(self) -> str:
-        """Return the format; raise `UsageError` if it is unclear or contradicts other options."""
-        format_ = self.format or _SUFFIXES.get(Path(self.path.removesuffix(".gz")).suffix)
-        if format_ is None and self.path != STDOUT:
-            raise UsageError(f"{self.path}: expected a name that ends with {', '.join(_SUFFIXES)}, or a --format")
-        if format_ == "ntriples" and self.names_path is not None:
-            raise UsageError("N-Triples has the names among the triples: leave out --names")
-        places = {"": self.path, "names": self.names_path, "phrases": self.phrases_path}
-        taken: dict[Path, str] = {}
-        for what, path in places.items():
-            if path and (other := taken.setdefault(Path(path).resolve(), what)) != what:
-                raise UsageError(
-                    f"{other or 'triples'} and {what} cannot both go to {places[other]}: give --{what} another file"
-                )
-        if not _ABSOLUTE_IRI.fullmatch(self.base):
-            raise UsageError(f"--base: expected an absolute IRI as {FREEBASE}, found {self.base!r}")
-        return format_ or "tsv"
+def _check(format_: str | None, base: str, **paths: str | None) -> str:
+    path = str(paths["triples"])
+    format_ = format_ or _SUFFIXES.get(Path(path.removesuffix(".gz")).suffix)
+    if format_ is None and path != STDOUT:
+        raise UsageError(f"{path}: expected a name that ends with {', '.join(_SUFFIXES)}, or a --format")
+    if format_ == "ntriples" and paths["names"] is not None:
+        raise UsageError("N-Triples has the names among the triples: leave out --names")
+    taken: dict[Path, str] = {}
+    for what, each in paths.items():
+        if each and (other := taken.setdefault(Path(each).resolve(), what)) != what:
+            raise UsageError(f"{other} and {what} cannot both go to {each}: give --{what} another file")
+    if not _ABSOLUTE_IRI.fullmatch(base):
+        raise UsageError(f"--base: expected an absolute IRI as {FREEBASE}, found {base!r}")
+    return format_ or "tsv"
 
 
-def export(request: ExportRequest, gateway: Gateway, progress: Progress = ignore_progress) -> ExportReport:
-    """Write the graph to files atomically.
+def export(
+    gateway: Gateway,
+    path: str = STDOUT,
+    *,
+    format: str | None = None,  # noqa: A002 - as the command line calls it
+    names_path: str | None = None,
+    phrases_path: str | None = None,
+    base: str = FREEBASE,
+    progress: Progress = ignore_progress,
+) -> ExportReport:
+    """Write the graph to files atomically; a path may be ``-``; without a format the suffix of `path` decides.
 
     Raises `GraphError` if there is no complete graph, `InputError` for content that the format cannot
     express, `UsageError` for contradicting options, `StorageError` for a file that cannot be written.
     """
     started_s = time.monotonic()
-    format_ = request.resolve_format()
+    format_ = _check(format, base, triples=path, names=names_path, phrases=phrases_path)
     state = read_full_state(gateway)
     state.check()
     if unfinished := (*state.unfinished_loads, *state.deleting_loads):
         what = "is under way: wait until it is done" if state.under_way else "did not finish: run it again"
         raise GraphError(f"the load of {unfinished[0]}, or its deletion, {what}")
-    relations = gateway.run(read_catalogue()).relations
-    statements: Iterator[HeadTriples | EntityNames] = gateway.stream(stream_triples(relations), fetch_size=CHUNK_SIZE)
-    paths = [path for path in (request.path, request.names_path, request.phrases_path) if path is not None]
+    triples = ((head, tails, True) for head, tails in stream_triples(gateway))
+    names = ((id_, names, False) for id_, names in stream_names(gateway))
+    relations = gateway.run(read_catalogue()).relations if phrases_path else ()
     num_triples = num_names = 0
-    with open_atomic_outputs(*paths) as streams:
-        names = gateway.stream(stream_names(), fetch_size=CHUNK_SIZE)
-        writer: NTriplesWriter | TsvWriter
+    with open_atomic_outputs(*filter(None, (path, names_path, phrases_path))) as streams:
+        statements: Iterator[tuple[str, Any, bool]] = triples
+        writer: NTriplesWriter | TsvWriter = TsvWriter(streams[0].write, streams[1].write if names_path else None)
         if format_ == "ntriples":  # names of an entity before its triples
-            writer = NTriplesWriter(streams[0].write, request.base)
-            statements = merge(names, statements, key=itemgetter(0))
-        elif request.names_path is not None:
-            writer = TsvWriter(streams[0].write, streams[1].write)
-            statements = chain(statements, names)
-        else:
-            writer = TsvWriter(streams[0].write)
-        if request.phrases_path is not None:
+            writer = NTriplesWriter(streams[0].write, base)
+            statements = merge(names, triples, key=itemgetter(0))
+        elif names_path is not None:
+            statements = chain(triples, names)
+        if phrases_path is not None:
             streams[-1].write("".join(format_descriptions(relations)).encode())
-        for statement in statements:
-            if isinstance(statement, HeadTriples):
-                writer.add_triples(statement)
-                num_triples += len(statement.tails)
+        for head, found, is_triples in statements:
+            if is_triples:
+                writer.add_triples(head, found)
+                num_triples += len(found)
                 progress("triples", num_triples, state.num_triples)
             else:
-                num_names += writer.add_names(statement.id, parse_name_properties(*statement[1:]))
-    return ExportReport(
-        path=request.path,
-        format=format_,
-        num_triples=num_triples,
-        num_names=num_names,
-        names_path=request.names_path,
-        num_phrases=sum(len(relation.phrases) for relation in relations) if request.phrases_path else 0,
-        phrases_path=request.phrases_path,
-        base=request.base if isinstance(writer, NTriplesWriter) and writer.is_base_used else None,
-        seconds=time.monotonic() - started_s,
-    )
+                num_names += writer.add_names(head, parse_name_properties(*found))
+    used = base if isinstance(writer, NTriplesWriter) and writer.is_base_used else None
+    num_phrases = sum(len(relation.phrases) for relation in relations)
+    seconds = time.monotonic() - started_s
+    return ExportReport(path, format_, num_triples, num_names, names_path, num_phrases, phrases_path, used, seconds)
 
 
 Write = Callable[[bytes], object]
@@ -255,11 +208,9 @@ def _quote_term(text: str) -> str:
 
 
 def _literal(value: str, datatype: str | None, language: str | None) -> str:
-    """Return the term of a literal; raise `InputError` for a language that is no language tag."""
     if language and not _LANGUAGE.fullmatch(language):
-        raise InputError(
-            f"expected a language as `en` or `zh-Hans`, found {_quote_term(language)} with {_quote_term(value)}"
-        )
+        found = f"found {_quote_term(language)} with {_quote_term(value)}"
+        raise InputError(f"expected a language as `en` or `zh-Hans`, {found}")
     return literal_term(value, datatype, language)
 
 
@@ -280,7 +231,6 @@ class NTriplesWriter:
 
     @property
     def is_base_used(self) -> bool:
-        """Whether any id needed the base."""
         return bool(self._without)
 
     def add_names(self, id_: str, names: Sequence[Name]) -> int:
@@ -297,18 +247,17 @@ class NTriplesWriter:
         self._write("".join(self._name_lines).encode())
         return len(self._name_lines)
 
-    def add_triples(self, triples: HeadTriples) -> None:
+    def add_triples(self, head: str, tails: Tails) -> None:
         """Write the triples of a head."""
-        head, known = self._node(triples.head), self._name_lines if self._named == triples.head else ()
+        node, known = self._node(head), self._name_lines if self._named == head else ()
         lines = [
-            f"{head}\t{self._relation(relation)}\t"
+            f"{node}\t{self._relation(relation)}\t"
             f"{_literal(tail, datatype, language) if is_literal else self._node(tail)}\t.\n"
-            for relation, tail, is_literal, datatype, language, _ in triples.tails
+            for relation, tail, is_literal, datatype, language, _ in tails
         ]
         self._write("".join(line for line in lines if line not in known).encode())
 
     def _node(self, id_: str) -> str:
-        """Return the term of an entity: an IRI, or a blank node if the id is a label of one."""
         return id_ if id_.startswith("_:") and _BLANK_NODE.fullmatch(id_) else self._iri(id_)
 
     def _iri(self, id_: str) -> str:
@@ -354,22 +303,21 @@ class TsvWriter:
         self._write_names(("\t".join(map(_cell, (id_, *texts))) + "\n").encode())
         return len(texts)
 
-    def add_triples(self, triples: HeadTriples) -> None:
+    def add_triples(self, head: str, tails: Tails) -> None:
         """Write the triples of a head."""
-        head = _entity_cell(triples.head)
+        cell = _entity_cell(head)
         lines = (
-            f"{head}\t{_cell(relation)}\t"
+            f"{cell}\t{_cell(relation)}\t"
             f"{_literal_cell(tail, datatype, language) if is_literal else _entity_cell(tail)}\n"
-            for relation, tail, is_literal, datatype, language, _ in triples.tails
+            for relation, tail, is_literal, datatype, language, _ in tails
         )
         self._write("".join(lines).encode())
 
 
 def _cell(text: str) -> str:
     if _NOT_IN_A_CELL.search(text):
-        raise InputError(
-            f"TSV cannot have the tab, line end or outer space of {_quote_term(text)}: use --format ntriples"
-        )
+        what = f"the tab, line end or outer space of {_quote_term(text)}"
+        raise InputError(f"TSV cannot have {what}: use --format ntriples")
     return text
 
 
@@ -380,9 +328,7 @@ def _entity_cell(id_: str) -> str:
 
 
 def _literal_cell(value: str, datatype: str | None, language: str | None) -> str:
-    """Return ``value^^datatype`` where that is unambiguous, else the literal's term; a plain one is of xsd:string,
-    since a quoted text without more may be an id.
-    """
+    # a plain literal is of xsd:string, since a quoted text without more may be an id
     datatype = datatype or (None if language else XSD_STRING)
     is_plain = datatype and not value.startswith('"') and not _NOT_IN_A_CELL.search(value)
     if is_plain and not language and _HTTP_IRI.fullmatch(datatype or ""):

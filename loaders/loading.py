@@ -322,14 +322,12 @@ def load_lock(gateway: Gateway) -> Iterator[OpenTransaction]:
 
 @contextmanager
 def _lock_graph(instance: EmbeddedServer) -> Iterator[tuple[Gateway, OpenTransaction]]:
-    """Start the server where it does not run, and keep other loads from its graph."""
     instance.start(progress=False)
     with Gateway(instance.connection(LOAD_TIMEOUT_S)) as gateway, load_lock(gateway) as lock:
         yield gateway, lock
 
 
 def _check_room(folder: Path, counts: StageCounts) -> None:
-    """Raise `StorageError` if the disk of `folder` has no room for a graph of this size."""
     existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
     needed_bytes = counts.num_triples * BYTES_A_TRIPLE + (counts.num_entities + counts.num_literals) * BYTES_A_NODE
     free_bytes = shutil.disk_usage(existing).free

@@ -10,53 +10,17 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from ..engine import writing
 from ..engine.errors import GraphError, InputError
-from ..engine.neo4j import Request, template
-from ..engine.neo4j.catalogue import (
-    GRAPH_VERSION,
-    LoadManifest,
-    RelationInfo,
-    count_signature_mismatches,
-    read_catalogue,
-    read_full_state,
-    read_graph_revision,
-    read_graph_state,
-    read_loads,
-    read_relation_counts,
-)
+from ..engine.neo4j import Request, catalogue, template
+from ..engine.neo4j.catalogue import GRAPH_VERSION, LoadManifest, RelationInfo, read_catalogue, read_graph_state
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.describing import describe_from_source, read_source_descriptions, remove_descriptions
 from ..engine.relations.kinds import refresh_end_kinds
-from ..engine.writing import (
-    BATCH_SIZE,
-    MAX_CHARS,
-    Name,
-    add_typed_values,
-    await_indexes,
-    check_graph_was_loaded,
-    ensure_schema,
-    labels_of,
-    make_name_row,
-    make_write_request,
-    parse_name_properties,
-    refresh_counts,
-    refresh_signatures,
-    relation_rows,
-    remove_load_names,
-    write_names,
-    write_relations,
-)
-from ..engine.writing.changing import (
-    MAX_TRIPLES,
-    ChangeReport,
-    LiteralValue,
-    Stated,
-    add_triples,
-    check_loads_complete,
-    remove_triples,
-)
-from .export import HeadTriples, stream_triples
+from ..engine.writing import BATCH_SIZE, Name, changing, make_write_request, parse_name_properties
+from ..engine.writing.changing import ChangeReport, LiteralValue, Stated, check_loads_complete
+from .export import stream_triples
 from .loading import load_lock
 from .parsers import prepare_parser
 from .reading.lines import LINES
@@ -82,20 +46,18 @@ def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verificati
 
     A graph that others changed meanwhile is compared once more: what is read last is not of the same moment.
     """
-    for tried in range(1, VERIFY_TRIES + 1):
-        before = gateway.run(read_graph_revision())
+    for _ in range(VERIFY_TRIES):
+        before = gateway.run(catalogue.read_graph_revision())
         found = _compare(gateway, progress)
-        if not found.faults or gateway.run(read_graph_revision()) == before:
+        if not found.faults or gateway.run(catalogue.read_graph_revision()) == before:
             return found
-        if tried == VERIFY_TRIES:
-            said = "the graph is written to while it is checked: check it again when that has ended"
-            return replace(found, faults=(said,))
-    raise AssertionError("the last try returns")
+    said = "the graph is written to while it is checked: check it again when that has ended"
+    return replace(found, faults=(said,))
 
 
 def _compare(gateway: Gateway, progress: Progress) -> Verification:
-    state = read_full_state(gateway)
-    loads = gateway.run(read_loads())
+    state = catalogue.read_full_state(gateway)
+    loads = gateway.run(catalogue.read_loads())
     relations = gateway.run(read_catalogue()).relations
     faults = []
     if not loads:
@@ -104,9 +66,9 @@ def _compare(gateway: Gateway, progress: Progress) -> Verification:
         faults.append("the constraint entity_id is missing")
     if not state.has_entity_names:
         faults.append("the name index entity_names is missing or not filled yet")
-    faults.extend(_faults_of_counts(relations, gateway.execute(read_relation_counts())))
+    faults.extend(_faults_of_counts(relations, gateway.execute(catalogue.read_relation_counts())))
     faults.extend(_faults_of_signatures(gateway))
-    stated = _read_stated(gateway, relations, state.num_triples, progress)
+    stated = _read_stated(gateway, state.num_triples, progress)
     for load in loads:
         if not load.finished and state.under_way:
             faults.append(f"load {load.number} ({load.source}), or its deletion, is under way: verify when it is done")
@@ -116,7 +78,6 @@ def _compare(gateway: Gateway, progress: Progress) -> Verification:
 
 
 def _faults_of_counts(relations: Iterable[RelationInfo], counts: Mapping[str, int]) -> Iterator[str]:
-    """Yield where the catalogue has not the numbers of triples that the graph has."""
     for relation in relations:
         if (found := counts.get(relation.name, 0)) != relation.count:
             yield f"the catalogue says {relation.count:,} triples of {relation.name}, the graph has {found:,}"
@@ -125,7 +86,7 @@ def _faults_of_counts(relations: Iterable[RelationInfo], counts: Mapping[str, in
 
 
 def _faults_of_signatures(gateway: Gateway) -> Iterator[str]:
-    if wrong := gateway.execute(count_signature_mismatches()):
+    if wrong := gateway.execute(catalogue.count_signature_mismatches()):
         yield f"{wrong:,} entities have a relation signature that disagrees with their triples"
 
 
@@ -147,14 +108,11 @@ _TRIPLES = pa.schema(
 )
 
 
-def _read_stated(
-    gateway: Gateway, relations: Sequence[RelationInfo], total: int, progress: Progress
-) -> dict[int, tuple[int, int]]:
-    """Return the number and the checksum of the triples that each load states, by its number."""
+def _read_stated(gateway: Gateway, total: int, progress: Progress) -> dict[int, tuple[int, int]]:
 
-    def report(heads: Iterable[HeadTriples]) -> Iterator[tuple[Any, ...]]:
+    def report() -> Iterator[tuple[Any, ...]]:
         done = 0
-        for head, triples in heads:
+        for head, triples in stream_triples(gateway):
             yield from ((head, *triple) for triple in triples)
             done += len(triples)
             progress("checking", min(done, total), total)
@@ -162,13 +120,11 @@ def _read_stated(
     progress("checking", 0, total)
     with duckdb.connect() as connection:
         connection.execute(query("reading/macros"))
-        batches = record_batches(report(gateway.stream(stream_triples(relations))), _TRIPLES)
+        batches = record_batches(report(), _TRIPLES)
         connection.register("streamed", pa.RecordBatchReader.from_batches(_TRIPLES, batches))
-        found = {
-            load: (count, sum_) for load, count, sum_ in connection.execute(query("numbering/checksum")).fetchall()
-        }
+        found = connection.execute(query("numbering/checksum")).fetchall()
     progress("checking", total, total)
-    return found
+    return {load: (count, sum_) for load, count, sum_ in found}
 
 
 def refresh(gateway: Gateway, progress: Progress = ignore_progress) -> Verification:
@@ -179,20 +135,20 @@ def refresh(gateway: Gateway, progress: Progress = ignore_progress) -> Verificat
     interruption. Raises `GraphError` for a graph that is not whole, `LoadInProgressError` while a load runs.
     """
     with load_lock(gateway) as lock:
-        loads, state = gateway.run(read_loads()), gateway.run(read_graph_state())
-        check_graph_was_loaded(state, loads)
+        loads, state = gateway.run(catalogue.read_loads()), gateway.run(read_graph_state())
+        writing.check_graph_was_loaded(state, loads)
         check_loads_complete(loads)
         if not loads:
             state.check()
-        ensure_schema(gateway)
+        writing.ensure_schema(gateway)
         known = gateway.run(read_catalogue()).relations
-        counts = gateway.execute(read_relation_counts())
+        counts = gateway.execute(catalogue.read_relation_counts())
         faults = [*_faults_of_counts(known, counts)]
         new = counts.keys() - {relation.name for relation in known}
-        write_relations(gateway, relation_rows({name: counts[name] for name in sorted(new)}, known))
+        writing.write_relations(gateway, writing.relation_rows({name: counts[name] for name in sorted(new)}, known))
         gateway.execute(make_write_request("adopt_entities", batch_size=BATCH_SIZE))
         faults += _faults_of_signatures(gateway)
-        refresh_signatures(gateway, "Entity", gateway.run(read_catalogue()).relations)
+        writing.refresh_signatures(gateway, "Entity", gateway.run(read_catalogue()).relations)
         zeros = dict.fromkeys((relation.name for relation in known), 0)
         gateway.run(make_write_request("set_relation_counts", counts=zeros | counts))
         gateway.run(make_write_request("delete_unused_relations"))
@@ -200,7 +156,7 @@ def refresh(gateway: Gateway, progress: Progress = ignore_progress) -> Verificat
         if num_names := _rewrite_names(gateway):
             faults.append(f"names of {num_names:,} entities were not written as Lodestar writes them")
         num_triples = sum(counts.values())
-        stated = _read_stated(gateway, gateway.run(read_catalogue()).relations, num_triples, progress)
+        stated = _read_stated(gateway, num_triples, progress)
         changed = []
         for load in loads:
             number, checksum = stated.get(load.number, (0, 0))
@@ -210,12 +166,11 @@ def refresh(gateway: Gateway, progress: Progress = ignore_progress) -> Verificat
         describe_from_source(gateway)
         refresh_end_kinds(gateway)
         lock.check()
-        await_indexes(gateway)
+        writing.await_indexes(gateway)
     return Verification(len(loads), num_triples, gateway.run(read_graph_state()).num_entities, tuple(faults))
 
 
 def _rewrite_names(gateway: Gateway) -> int:
-    """Write the names that are not as Lodestar writes them; return of how many entities."""
     num_written, after = 0, ""
     while page := gateway.run(Request(template("read_named_entities"), {"after": after, "limit": BATCH_SIZE}, list)):
         after = page[-1][0]
@@ -223,15 +178,15 @@ def _rewrite_names(gateway: Gateway) -> int:
         for id_, name, aliases, tags, search_names in page:
             names = _names_of(name, aliases, tags)
             stored = {"id": id_, "name": name, "aliases": aliases, "search_names": search_names, "name_tags": tags}
-            if make_name_row(id_, names) != stored:
+            if writing.make_name_row(id_, names) != stored:
                 wrong.append((id_, names))
-        write_names(gateway, wrong)
+        writing.write_names(gateway, wrong)
         num_written += len(wrong)
     return num_written
 
 
 def _names_of(name: object, aliases: object, tags: str | None) -> tuple[Name, ...]:
-    """Return the names of an entity, which another program may have written: texts, with a tag for each or none."""
+    # another program may have written them: texts, with a tag for each or none
     others = aliases if isinstance(aliases, list) else [] if aliases is None else [aliases]
     texts = [str(text) for text in (name, *others)]
     is_tagged = tags is not None and len(tags.split(" ")) == len(texts)
@@ -248,27 +203,25 @@ def upgrade(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progres
         state = gateway.run(read_graph_state())
         if state.graph_version != GRAPH_VERSION - 1:
             state.check_version()
-        ensure_schema(gateway)
+        writing.ensure_schema(gateway)
         num_done, num_typed = 0, 0
         for label in ("Literal", "Entity"):
-            params: dict[str, Any] = {"after": "", "limit": batch_size, "max_chars": MAX_CHARS}
+            params: dict[str, Any] = {"after": "", "limit": batch_size, "max_chars": writing.MAX_CHARS}
             while page := gateway.run(Request(template("read_texts"), params, list, {"LABEL": label})):
                 params["after"] = page[-1][0]
-                typed = add_typed_values({"id": id_, "value": text, "datatype": of} for id_, text, of in page)
+                typed = writing.add_typed_values({"id": id_, "value": text, "datatype": of} for id_, text, of in page)
                 rows = [row for row in typed if row["number"] is not None or row["first_day"] is not None]
                 gateway.run(make_write_request("write_typed_values", {"LABEL": label}, rows=rows))
                 num_done, num_typed = num_done + len(page), num_typed + len(rows)
                 progress("upgrading", num_done, state.num_literals + state.num_entities)
         lock.check()
-        await_indexes(gateway)
+        writing.await_indexes(gateway)
         gateway.run(make_write_request("finish_upgrade", version=GRAPH_VERSION))
     return num_typed
 
 
 @dataclass(frozen=True, slots=True)
 class UnloadReport:
-    """What was deleted and what is left."""
-
     source: str
     number: int
     num_triples_deleted: int
@@ -283,11 +236,11 @@ def unload(gateway: Gateway, which: str, progress: Progress = ignore_progress) -
     or several match.
     """
     with load_lock(gateway) as lock:
-        load = find_load(gateway.run(read_loads()), which)
+        load = find_load(gateway.run(catalogue.read_loads()), which)
         before = gateway.run(read_graph_state())
         gateway.run(make_write_request("begin_unload", sha256=load.sha256))
         progress("deleting", 0, 4)
-        mark = next((label for label in labels_of(load.number) if _is_marked(gateway, label)), None)
+        mark = next((label for label in writing.labels_of(load.number) if _is_marked(gateway, label)), None)
         label = mark or "Entity"
         relations = gateway.run(read_catalogue()).relations
         numbers = {relation.name: relation.number for relation in relations}
@@ -298,9 +251,9 @@ def unload(gateway: Gateway, which: str, progress: Progress = ignore_progress) -
         progress("deleting", 2, 4)
         for of_nodes in [mark] if mark else ["Entity", "Literal"]:
             gateway.execute(make_write_request("delete_orphans", {"LABEL": of_nodes}, batch_size=BATCH_SIZE))
-        refresh_counts(gateway, relations)
+        writing.refresh_counts(gateway, relations)
         progress("deleting", 3, 4)
-        refresh_signatures(gateway, label, relations)
+        writing.refresh_signatures(gateway, label, relations)
         gateway.run(make_write_request("delete_unused_relations"))
         remove_descriptions(gateway, gateway.run(read_catalogue()), (), "source")  # what the deleted load said
         describe_from_source(gateway, gateway.run(read_source_descriptions(load.sha256)))
@@ -336,21 +289,20 @@ def _is_marked(gateway: Gateway, label: str) -> bool:
 def _unload_names(gateway: Gateway, load: int, label: str) -> None:
     rows = gateway.stream(Request(template("stream_names_of"), {}, lambda rows: rows[0], {"LABEL": label}))
     names = ((id_, parse_name_properties(*stored)) for id_, *stored in rows)
-    write_names(gateway, ((id_, rest) for id_, known in names if (rest := remove_load_names(known, load)) != known))
+    writing.write_names(
+        gateway, ((id_, rest) for id_, known in names if (rest := writing.remove_load_names(known, load)) != known)
+    )
 
 
-def add_lines(source: Source, gateway: Gateway) -> ChangeReport:
-    """Add the triples and names of a source of lines as one change; raise `InputError` with the place of a bad line."""
+def change_lines(source: Source, gateway: Gateway, *, remove: bool = False, missing_ok: bool = False) -> ChangeReport:
+    """Add or remove the triples of a source of lines as one change; raise `InputError` with the place of a bad line."""
     triples, names = read_lines(source)
-    return add_triples(gateway, triples, names)
-
-
-def remove_lines(source: Source, gateway: Gateway, *, missing_ok: bool = False) -> ChangeReport:
-    return remove_triples(gateway, read_lines(source)[0], missing_ok=missing_ok)
+    if remove:
+        return changing.remove_triples(gateway, triples, missing_ok=missing_ok)
+    return changing.add_triples(gateway, triples, names)
 
 
 def read_lines(source: Source) -> tuple[list[Stated], dict[str, list[Name]]]:
-    """Return the triples and the names that a source of lines states; raise `InputError` for a line it cannot read."""
     triples: list[Stated] = []
     said: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for part in source.parts():
@@ -363,16 +315,16 @@ def read_lines(source: Source) -> tuple[list[Stated], dict[str, list[Name]]]:
                     said[row["head"]].append(row)
                 case "reject":
                     raise InputError(f"{source.name}:{row['line']}: {row['reason']}: nothing was changed")
-        if len(triples) > MAX_TRIPLES:
+        if len(triples) > changing.MAX_TRIPLES:
             raise InputError(
-                f"{source.name}: expected at most {MAX_TRIPLES:,} triples, found more: name the format, as in "
+                f"{source.name}: expected at most {changing.MAX_TRIPLES:,} triples, found more: name the format, as in "
                 f"`lodestar load {source.kind} - --append`"
             )
     return triples, {id_: _order_names(rows, source.languages) for id_, rows in said.items()}
 
 
 def _order_names(rows: list[dict[str, Any]], languages: Sequence[str]) -> list[Name]:
-    """Return the names of an entity: names before aliases, then by language as the source prefers them."""
+    # names before aliases, then by language as the source prefers them
     ranks = {language: rank for rank, language in enumerate(languages)}
     rows = sorted(rows, key=lambda row: (row["tag"] == "alias", ranks.get((row["language"] or "").lower(), len(ranks))))
     return [
@@ -385,13 +337,12 @@ def _rows(part: Any) -> Iterator[dict[str, Any]]:
     if not isinstance(part, LineFile):
         yield from (row for batch in part.batches for row in batch.to_pylist())
         return
-    rejects: list[dict[str, Any]] = []
-
-    def reject(line: int, reason: str, _: str) -> None:
-        rejects.append({"line": line, "category": "reject", "reason": reason})
-
+    unread: list[tuple[int, str, str]] = []
     with duckdb.connect(config={"threads": 1}) as connection:
         text = prepare_parser(connection, part.parser, part.parameters)
-        connection.register("lines", pa.Table.from_batches(list(part.file.batches(reject)), LINES))
+        connection.register(
+            "lines", pa.Table.from_batches(list(part.file.batches(lambda *reject: unread.append(reject))), LINES)
+        )
         rows = connection.sql(text).to_arrow_table().to_pylist()
-    yield from sorted([*rejects, *rows], key=lambda row: row["line"])
+    rows += [{"line": line, "category": "reject", "reason": reason} for line, reason, _ in unread]
+    yield from sorted(rows, key=lambda row: row["line"])

@@ -206,7 +206,6 @@ def guess_names(label: str, facts: LabelFacts) -> list[tuple[str, ...]]:
 
 
 def guess_aliases(facts: LabelFacts) -> tuple[str, ...]:
-    """Return the properties that hold further names."""
     return tuple(key for key in sorted(facts.keys) if fold(key) in ALIASES)
 
 
@@ -218,7 +217,6 @@ def is_key(label: str, key: str, facts: LabelFacts) -> bool:
 
 
 def _rank(label: str, key: str, facts: LabelFacts) -> tuple[int, int] | None:
-    """Return a rank, lower is better; None for what is no name."""
     plain, sample = fold(key), facts.samples[key]
     if not _is_covered(key, facts) or not _may_name(sample) or plain in ALIASES:
         return None
@@ -243,7 +241,6 @@ def _is_covered(key: str, facts: LabelFacts) -> bool:
 
 
 def _may_name(sample: PropertySample) -> bool:
-    """Return whether values are such as names are: texts, numbers or lists of texts."""
     return sample.type.startswith(("STRING", "INTEGER", "LIST<STRING")) and sample.num_chars <= MOST_CHARS
 
 
@@ -388,7 +385,6 @@ def _split_choice(
 def _check_names(
     place: str, names: Iterable[str], known: Collection[str], kind: str, error: type[LodestarError] = UsageError
 ) -> None:
-    """Raise an error for the first name that the graph does not have, and say which is nearest."""
     for name in names:
         if name not in known:
             near = get_close_matches(name, list(known)[:10_000], 1) or sorted(known)[:5]

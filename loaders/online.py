@@ -8,25 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..engine import writing
 from ..engine.neo4j.catalogue import RelationInfo, read_catalogue
 from ..engine.neo4j.gateway import Gateway, OpenTransaction
-from ..engine.writing import (
-    BASE_LOAD,
-    BATCH_SIZE,
-    add_load_names,
-    count_in_graph,
-    finish_load,
-    labels_of,
-    make_write_request,
-    parse_name_properties,
-    read_names,
-    refresh_counts,
-    refresh_signatures,
-    relation_rows,
-    run_batches,
-    write_names,
-    write_relations,
-)
+from ..engine.writing import BASE_LOAD, BATCH_SIZE, run_batches
 from ..models.wording.kinds import NO_KIND
 
 if TYPE_CHECKING:
@@ -46,22 +31,22 @@ def write_online(load: Load, gateway: Gateway, lock: OpenTransaction, batch_size
     if load.plan.replaces:
         _clear(load, gateway, known, batch_size)
         known = ()
-    rows = relation_rows(stage.relations(), known, stage.relation_facts)
-    write_relations(gateway, rows, counted=is_first)
+    rows = writing.relation_rows(stage.relations(), known, stage.relation_facts)
+    writing.write_relations(gateway, rows, counted=is_first)
     if is_first:
         stage.add_signatures()
-    literals, labels = _rows(stage, "results/literal_rows", batch_size), labels_of(manifest.number)
+    literals, labels = _rows(stage, "results/literal_rows", batch_size), writing.labels_of(manifest.number)
     tell = _counter(load, "literals", manifest.num_literals)
     run_batches(gateway, "write_literals", "literals", literals, labels=labels, size=batch_size, done=tell)
     _write_entities(load, gateway, batch_size)
-    _write_triples(load, gateway, rows, {} if is_first else count_in_graph(gateway, rows), batch_size)
+    _write_triples(load, gateway, rows, {} if is_first else writing.count_in_graph(gateway, rows), batch_size)
     if not is_first:
         _refresh(load, gateway, rows, known, batch_size)
     described = {each.name for each in known if (each.head, each.tail) != (NO_KIND, NO_KIND)}
     is_small = manifest.num_triples < sum(each.count for each in known)
     load.complete(gateway, {row.name for row in rows} - described if described and is_small else None)
     lock.check()
-    finish_load(gateway, manifest)
+    writing.finish_load(gateway, manifest)
     return sum(row.stored_as is not None for row in rows)
 
 
@@ -70,7 +55,6 @@ def _rows(stage: Stage, name: str, size: int) -> Iterator[dict[str, Any]]:
 
 
 def _counter(load: Load, what: str, total: int) -> Callable[[int], None]:
-    """Return what adds up and reports how many are done."""
     done = 0
 
     def tell(number: int) -> None:
@@ -84,30 +68,29 @@ def _counter(load: Load, what: str, total: int) -> Callable[[int], None]:
 def _clear(load: Load, gateway: Gateway, known: Sequence[RelationInfo], batch_size: int) -> None:
     """Delete other loads' content; their manifests first, so that nobody takes the rest for a graph."""
     load.progress("deleting", 0, 1)
-    gateway.run(make_write_request("delete_other_loads", sha256=load.sha256))
+    gateway.run(writing.make_write_request("delete_other_loads", sha256=load.sha256))
     numbers = {relation.name: relation.number for relation in known}
-    gateway.execute(make_write_request("delete_triples", numbers=numbers, batch_size=batch_size))
+    gateway.execute(writing.make_write_request("delete_triples", numbers=numbers, batch_size=batch_size))
     for label in ("Entity", "Literal"):
-        gateway.execute(make_write_request("delete_orphans", {"LABEL": label}, batch_size=batch_size))
-    gateway.run(make_write_request("set_relation_counts", counts=dict.fromkeys(numbers, 0)))
-    gateway.run(make_write_request("delete_unused_relations"))
+        gateway.execute(writing.make_write_request("delete_orphans", {"LABEL": label}, batch_size=batch_size))
+    gateway.run(writing.make_write_request("set_relation_counts", counts=dict.fromkeys(numbers, 0)))
+    gateway.run(writing.make_write_request("delete_unused_relations"))
     load.progress("deleting", 1, 1)
 
 
 def _write_entities(load: Load, gateway: Gateway, batch_size: int) -> None:
-    """Write the entities: with their names and signatures in the stage, or with names beside those of the graph."""
     number, tell = load.manifest.number, _counter(load, "entities", load.manifest.num_entities)
     rows = _rows(load.stage, "results/entity_rows", batch_size)
     if number == BASE_LOAD:
         run_batches(gateway, "write_entities", "entities", rows, labels=[], size=batch_size, done=tell)
         return
     for batch in load.stage.node_rows("results/entity_rows", batch_size):
-        known = read_names(gateway, batch.column("id").to_pylist())
+        known = writing.read_names(gateway, batch.column("id").to_pylist())
         named = []
         for row in batch.to_pylist():
-            stated = parse_name_properties(row["name"], row["aliases"], row["name_tags"])
-            named.append((row["id"], add_load_names(known.get(row["id"], ()), stated, number)))
-        write_names(gateway, named, number)
+            stated = writing.parse_name_properties(row["name"], row["aliases"], row["name_tags"])
+            named.append((row["id"], writing.add_load_names(known.get(row["id"], ()), stated, number)))
+        writing.write_names(gateway, named, number)
         tell(len(named))
 
 
@@ -142,15 +125,14 @@ def _triples(stage: Stage, relations: list[str], literals: bool, size: int) -> I
 def _refresh(
     load: Load, gateway: Gateway, rows: Sequence[RelationInfo], known: Sequence[RelationInfo], batch_size: int
 ) -> None:
-    """Bring signatures and counts in line with the graph, whatever an interrupted load left."""
     load.progress("signatures", 0, load.manifest.num_entities)
     if load.manifest.number == BASE_LOAD:
-        refresh_signatures(gateway, "Entity", [*known, *rows], batch_size)
-        refresh_counts(gateway, [*rows, *known])
+        writing.refresh_signatures(gateway, "Entity", [*known, *rows], batch_size)
+        writing.refresh_counts(gateway, [*rows, *known])
     else:
         numbers = {relation.name: relation.number for relation in [*known, *rows]}
         ids = (row["id"] for row in _rows(load.stage, "results/entity_rows", batch_size))
         tell = _counter(load, "signatures", load.manifest.num_entities)
         run_batches(gateway, "refresh_signatures_of", "ids", ids, size=batch_size, done=tell, numbers=numbers)
-        refresh_counts(gateway, rows)
+        writing.refresh_counts(gateway, rows)
     load.progress("signatures", load.manifest.num_entities, load.manifest.num_entities)

@@ -7,13 +7,14 @@ that walking through it is one hop, as through Freebase's mediators.
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import json
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import date, time
+from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -23,20 +24,9 @@ from neo4j.time import Date, DateTime, Duration, Time
 from ..engine.errors import InputError
 from ..engine.progress import Progress, ignore_progress
 from ..engine.writing import RelationFacts
-from .mapping import (
-    MAX_NUMBERS,
-    NO_LABEL,
-    Choices,
-    GraphMapping,
-    LabelFacts,
-    LabelMapping,
-    PropertySample,
-    Survey,
-    TypeFacts,
-    fold,
-    read_mapping,
-    resolve_mapping,
-)
+from ..engine.writing.changing import LiteralValue
+from . import mapping as mappings
+from .mapping import MAX_NUMBERS, NO_LABEL, Choices, GraphMapping, LabelMapping, PropertySample, Survey, fold
 from .naming import XSD
 from .reading import RereadableFile, spool
 from .source import (
@@ -123,33 +113,40 @@ class PropertyGraph(ABC):
         """Yield its nodes, then its relationships."""
 
 
-class FileGraph(PropertyGraph):
-    """The graph in a file (``-`` is standard input), packed or plain, whose edges need no ids of their own."""
+class EdgeGraph(PropertyGraph):
+    """A graph of nodes and edges with data, among which are their kinds and relations; edges need no ids."""
 
     unnamed_ids = EDGE_RECORDS
     needs_edges = True
+    _num_edges = 0
+
+    def node(self, id_: str, values: dict[str, Any], labels: Sequence[str] = ()) -> Node:
+        """Return the node with this data; its label is among them where none is given."""
+        is_kind = (key for key, value in values.items() if fold(key) in KIND_KEYS and isinstance(value, str))
+        if not labels and (kind := next(is_kind, None)):
+            labels = [values.pop(kind)]
+        return Node(id_, labels, [(ID, id_), *values.items()], ID)
+
+    def edge(self, start: str, end: str, values: dict[str, Any], relation: object = "") -> Relationship:
+        """Return the edge with this data; its relation is among them, else `relation` if that is a text."""
+        by_name = {fold(key): key for key in reversed(values)}
+        named = next((by_name[name] for name in RELATION_KEYS if name in by_name), None)
+        relation = str(values.pop(named)) if named else relation if isinstance(relation, str) else ""
+        self.notes[UNNAMED_EDGES] += not relation
+        self._num_edges += 1
+        return Relationship(f"edge/{self._num_edges}", relation or LINKED_TO, start, end, [*values.items()])
+
+
+class FileGraph(EdgeGraph):
+    """The graph in a file (``-`` is standard input), packed or plain."""
 
     def __init__(self, path: str) -> None:
         self._file = RereadableFile(path)
         super().__init__(self._file.name, self._file.shown)
-        self._num_edges = 0
 
 
 SAMPLE_SIZE = 1_000
 """Values of each property of a label that are looked at."""
-
-
-def pop_kind(values: dict[str, Any]) -> list[str]:
-    """Take the label of a node out of its properties, if there is one."""
-    kind = next((key for key, value in values.items() if fold(key) in KIND_KEYS and isinstance(value, str)), None)
-    return [values.pop(kind)] if kind else []
-
-
-def pop_relation(values: dict[str, Any]) -> str:
-    """Take the relation of an edge out of its properties; empty if there is none."""
-    by_name = {fold(key): key for key in reversed(values)}
-    named = next((by_name[name] for name in RELATION_KEYS if name in by_name), None)
-    return str(values.pop(named)) if named else ""
 
 
 def _sample(key: str, values: Sequence[Any]) -> PropertySample:
@@ -186,18 +183,26 @@ def map_graph(
 
     Raises `InputError` for a graph without nodes, or without edges where these make it.
     """
-    read = ReadGraph(graph, progress)
-    given = read_mapping(mapping_file) if mapping_file else None
-    return PropertyGraphSource(graph, read, resolve_mapping(read.survey, choices, given, mapping_file))
+    given = mappings.read_mapping(mapping_file) if mapping_file else None
+    return PropertyGraphSource(
+        graph, lambda survey: mappings.resolve_mapping(survey, choices, given, mapping_file), progress
+    )
 
 
-class ReadGraph:
-    """A graph in a temporary file, with its values as literals; what it holds, and the SHA-256 of its content.
+class PropertyGraphSource(Source):
+    """A property graph as a mapping says.
 
-    The survey has counts of everything, and samples of each property.
+    It is kept in a temporary file, with its values as literals. The survey has counts of everything, and samples of
+    each property.
     """
 
-    def __init__(self, graph: PropertyGraph, progress: Progress) -> None:
+    def __init__(
+        self,
+        graph: PropertyGraph,
+        make_mapping: Callable[[Survey], GraphMapping],
+        progress: Progress = ignore_progress,
+    ) -> None:
+        self.kind, self.name, self.unnamed_ids = graph.kind, graph.name, graph.unnamed_ids
         self._graph = graph
         self._progress = progress
         self._values: dict[tuple[str, str], list[Any]] = {}
@@ -206,13 +211,20 @@ class ReadGraph:
         self._hash = hashlib.sha256()
         self.survey = Survey({}, {})
         self._file = spool(self._write, "the graph")
-        self.digest = self._hash.hexdigest()
         for (label, name), sample in self._values.items():
             self.survey.labels[label].samples[name] = _sample(name, sample)
         num_nodes = self.survey.num_nodes
         if not num_nodes or (graph.needs_edges and not self.survey.num_relationships):
             expected = f"expected edges, found none and {num_nodes:,} nodes" if graph.needs_edges else graph.expected
             raise InputError(f"{graph.shown}: {expected}")
+        self.mapping = make_mapping(self.survey)
+        self._left_out: Counter[str] = Counter()
+        self._position = 0
+        self._only_some = set(self.mapping.labels) != set(self.survey.labels)
+        """Whether labels are left out, so that relationships of their nodes are, too."""
+        self._is_kept: dict[str, bool] = {}
+        """Whether the nodes so far are read, by id, where not all are."""
+        self._mapped: dict[tuple[str, ...], list[tuple[str, LabelMapping]]] = {}
 
     def _write(self, file: IO[bytes]) -> None:
         for number, each in enumerate(self._graph.elements(), 1):
@@ -227,7 +239,7 @@ class ReadGraph:
     def _look_at(self, each: Element) -> None:
         found = {key: value for key, value in each.properties if value is not None}
         if isinstance(each, Relationship):
-            of_type = self.survey.relationships.setdefault(each.type, TypeFacts())
+            of_type = self.survey.relationships.setdefault(each.type, mappings.TypeFacts())
             of_type.num += 1
             of_type.num_with_keys += bool(found)
             of_type.keys.update(found.keys())
@@ -238,7 +250,8 @@ class ReadGraph:
         if each.key or each.id not in self._kinds:
             self._kinds[each.id] = tuple(each.labels)
         for label in each.labels or (NO_LABEL,):
-            facts = self.survey.labels.setdefault(label, LabelFacts(key_is_code=self._graph.keys_are_codes))
+            new = mappings.LabelFacts(key_is_code=self._graph.keys_are_codes)
+            facts = self.survey.labels.setdefault(label, new)
             facts.num += 1
             facts.key = facts.key or (each.key if each.key in found else "")
             facts.keys.update(found.keys())
@@ -247,8 +260,7 @@ class ReadGraph:
                 if len(values) < SAMPLE_SIZE:
                     values.append(value)
 
-    def elements(self) -> Iterator[Element]:
-        """Yield the elements again; a value is a list of literals."""
+    def _elements(self) -> Iterator[Element]:
         self._file.seek(0)
         for line in self._file:
             fields: list[Any] = json.loads(line)
@@ -256,27 +268,6 @@ class ReadGraph:
             place = 2 if is_node else 4
             fields[place] = [(key, [LiteralText(*each) for each in found]) for key, found in fields[place]]
             yield Node(*fields) if is_node else Relationship(*fields)
-
-
-class PropertyGraphSource(Source):
-    """A property graph as a mapping says."""
-
-    def __init__(self, graph: PropertyGraph, read: ReadGraph, mapping: GraphMapping) -> None:
-        self.kind = graph.kind
-        self.name = graph.name
-        self.unnamed_ids = graph.unnamed_ids
-        self.survey = read.survey
-        self.mapping = mapping
-        self._read = read
-        self._options = graph.options
-        self._notes = graph.notes
-        self._left_out: Counter[str] = Counter()
-        self._position = 0
-        self._only_some = set(mapping.labels) != set(read.survey.labels)
-        """Whether labels are left out, so that relationships of their nodes are, too."""
-        self._is_kept: dict[str, bool] = {}
-        """Whether the nodes so far are read, by id, where not all are."""
-        self._mapped: dict[tuple[str, ...], list[tuple[str, LabelMapping]]] = {}
 
     @property
     def size_bytes(self) -> int:
@@ -288,15 +279,15 @@ class PropertyGraphSource(Source):
         return self._position
 
     def digest(self) -> str:
-        return digest_of(self.kind, self.mapping.as_json(), [self._read.digest])
+        return digest_of(self.kind, self.mapping.as_json(), [self._hash.hexdigest()])
 
     def options(self) -> Mapping[str, object]:
-        return self._options
+        return self._graph.options
 
     @property
     def left_out(self) -> Mapping[str, int]:
         """What was left out or assumed, with counts, when the source has been read."""
-        return {what: num for what, num in (self._left_out + self._notes).items() if num}
+        return {what: num for what, num in (self._left_out + self._graph.notes).items() if num}
 
     def parts(self) -> Iterator[Part]:
         yield SourceRowBatches(self.name, row_batches(self._rows()))
@@ -312,7 +303,7 @@ class PropertyGraphSource(Source):
         if self.mapping.types:
             yield from (name_row(0, label, label) for label in self.mapping.labels if label)
         ahead: list[tuple[int, Relationship]] = []
-        for number, each in enumerate(self._read.elements(), 1):
+        for number, each in enumerate(self._elements(), 1):
             self._position = number
             if isinstance(each, Node):
                 yield from self._of_node(number, each)
@@ -324,7 +315,6 @@ class PropertyGraphSource(Source):
             yield from self._of_relationship(number, each)
 
     def _of_node(self, line: int, node: Node) -> Iterator[StatementRow]:
-        """Yield the types of a node, its name and aliases, and its other properties as literals."""
         mapped = self._map_labels(tuple(node.labels or (NO_LABEL,)))
         if self._only_some:
             self._is_kept[node.id] = bool(mapped)
@@ -352,7 +342,6 @@ class PropertyGraphSource(Source):
         yield from self._literals(line, node.id, others, kept)
 
     def _of_relationship(self, line: int, found: Relationship) -> Iterator[StatementRow]:
-        """Yield the triple of a relationship, or those of the unnamed record that holds its properties."""
         keys, known = self.mapping.relationships.get(found.type), self._is_kept
         if keys is None or (self._only_some and not (known.get(found.start) and known.get(found.end))):
             self._left_out["relationships"] += 1
@@ -394,7 +383,6 @@ class LiteralText(NamedTuple):
 
     @property
     def type(self) -> str:
-        """Its type as a survey has it."""
         name = (self.datatype or "").removeprefix(XSD)
         return {"": "STRING", "integer": "INTEGER", "decimal": "FLOAT", "double": "FLOAT"}.get(name, name.upper())
 
@@ -412,36 +400,24 @@ def literals_of(value: object) -> Iterator[LiteralText]:
         yield found
 
 
-def _literal_of(value: object) -> LiteralText | None:  # noqa: PLR0911 - a line a type
+def _literal_of(value: object) -> LiteralText | None:
     match value:
         case LiteralText():
             return value
         case str():
             return LiteralText(value) if value.strip() else None
-        case bool():
-            return LiteralText(str(value).lower(), f"{XSD}boolean")
-        case int():
-            return LiteralText(str(value), f"{XSD}integer")
-        case float():
-            special = {"inf": "INF", "-inf": "-INF", "nan": "NaN"}
-            return LiteralText(special.get(repr(value), repr(value)), f"{XSD}double")
+        case bool() | int() | float() | Decimal() | date() | time():
+            found = LiteralValue.of(value)
+            return LiteralText(found.value, found.datatype)
         case Point():
             parts = " ".join(repr(part).removesuffix(".0") for part in value)
             return LiteralText(f"POINT{' Z' if len(value) > 2 else ''}({parts})", WKT)
-        case DateTime():
-            return LiteralText(_without_zeros(value.iso_format()), f"{XSD}dateTime")
-        case Date():
-            return LiteralText(value.iso_format(), f"{XSD}date")
-        case Time():
-            return LiteralText(_without_zeros(value.iso_format()), f"{XSD}time")
-        case datetime.datetime() | datetime.date() | datetime.time():
-            kind = {datetime.datetime: "dateTime", datetime.date: "date"}.get(type(value), "time")
-            return LiteralText(value.isoformat(), f"{XSD}{kind}")
-        case Duration():
-            return LiteralText(value.iso_format(), f"{XSD}duration")
+        case DateTime() | Date() | Time() | Duration():
+            kind = {DateTime: "dateTime", Date: "date", Time: "time"}.get(type(value), "duration")
+            text = value.iso_format()
+            return LiteralText(_without_zeros(text) if kind in ("dateTime", "time") else text, f"{XSD}{kind}")
     return None
 
 
 def _without_zeros(text: str) -> str:
-    """Return a time without the zeros that end the fraction of its seconds."""
     return re.sub(r"\.?0*(?=$|[Z+-]\d*:?\d*$)", "", text, count=1) if "." in text else text

@@ -9,29 +9,17 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..engine.errors import InputError, UsageError
-from ..engine.neo4j.catalogue import read_catalogue
 from ..engine.neo4j.gateway import Gateway
 from ..engine.settings import Settings
 from ..engine.values import Entity
 from ..engine.writing.changing import LiteralValue, Stated, parse_stated_triples
 from ..models import quote_line
-from .export import CHUNK_SIZE, HeadTriples, stream_names, stream_triples
+from .export import stream_names, stream_triples
 from .formats.columns import columns_by_name
 from .formats.table_graph import TableGraph
 from .formats.tables import Database
 from .loading import LoadOptions, Mode
-from .property_graph import (
-    EDGE_RECORDS,
-    ID,
-    LINKED_TO,
-    UNNAMED_EDGES,
-    Element,
-    Node,
-    PropertyGraph,
-    Relationship,
-    pop_kind,
-    pop_relation,
-)
+from .property_graph import EdgeGraph, Element
 from .source import (
     NO_ID,
     Part,
@@ -126,7 +114,6 @@ def arrow_table(frame: Any) -> pa.Table:
 
 
 def _column(values: Sequence[Any]) -> pa.Array:
-    """Return values as a column; of mixed types as texts."""
     known = [None if value is None or value != value else value for value in values]  # noqa: PLR0124 - NaN
     try:
         return pa.array(known)
@@ -142,53 +129,39 @@ def tables_in_memory(frames: Mapping[str, Any], name: str = "tables") -> TableGr
     return TableGraph(database, name)
 
 
-class NetworkxGraph(PropertyGraph):
+class NetworkxGraph(EdgeGraph):
     """A graph of NetworkX: an edge's relation is its attribute relation, label or type, else its key if it is text."""
 
     kind = "networkx"
-    unnamed_ids = EDGE_RECORDS
-    needs_edges = True
 
     def __init__(self, graph: networkx.Graph, name: str = "networkx") -> None:
         super().__init__(name)
-        self._graph = graph
+        self._given: Any = graph
 
     def elements(self) -> Iterator[Element]:
-        for node, data in self._graph.nodes(data=True):
-            values = {str(key): value for key, value in data.items() if value is not None}
-            labels = pop_kind(values)
-            yield Node(str(node), labels, [(ID, str(node)), *values.items()], ID)
-        graph: Any = self._graph
-        edges = graph.edges(keys=True, data=True) if graph.is_multigraph() else graph.edges(data=True)
-        for number, (start, end, *key, data) in enumerate(edges, 1):
-            values = {str(name): value for name, value in data.items() if value is not None}
-            relation = pop_relation(values) or (key[0] if key and isinstance(key[0], str) else "")
-            self.notes[UNNAMED_EDGES] += not relation
-            yield Relationship(f"edge/{number}", relation or LINKED_TO, str(start), str(end), [*values.items()])
+        def known(data: Mapping[Any, Any]) -> dict[str, Any]:
+            return {str(key): value for key, value in data.items() if value is not None}
+
+        for node, data in self._given.nodes(data=True):
+            yield self.node(str(node), known(data))
+        keys = {"keys": True} if self._given.is_multigraph() else {}
+        for start, end, *key, data in self._given.edges(**keys, data=True):
+            yield self.edge(str(start), str(end), known(data), *key)
 
 
 # Out of the graph
-
-
-def _heads(gateway: Gateway) -> Iterator[HeadTriples]:
-    yield from gateway.stream(stream_triples(gateway.run(read_catalogue()).relations), fetch_size=CHUNK_SIZE)
-
-
-def _names(gateway: Gateway) -> dict[str, str]:
-    return {named.id: named.name for named in gateway.stream(stream_names(), fetch_size=CHUNK_SIZE)}
 
 
 def to_dataframe(gateway: Gateway) -> pd.DataFrame:
     """Return all triples: head, relation, tail, is_literal, datatype, language, and the names of both ends."""
     import pandas as pd
 
-    names = _names(gateway)
+    names = {id_: name for id_, (name, *_) in stream_names(gateway)}
     rows = [
-        (head, each.relation, each.tail, each.is_literal, each.datatype, each.language, names.get(head),
-         each.tail if each.is_literal else names.get(each.tail))
-        for head, tails in _heads(gateway)
-        for each in tails
-    ]  # fmt: skip
+        (head, relation, tail, is_literal, *of_literal, names.get(head), tail if is_literal else names.get(tail))
+        for head, tails in stream_triples(gateway)
+        for relation, tail, is_literal, *of_literal, _ in tails
+    ]
     columns = ["head", "relation", "tail", "is_literal", "datatype", "language", "head_name", "tail_name"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -198,18 +171,16 @@ def to_networkx(gateway: Gateway) -> networkx.MultiDiGraph:
     import networkx
 
     graph = networkx.MultiDiGraph()
-    for id_, name in _names(gateway).items():
+    for id_, (name, *_) in stream_names(gateway):
         graph.add_node(id_, name=name)
-    for head, tails in _heads(gateway):
-        for each in tails:
-            if not each.is_literal:
-                graph.add_edge(head, each.tail, key=each.relation, relation=each.relation)
+    for head, tails in stream_triples(gateway):
+        for relation, tail, is_literal, *_ in tails:
+            if not is_literal:
+                graph.add_edge(head, tail, key=relation, relation=relation)
                 continue
             graph.add_node(head)
             properties = graph.nodes[head]
-            key = each.relation if each.relation != "name" else "name (literal)"
+            key = relation if relation != "name" else "name (literal)"
             before = properties.get(key)
-            properties[key] = (
-                each.tail if before is None else [*(before if isinstance(before, list) else [before]), each.tail]
-            )
+            properties[key] = tail if before is None else [*(before if isinstance(before, list) else [before]), tail]
     return graph

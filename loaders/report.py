@@ -41,7 +41,6 @@ class LoadReport(StageCounts):
     def of(
         cls, manifest: LoadManifest, counts: StageCounts, num_related: int, seconds: float, rejects_file: str | None
     ) -> Self:
-        """Return the report of a load that has just finished."""
         return cls(
             **_same_fields(manifest) | _same_fields(counts),
             question=_choose_question(counts.examples),
@@ -52,7 +51,6 @@ class LoadReport(StageCounts):
 
     @classmethod
     def of_manifest(cls, manifest: LoadManifest, seconds: float) -> Self:
-        """Return the report of an earlier load."""
         return cls(**_same_fields(manifest), seconds=seconds, already_loaded=True)
 
     def __str__(self) -> str:
@@ -96,7 +94,6 @@ class LoadReport(StageCounts):
         return "; ".join(notes)
 
     def _describe_names(self) -> str:
-        """Say how many entities have names, and by what."""
         num_named = self.num_entities - self.num_unnamed
         numbers = {_NAMED_BY.get(name) or label_of(name): number for name, number in self.named_by.items()}
         by = [f"{name} ({number:,})" for name, number in numbers.items()] if len(numbers) > 1 else list(numbers)
@@ -133,7 +130,6 @@ _NAMED_BY = {"id": "their ids", "": "the names given"}
 
 
 def _same_fields(of: StageCounts | LoadManifest) -> dict[str, Any]:
-    """Return the fields that a report has, too."""
     wanted = {each.name for each in fields(LoadReport)}
     return {each.name: getattr(of, each.name) for each in fields(of) if each.name in wanted}
 

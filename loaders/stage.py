@@ -176,7 +176,6 @@ class Stage:
             self._connection = None
 
     def delete(self) -> None:
-        """Close and delete everything."""
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -273,7 +272,6 @@ class Stage:
         return self._connection
 
     def _run(self, name: str, parameters: Mapping[str, Any] | None = None, **variables: Any) -> list[Any]:
-        """Run a query file, whose variables these are from now on; return its rows."""
         set_variables(self._open(), variables)
         return self._open().execute(query(name), parameters).fetchall()
 
@@ -315,7 +313,6 @@ class Stage:
             self._open().from_arrow(wanted).insert_into("wanted_relation")
 
     def _read(self, source: Source, check: Callable[[], None], progress: Progress, sample_batches: int | None) -> None:
-        """Take over the statements of all parts."""
         total, is_cut, told_s = source.size_bytes or 0, False, float("-inf")
         self._parts = []
         for number, part in enumerate(source.parts()):
@@ -349,7 +346,6 @@ class Stage:
         progress("reading", total, total)
 
     def _check_rejects(self, most: int, file: Path | None) -> None:
-        """Raise `InputError` when there are more rejects than allowed."""
         ((number,),) = self._run("reading/num_rejects")
         if number <= most:
             return
@@ -377,7 +373,6 @@ class Stage:
             file.unlink(missing_ok=True)
 
     def _restrict(self, source: Source, subset: Subset) -> None:
-        """Leave out what the subset leaves out by the shape of the graph."""
         if subset.around:
             self._run("restricting/seeds", around=list(subset.around))
             if unknown := [id_ for (id_,) in self._run("restricting/unknown_seeds")]:
@@ -396,7 +391,6 @@ class Stage:
             self._run("restricting/only_around")
 
     def _number(self, source: Source, check: Callable[[], None], progress: Progress) -> StageCounts:
-        """Number terms and triples, name the entities, and count. Triples that no graph can have become rejects."""
         self._open().execute("SET force_compression = 'uncompressed'")  # what is made here is read once or twice
         progress("sorting", 0, 3)
         self._number_terms()

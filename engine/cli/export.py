@@ -35,18 +35,17 @@ def command(path: str, force: bool, as_json: bool, gateway: Gateway, **how: Any)
       lodestar export kg.tsv.gz --names names.tsv.gz --phrases phrases.tsv
       lodestar export | head
     """
-    from ...loaders.export import ExportRequest, export
+    from ...loaders.export import export
     from ..progress import progress_bar
     from ..whole_file import check_output_file
 
-    request = ExportRequest(path, **{name: value for name, value in how.items() if value})
-    request.resolve_format()
-    files = {"": path, "--names": request.names_path, "--phrases": request.phrases_path}
+    given = {name: value for name, value in how.items() if value}
+    files = {"": path, "--names": given.get("names_path"), "--phrases": given.get("phrases_path")}
     if as_json and "-" in files.values():
         raise UsageError("the data and the report of --json cannot both go to standard output: give a FILE")
     for option, file in files.items():
         if file and file != "-":
             check_output_file(option, Path(file), force=force)
     with progress_bar("the graph", "exporting") as (progress, _):
-        report = export(request, gateway, progress)
+        report = export(gateway, path, **given, progress=progress)
     print_report(printable(str(report)), asdict(report), as_json)

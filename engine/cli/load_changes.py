@@ -89,8 +89,5 @@ def add_lines(
     if kind in ("tsv", "csv"):
         own = {"has_header": False, "names_path": names_path}
     source = source_class(kind)(path="-", **own)
-    if remove:
-        report = maintaining.remove_lines(source, gateway, missing_ok=missing_ok)
-    else:
-        report = maintaining.add_lines(source, gateway)
+    report = maintaining.change_lines(source, gateway, remove=remove, missing_ok=missing_ok)
     print_report(str(report), asdict(report), as_json)

@@ -105,7 +105,6 @@ class TripleKey(NamedTuple):
 
     @property
     def entities(self) -> tuple[str, ...]:
-        """The ids of the ends that are entities."""
         return (self.head,) if self.is_literal else (self.head, self.tail)
 
     @property
@@ -148,7 +147,6 @@ def _parse(place: int, triple: Sequence[object]) -> Parsed:
 
 
 def _parse_end(end: object) -> End | LiteralValue | None:
-    """Return what stands at an end; None for what cannot."""
     if isinstance(end, bool | int | float | Decimal | date | time):
         return LiteralValue.of(end)
     if isinstance(end, Entity) and end.is_literal:  # of an answer or a path: its id is its term, its name its value
@@ -275,7 +273,6 @@ def _run_on_triples(db: OpenTransaction, query: str, triples: Collection[TripleK
 
 
 def _read_stating_loads(db: OpenTransaction, triples: Collection[TripleKey]) -> dict[TripleKey, tuple[int, ...]]:
-    """Return the numbers of the loads that state each triple of the graph among these."""
     rows = _run_on_triples(db, "read_stating_loads", triples)
     return {TripleKey(triple[0], triple[1], triple[2], is_literal): tuple(loads) for triple, is_literal, loads in rows}
 
@@ -553,7 +550,6 @@ def _remove(db: OpenTransaction, stated: Sequence[Parsed], missing_ok: bool) -> 
 
 
 def _choices(lookup: EntityLookup, head: End, relation: str, tail: End | LiteralValue) -> list[TripleKey]:
-    """Return the triples that may be meant."""
     heads = lookup.candidates(head)
     if isinstance(tail, LiteralValue):
         return [TripleKey(id_, relation, tail.id, True) for id_ in heads]
@@ -563,7 +559,6 @@ def _choices(lookup: EntityLookup, head: End, relation: str, tail: End | Literal
 
 
 def _absence(lookup: EntityLookup, place: int, head: End, relation: str, tail: End | LiteralValue) -> GraphError:
-    """Return the error about a triple that is not there."""
     for end in (head, tail):
         if not isinstance(end, LiteralValue) and not lookup.candidates(end):
             text = end.id if isinstance(end, Entity) else end

@@ -141,7 +141,6 @@ class DelimitedSource(FileSource):
         }
 
     def _chosen_columns(self, columns: Sequence[str], cells: Sequence[str], place: str) -> tuple[tuple[int, ...], bool]:
-        """Return the columns that the user names, and whether the first line is a header."""
         if all(column.isascii() and column.isdigit() for column in columns):
             chosen = tuple(map(int, columns))
             if not all(1 <= column <= len(cells) for column in chosen):
@@ -183,8 +182,6 @@ class CsvSource(DelimitedSource):
 
 
 class MetaqaSource(DelimitedSource):
-    """MetaQA's kb.txt."""
-
     kind = "metaqa"
     usual_separator = "|"
     looks_at_columns = False
@@ -194,8 +191,6 @@ class MetaqaSource(DelimitedSource):
 
 
 class PathquestionSource(MetaqaSource):
-    """PathQuestion's kb.txt."""
-
     kind = "pathquestion"
     usual_separator = "\t"
 

@@ -62,7 +62,6 @@ def detect_format(path: str) -> str:
 
 
 def _detect(path: str) -> str:
-    """Return the format of a file, or why none is found."""
     file = RereadableFile(path)
     start = file.first_bytes(_LOOKED_AT_BYTES)
     if not start:

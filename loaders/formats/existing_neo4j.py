@@ -17,8 +17,6 @@ FETCH_SIZE = 2_000
 
 
 class Neo4jGraph(PropertyGraph):
-    """The nodes and relationships of a database."""
-
     kind = "neo4j"
 
     def __init__(self, gateway: Gateway) -> None:

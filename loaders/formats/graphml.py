@@ -18,26 +18,13 @@ from ...engine.errors import InputError
 from ...models import quote_line
 from ..mapping import ALIASES, fold
 from ..naming import XSD
-from ..property_graph import (
-    ID,
-    LINKED_TO,
-    UNNAMED_EDGES,
-    Element,
-    FileGraph,
-    LiteralText,
-    Node,
-    Relationship,
-    pop_kind,
-    pop_relation,
-)
+from ..property_graph import Element, FileGraph, LiteralText, Node, Relationship
 from ..reading import RereadableFile, check_xml, read_pieces
 
 _WORD = re.compile(r"[^\W\d_][^\W\d]{2,}")
 
 
 class GraphmlGraph(FileGraph):
-    """The graph in a GraphML file."""
-
     kind = "graphml"
 
     def __init__(self, path: str) -> None:
@@ -80,10 +67,9 @@ class GraphmlGraph(FileGraph):
         labels = [label for label in text.split(":") if label] if text.startswith(":") else []
         if labels:
             values.pop("labels", None)
-        labels = labels or pop_kind(values)
         if label := element.get("label"):
             values.setdefault("label", label)
-        return Node(id_, labels, [(ID, id_), *values.items()], ID)
+        return self.node(id_, values, labels)
 
     def _attributes(self, element: Xml, expected: str, *names: str) -> list[str]:
         found = [element.get(name, "") for name in names]
@@ -100,13 +86,9 @@ class GraphmlGraph(FileGraph):
         if weight.removesuffix(".0") != "1":
             values.setdefault("weight", LiteralText(weight, f"{XSD}double"))
         id_ = element.get("id", "")
-        relation = pop_relation(values) or element.get("label") or (id_ if _WORD.fullmatch(id_) else "")
-        self.notes[UNNAMED_EDGES] += not relation
-        self._num_edges += 1
-        return Relationship(f"edge/{self._num_edges}", relation or LINKED_TO, start, end, [*values.items()])
+        return self.edge(start, end, values, element.get("label") or (id_ if _WORD.fullmatch(id_) else ""))
 
     def _values(self, element: Xml) -> dict[str, Any]:
-        """Return the data of a node or an edge, by name."""
         of = _tag(element)
         texts: dict[_Key, str] = {}
         for child in element.iter():
@@ -128,8 +110,6 @@ class GraphmlGraph(FileGraph):
 
 
 class GexfGraph(GraphmlGraph):
-    """The same of GEXF."""
-
     kind = "gexf"
 
 
@@ -148,8 +128,6 @@ def _tag(element: Xml) -> str:
 
 
 class _Key(NamedTuple):
-    """The name and the type of data, and what elements without it have."""
-
     name: str
     type: str = ""
     default: str = ""

@@ -7,17 +7,7 @@ from typing import Any
 
 from ...engine.errors import InputError
 from ...models import quote_line
-from ..property_graph import (
-    ID,
-    LINKED_TO,
-    UNNAMED_EDGES,
-    Element,
-    FileGraph,
-    Node,
-    Relationship,
-    pop_kind,
-    pop_relation,
-)
+from ..property_graph import Element, FileGraph, Node, Relationship
 from ..reading import read_records
 
 LINKS = ("links", "edges", "relationships")
@@ -28,8 +18,6 @@ _ENDS = (("source", "target"), ("from", "to"), ("start", "end"))
 
 
 class JsonGraph(FileGraph):
-    """The graph in a JSON document, or in JSON lines."""
-
     kind = "json"
 
     def elements(self) -> Iterator[Element]:
@@ -52,22 +40,17 @@ class JsonGraph(FileGraph):
     def _node(self, given: Mapping[str, Any]) -> Node:
         values = _values(given)
         id_ = str(values.pop("id") if "id" in values else values.pop("key"))
-        labels = [str(label) for label in values.pop("labels", [])] or pop_kind(values)
-        return Node(id_, labels, [(ID, id_), *values.items()], ID)
+        return self.node(id_, values, [str(label) for label in values.pop("labels", [])])
 
     def _edge(self, given: Mapping[str, Any]) -> Relationship:
         values = _values(given)
         names = next((pair for pair in _ENDS if values.keys() >= {*pair}), _ENDS[0])
         start, end = (str(each["id"] if isinstance(each := values.pop(name), Mapping) else each) for name in names)
         values.pop("id", None)
-        relation = pop_relation(values)
-        self.notes[UNNAMED_EDGES] += not relation
-        self._num_edges += 1
-        return Relationship(f"edge/{self._num_edges}", relation or LINKED_TO, start, end, [*values.items()])
+        return self.edge(start, end, values)
 
 
 def _values(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is said of a node or an edge, also in an object of its own."""
     own = {**given, **(given.get("data") or {}), **(given.get("properties") or {})}
     ends = {name for pair in _ENDS for name in pair}
     return {

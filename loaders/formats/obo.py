@@ -21,8 +21,6 @@ _ENTITIES = {"is_a": "is_a", "xref": "xref", "instance_of": "instance_of", "repl
 
 
 class OboSource(FileSource):
-    """Terms and relations of an ontology."""
-
     kind = "obo"
     endings = (".obo",)
     names_from_ids = True

@@ -155,7 +155,6 @@ class RdfSource(FileSource):
 
 
 def _are_plain(quads: Sequence[Any]) -> bool:
-    """Return whether all are triples of the default graph, of no triple terms."""
     return (
         set(map(type, quads)) == {Quad}
         and {type(quad.graph_name) for quad in quads} == {DefaultGraph}
@@ -202,8 +201,6 @@ def _has_space(ids: pa.Array, iris: pa.Array) -> pa.Array:
 
 
 class _Terms:
-    """Writes terms as ids, relations and literals."""
-
     def __init__(self, source: RdfSource, scope: str, syntax: RdfFormat) -> None:
         self.syntax = syntax
         self.graphs: set[str] = set()
@@ -264,7 +261,6 @@ class _Terms:
         return pa.record_batch(columns, schema=ROWS)
 
     def without_base(self, iri: str) -> str:
-        """Return what follows the longest base that an IRI begins with, else the IRI."""
         for base in self._bases:
             if iri.startswith(base) and len(iri) > len(base):
                 return iri[len(base) :]

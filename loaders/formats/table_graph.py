@@ -80,8 +80,6 @@ def relation_of(column: str) -> str:
 
 
 class TableGraph(PropertyGraph):
-    """The graph that tables are."""
-
     kind = "tables"
     expected = "expected tables with rows, found none"
     keys_are_codes = True
@@ -391,7 +389,6 @@ class TableGraph(PropertyGraph):
         return found
 
     def _missing_ends(self, table: Table, reference: Reference) -> Iterator[Node]:
-        """Yield what a column refers to and the other table lacks."""
         other = self._tables[reference.table]
         if len(other.key) != 1 or reference.target != other.key or other.joins:
             return
@@ -404,8 +401,6 @@ class TableGraph(PropertyGraph):
 
 
 class _End:
-    """Finds the node that columns of a row refer to."""
-
     def __init__(self, graph: TableGraph, reference: Reference) -> None:
         self._graph = graph
         self._columns = reference.columns

@@ -173,7 +173,6 @@ class Database:
                 yield number, dict(zip(columns, row, strict=True))
 
     def _look_at(self, table: Table, column: Column) -> None:
-        """Count values, and find the type that all of a column have."""
         c = quote_name(column.name)
         asked = [f"count({c})", f"count(DISTINCT {c})"]
         if not column.is_list:
@@ -247,7 +246,6 @@ class Database:
 
 
 def select(columns: Sequence[str]) -> str:
-    """Return columns as SQL has them."""
     return ", ".join(map(quote_name, columns))
 
 
@@ -286,7 +284,6 @@ that leads is no number's, and eight digits are a date only where the column is 
 
 
 def quote_name(name: str) -> str:
-    """Return a name as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -354,7 +351,6 @@ def table_name(path: str) -> str:
 
 @contextmanager
 def _translate_errors(shown: str) -> Iterator[None]:
-    """Raise what DuckDB finds wrong with a table as `InputError` in one line."""
     try:
         yield
     except duckdb.Error as error:
@@ -448,7 +444,6 @@ def _read_json(database: Database, file: RereadableFile, name: str) -> None:
 
 
 def _json_rows(file: RereadableFile, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the records of a file, each with the table that it belongs to."""
     for line, record, fault in read_records(file):
         if fault:
             raise InputError(f"{file.shown}:{line}: {fault}")

@@ -44,8 +44,6 @@ def _roles(table: Table) -> list[_Role]:
 
 
 class AdminGraph(PropertyGraph):
-    """The graph that such files are."""
-
     kind = "tables"
     expected = "expected files of nodes with a column :ID, found none"
 

@@ -105,7 +105,6 @@ def snippets(text: str, length: int, overlap: int) -> Iterator[str]:
 
 
 def _last_words(words: Sequence[str], max_chars: int) -> list[str]:
-    """Return the last words, with the blanks between them at most `max_chars` long."""
     num = 0
     while num < len(words) and len(" ".join(words[len(words) - num - 1 :])) <= max_chars:
         num += 1

@@ -23,8 +23,6 @@ _DAY, _MONTH, _YEAR = 11, 10, 9
 
 
 class WikidataSource(FileSource):
-    """The dump or a part of it."""
-
     kind = "wikidata"
 
     def __init__(self, path: str, *, languages: Sequence[str] = ("en",)) -> None:
@@ -84,7 +82,6 @@ def _of_claim(line: int, id_: str, property_: str, claim: Mapping[str, Any]) -> 
 
 
 def _of_snak(line: int, head: str, property_: str, snak: Mapping[str, Any]) -> StatementRow:
-    """Return the triple of a snak, or its category where it is none."""
     if snak["snaktype"] != "value":
         return StatementRow(line, "no value" if snak["snaktype"] == "novalue" else "unknown value")
     if snak.get("datatype") in _LEFT_OUT:
@@ -97,7 +94,6 @@ def _of_snak(line: int, head: str, property_: str, snak: Mapping[str, Any]) -> S
 
 
 def _literal_of(type_: str, value: Any) -> tuple[str, bool, str | None, str | None]:
-    """Return the text of a value, True, and its datatype and language if it has them."""
     if type_ == "time":
         return *_of_time(value), None
     if type_ == "quantity":

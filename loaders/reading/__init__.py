@@ -109,8 +109,6 @@ def _packing(head: bytes) -> str:
 
 
 class _Pieces(RawIOBase):
-    """A stream of pieces of bytes."""
-
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
         self._rest = b""
@@ -219,7 +217,6 @@ class RereadableFile:
         return raw
 
     def _unpack(self, file: FileIO, opened: ExitStack) -> RawIOBase:
-        """Return the stream of what is packed in the file, else the file."""
         packing = self._packing = _packing(file.read(_HEAD_BYTES))
         file.seek(0)
         if not packing:
@@ -410,7 +407,6 @@ def parquet_columns(file: RereadableFile) -> list[str]:
 
 
 def format_columns(names: Iterable[str]) -> str:
-    """Return the names of columns or fields for a message."""
     return quote_line(", ".join(names))
 
 

@@ -69,7 +69,6 @@ class LineReader(RereadableFile):
         return [] if first is None else list(zip(*first.slice(0, FIRST_LINES).to_pydict().values(), strict=True))
 
     def _read_block(self, stream: RawIOBase, rest: bytes, size: int, newline: bytes, number: int) -> bytes:
-        """Return the rest of the block before and `size` bytes more, fewer at the end of the file."""
         block = bytearray(rest)
         size += len(rest)
         with self.translate_faults(lambda: number + block.count(newline)):
@@ -91,7 +90,6 @@ class LineReader(RereadableFile):
 
 
 def _join_quoted(lines: Sequence[bytes], newline: bytes) -> list[bytes]:
-    """Return lines with those joined whose end is in double quotes."""
     joined: list[bytes] = []
     is_open = False
     for line in lines:
@@ -104,7 +102,6 @@ def _join_quoted(lines: Sequence[bytes], newline: bytes) -> list[bytes]:
 
 
 def _readable(lines: pa.Array, first: int, rejects: OnReject) -> Generator[pa.RecordBatch]:
-    """Yield a batch of the lines that can be read, if there are any."""
     numbers = pa.array(np.arange(first, first + len(lines)))
     if not _are_readable(lines):
         faults = [_fault(line) for line in lines.to_pylist()]
@@ -127,7 +124,6 @@ def _are_readable(lines: pa.Array) -> bool:
 
 
 def _fault(line: bytes) -> str | None:
-    """Return why a line cannot be read, None if it can."""
     if len(line) > MAX_LINE_BYTES:
         return f"the line is longer than {MAX_LINE_BYTES:,} bytes"
     if b"\0" in line:

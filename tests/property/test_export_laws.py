@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -15,13 +15,7 @@ from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
 from lodestar.engine.writing import Name
 from lodestar.engine.writing.changing import fault_of_id, fault_of_relation
-from lodestar.loaders.export import (
-    HeadTriples,
-    NTriplesWriter,
-    StatedTail,
-    TsvWriter,
-    open_atomic_outputs,
-)
+from lodestar.loaders.export import NTriplesWriter, TsvWriter, open_atomic_outputs
 from lodestar.loaders.formats import source_class
 from lodestar.loaders.formats.freebase import FREEBASE
 from lodestar.loaders.parsers import prepare_parser
@@ -30,6 +24,19 @@ from lodestar.loaders.source import LineFile, Source
 from tests.conftest import examples
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+
+
+class StatedTail(NamedTuple):
+    """The tail of a triple, as it is exported."""
+
+    relation: str
+    tail: str
+    is_literal: bool = False
+    datatype: str | None = None
+    language: str | None = None
+    loads: tuple[int, ...] = ()
+
+
 HOSTILE = "\t\n\r \"\\<>{}|^`_:#.@'\x01\x7f\x85\u2028\ufeff\U0001f600é"
 characters = st.one_of(st.sampled_from(HOSTILE), st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 texts = st.text(characters, max_size=12)
@@ -66,10 +73,10 @@ names = st.dictionaries(
 lax = settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def heads(graph: Sequence[tuple[str, StatedTail]]) -> Iterator[HeadTriples]:
+def heads(graph: Sequence[tuple[str, StatedTail]]) -> Iterator[tuple[str, list[StatedTail]]]:
     ordered = sorted(graph, key=lambda triple: (triple[0], triple[1].relation, triple[1].is_literal, triple[1].tail))
     for head, triples in groupby(ordered, key=lambda triple: triple[0]):
-        yield HeadTriples(head, tuple(tail for _, tail in triples))
+        yield head, [tail for _, tail in triples]
 
 
 @cache
@@ -114,8 +121,8 @@ def test_tsv_is_read_back(tmp_path: Path, graph: list[tuple[str, StatedTail]]) -
     try:
         with open_atomic_outputs(str(path)) as (output,):
             writer = TsvWriter(output.write)
-            for triples in heads(graph):
-                writer.add_triples(triples)
+            for head, tails in heads(graph):
+                writer.add_triples(head, tails)
     except InputError:
         assume(False)
     rows = rows_of(source_class("tsv")(path=str(path), has_header=False))
@@ -136,8 +143,8 @@ def test_ntriples_are_read_back(
             writer = NTriplesWriter(output.write)
             for id_, several in named.items():
                 writer.add_names(id_, several)
-            for triples in heads(graph):
-                writer.add_triples(triples)
+            for head, tails in heads(graph):
+                writer.add_triples(head, tails)
     except InputError:
         assume(False)
     bases = [FREEBASE] if writer.is_base_used else []

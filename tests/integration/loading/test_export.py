@@ -13,7 +13,7 @@ from lodestar.engine import writing as relation_types
 from lodestar.engine.errors import GraphError
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
-from lodestar.loaders.export import ExportReport, ExportRequest, export
+from lodestar.loaders.export import ExportReport, export
 from lodestar.loaders.formats import source_class
 from lodestar.loaders.formats.freebase import FREEBASE
 from lodestar.loaders.source import Source, StatementRow, triple_row
@@ -110,7 +110,7 @@ def stored_id(tail: str | Literal) -> str:
 
 
 def exported(gateway: Gateway, path: Path, **options: object) -> ExportReport:
-    return export(ExportRequest(str(path), **options), gateway)
+    return export(gateway, str(path), **options)
 
 
 def assert_read(source: Source, triples: list[Triple]) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.engine.progress import ignore_progress
 from lodestar.loaders.mapping import (
     Choices,
     GraphMapping,
@@ -27,7 +26,6 @@ from lodestar.loaders.property_graph import (
     Node,
     PropertyGraph,
     PropertyGraphSource,
-    ReadGraph,
     Relationship,
     literals_of,
 )
@@ -178,8 +176,7 @@ class ListedGraph(PropertyGraph):
 
 
 def rows_of(mapping: GraphMapping, *found: Node | Relationship) -> tuple[list[tuple[str | None, ...]], dict[str, int]]:
-    graph = ListedGraph(found)
-    source = PropertyGraphSource(graph, ReadGraph(graph, ignore_progress), mapping)
+    source = PropertyGraphSource(ListedGraph(found), lambda _: mapping)
     rows = [row for part in source.parts() for row in part_rows(part, ReadSource())]
     made = [(row["tag"] or row["category"], row["head"], row["relation"], row["tail"]) for row in rows if row["line"]]
     return made, dict(source.left_out)
