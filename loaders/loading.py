@@ -6,13 +6,13 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..engine.errors import GraphError, StorageError, UsageError
 from ..engine.neo4j.catalogue import (
@@ -61,9 +61,6 @@ class LoadOptions:
     batch_size: int = BATCH_SIZE
     force: bool = False
 
-    def most_rejects(self, source: Source) -> int:
-        return source.max_rejects if self.max_rejects is None else self.max_rejects
-
 
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
@@ -90,7 +87,9 @@ class Load:
         self.source = source
         self.options = options
         self.progress = progress
-        self.sha256 = content_sha256(source, options.subset)
+        content = f"{source.kind}\n{source.digest()}\n{json.dumps(options.subset.as_json(), sort_keys=True)}"
+        self.sha256 = hashlib.sha256(content.encode()).hexdigest()
+        """The identity of the load: of the source's content and of every option that changes the graph."""
         self._started_s = time.monotonic()
         self._rejects_file = options.staging / f"{self.sha256[:16]}.rejects.tsv"
         self._said: list[RelationInfo] = []
@@ -114,11 +113,7 @@ class Load:
             Stage(folder) as self.stage,
         ):
             self.counts = self.stage.fill(
-                self.source,
-                subset=self.options.subset,
-                max_rejects=self.options.most_rejects(self.source),
-                rejects_file=self._rejects_file,
-                progress=self.progress,
+                self.source, self.options.subset, self.options.max_rejects, self._rejects_file, self.progress
             )
             self._words = self.stage.relation_words()
             try:
@@ -129,20 +124,15 @@ class Load:
     @property
     def manifest(self) -> LoadManifest:
         """The record of the load."""
-        counts = self.counts
+        names = ("num_triples", "num_entities", "num_literals", "num_relations", "num_names", "num_duplicates")
         return LoadManifest(
             sha256=self.sha256,
             number=self.plan.number,
             source=self.source.name,
             kind=self.source.kind,
             options=json.dumps({**self.source.options(), **self.options.subset.as_json()}, sort_keys=True),
-            num_triples=counts.num_triples,
-            num_entities=counts.num_entities,
-            num_literals=counts.num_literals,
-            num_relations=counts.num_relations,
-            num_names=counts.num_names,
-            num_duplicates=counts.num_duplicates,
-            checksum=str(counts.checksum),
+            checksum=str(self.counts.checksum),
+            **{name: getattr(self.counts, name) for name in names},
         )
 
     def begin(self, gateway: Gateway, writer: str, replaced: Gateway | None) -> None:
@@ -242,12 +232,6 @@ def load_source(
         return load(source, opened, options, progress)
 
 
-def content_sha256(source: Source, subset: Subset) -> str:
-    """Return the identity of a load: the hash of the source's content and of every option that changes the graph."""
-    options = json.dumps(subset.as_json(), sort_keys=True)
-    return hashlib.sha256(f"{source.kind}\n{source.digest()}\n{options}".encode()).hexdigest()
-
-
 def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple[LoadManifest, ...]) -> LoadPlan:
     """Return what this load does to a graph in this state.
 
@@ -345,62 +329,34 @@ SAMPLE_BATCHES = 4
 SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preview(StageCounts):
-    """What a sample says about the whole; counts are of the sample. `share` is that of the source, by bytes."""
+def preview(source: Source, options: LoadOptions, *, online_only: bool = False) -> tuple[dict[str, Any], list[str]]:
+    """Read a sample of a source and return what a full load would do, as plain data and as lines.
 
-    source: str
-    kind: str
-    share: float
-    triples: Sequence[Sequence[str]]
-    names: Sequence[Sequence[str]]
-    estimated_triples: int
-    writer: str
-
-    def __str__(self) -> str:
-        about = "" if self.share >= 1 else "about "
-        lines = [
-            f"{self.source}: {self.kind}, {self.share:.1%} of it read",
-            "  found      " + ", ".join(f"{number:,} {name}" for name, number in sorted(self.categories.items())),
-            f"  sample     {self.num_entities:,} entities, {self.num_relations:,} relations",
-            *([f"  values     {self.num_values:,} tails, kept as literals"] if self.num_values else []),
-            *(f"  triple     {' | '.join(triple)}" for triple in self.triples),
-            *(f"  name       {id_} | {name}" for id_, name in self.names),
-            f"  would load {about}{self.estimated_triples:,} triples by the {self.writer} writer",
-        ]
-        return "\n".join(lines)
-
-
-def preview(source: Source, options: LoadOptions, *, online_only: bool = False) -> Preview:
-    """Read a sample of a source and return what a full load would do.
-
-    The estimate scales by bytes, so that duplicates far apart are counted twice. Raises
-    `InputError` as a load does.
+    The estimate scales by bytes, so that duplicates far apart are counted twice. Raises `InputError` as a load does.
     """
     with translate_storage_errors(options.staging):
         make_private_folder(options.staging)
         folder = TemporaryDirectory(prefix="preview-", dir=options.staging)
     with folder, Stage(Path(folder.name) / "stage") as stage:
-        counts = stage.fill(
-            source,
-            subset=options.subset,
-            max_rejects=options.most_rejects(source),
-            rejects_file=None,
-            sample_batches=SAMPLE_BATCHES if (source.size_bytes or 0) > WHOLE_BYTES else None,
-        )
-        triples = next(stage.rows("results/sample_triples", SHOWN)).to_pylist()
-        names = [row for batch in islice(stage.rows("results/sample_names", SHOWN), 1) for row in batch.to_pylist()]
+        sample_batches = SAMPLE_BATCHES if (source.size_bytes or 0) > WHOLE_BYTES else None
+        counts = stage.fill(source, options.subset, options.max_rejects, sample_batches=sample_batches)
+        shown = {
+            name: [tuple(row.values()) for batch in islice(stage.rows(f"results/sample_{name}", SHOWN), 1)
+                   for row in batch.to_pylist()]
+            for name in ("triples", "names")
+        }  # fmt: skip
         share = stage.share_read
     estimated = round(counts.num_triples / share)
     bulk = not online_only and options.writer != "online" and options.mode != "append"
     writer = "bulk" if bulk and (estimated >= BULK_FROM_TRIPLES or options.writer == "bulk") else "online"
-    return Preview(
-        **{each.name: getattr(counts, each.name) for each in fields(counts)},
-        source=source.name,
-        kind=source.kind,
-        share=share,
-        triples=[tuple(row.values()) for row in triples],
-        names=[tuple(row.values()) for row in names],
-        estimated_triples=estimated,
-        writer=writer,
-    )
+    lines = [
+        f"{source.name}: {source.kind}, {share:.1%} of it read",
+        "  found      " + ", ".join(f"{number:,} {name}" for name, number in sorted(counts.categories.items())),
+        f"  sample     {counts.num_entities:,} entities, {counts.num_relations:,} relations",
+        *([f"  values     {counts.num_values:,} tails, kept as literals"] if counts.num_values else []),
+        *(f"  triple     {' | '.join(triple)}" for triple in shown["triples"]),
+        *(f"  name       {id_} | {name}" for id_, name in shown["names"]),
+        f"  would load {'' if share >= 1 else 'about '}{estimated:,} triples by the {writer} writer",
+    ]
+    told = {"source": source.name, "kind": source.kind, "share": share, "estimated_triples": estimated}
+    return {**asdict(counts), **told, **shown, "writer": writer}, lines

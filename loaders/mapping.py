@@ -24,7 +24,7 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
@@ -84,14 +84,9 @@ class TypeFacts:
     end_labels: Counter[str] = field(default_factory=Counter)
 
     @property
-    def starts(self) -> str:
-        """The commonest label of the start nodes."""
-        return next((label for label, _ in self.start_labels.most_common(1)), "")
-
-    @property
-    def ends(self) -> str:
-        """The commonest label of the end nodes."""
-        return next((label for label, _ in self.end_labels.most_common(1)), "")
+    def ends(self) -> list[str]:
+        """The commonest labels of the start nodes and of the end nodes."""
+        return [max(found, key=found.__getitem__, default="") for found in (self.start_labels, self.end_labels)]
 
 
 @dataclass(slots=True)
@@ -109,18 +104,24 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class LabelMapping:
-    """What becomes of the properties of the nodes with a label; those in no field are left out."""
+    """What becomes of the properties of the nodes with a label; those in no field are left out.
+
+    key: what a node without a name is called by, after its label.
+    """
 
     name: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     literals: tuple[str, ...] = ()
     key: str = ""
-    """What a node without a name is called by, after its label."""
 
     @property
     def kept(self) -> frozenset[str]:
         """The properties that are read."""
         return frozenset(filter(None, (*self.name, *self.aliases, *self.literals, self.key)))
+
+    def without(self, parts: Collection[str]) -> LabelMapping:
+        kept = [tuple(key for key in keys if key not in parts) for keys in (self.name, self.aliases, self.literals)]
+        return LabelMapping(*kept, "" if self.key in parts else self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +134,6 @@ class GraphMapping:
     labels: dict[str, LabelMapping]
     relationships: dict[str, tuple[str, ...]] = field(default_factory=dict)
     types: bool = True
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
     def as_toml(self) -> str:
         """Return the mapping as a TOML file, which `read_mapping` reads."""
@@ -205,17 +203,6 @@ def guess_names(label: str, facts: LabelFacts) -> list[tuple[str, ...]]:
     return sorted(found, key=lambda keys: (found[keys], place[keys[0]]))
 
 
-def guess_aliases(facts: LabelFacts) -> tuple[str, ...]:
-    return tuple(key for key in sorted(facts.keys) if fold(key) in ALIASES)
-
-
-def is_key(label: str, key: str, facts: LabelFacts) -> bool:
-    """Return whether a property is a key and says nothing else: `id`, or LABEL`Id`, with numbers that all differ."""
-    sample = facts.samples[key]
-    is_number = sample.type.startswith("INTEGER") and sample.num_distinct == sample.num
-    return is_number and fold(key) in ("id", f"{fold(label)}id")
-
-
 def _rank(label: str, key: str, facts: LabelFacts) -> tuple[int, int] | None:
     plain, sample = fold(key), facts.samples[key]
     if not _is_covered(key, facts) or not _may_name(sample) or plain in ALIASES:
@@ -267,11 +254,16 @@ def _name_beside_key(facts: LabelFacts) -> tuple[str, ...]:
 
 def _guess_label(label: str, facts: LabelFacts) -> LabelMapping:
     name = next(iter(guess_names(label, facts)), ()) or _name_beside_key(facts)
-    aliases = guess_aliases(facts)
+    aliases = tuple(key for key in sorted(facts.keys) if fold(key) in ALIASES)
     vectors = {
         key for key, sample in facts.samples.items() if sample.num_items > MAX_NUMBERS and "STRING" not in sample.type
     }
-    keys = [key for key in facts.keys if is_key(label, key, facts)]
+    numbers = [
+        key
+        for key, sample in facts.samples.items()
+        if sample.type.startswith("INTEGER") and sample.num_distinct == sample.num
+    ]
+    keys = [key for key in numbers if fold(key) in ("id", f"{fold(label)}id")]
     if facts.key and facts.key not in name:
         sample = facts.samples[facts.key]
         is_short = sample.type.startswith("STRING") and sample.num_chars <= MOST_CODE_CHARS
@@ -294,44 +286,41 @@ def choose(mapping: GraphMapping, survey: Survey, choices: Choices) -> GraphMapp
     keys_of: dict[str, set[str]] = {label: {*survey.labels[label].keys} for label in labels}
     for chosen in choices.names:
         having, parts = _split_choice("--name-property", chosen, keys_of)
-        labels |= {label: _name_by(labels[label], parts) for label in having}
+        for label in having:
+            rest = labels[label].without(parts)
+            literals = tuple(sorted({*rest.name, *rest.literals}))
+            labels[label] = LabelMapping(parts, rest.aliases, literals, rest.key)
     for type_ in relationships:
         keys_of[type_] = keys_of.get(type_, set()) | {*survey.relationships[type_].keys}
     for chosen in choices.leave_out:
         having, parts = _split_choice("--leave-out", chosen, keys_of)
-        labels |= {label: _leave_out(labels[label], parts) for label in having if label in labels}
+        labels |= {label: labels[label].without(parts) for label in having if label in labels}
         for type_ in {*having} & relationships.keys():
             relationships[type_] = tuple(key for key in relationships[type_] if key not in parts)
     return GraphMapping(labels, relationships, mapping.types if choices.types is None else choices.types)
 
 
-def check_mapping(mapping: GraphMapping, survey: Survey, place: str = "") -> None:
-    """Raise `InputError` if a mapping names what is not there, or nothing in it has a name.
+def resolve_mapping(
+    survey: Survey, choices: Choices, read: GraphMapping | None = None, path: Path | None = None
+) -> GraphMapping:
+    """Return the mapping that is guessed, or was read from a file, as the user's choices change it.
 
-    place: where it was read, for messages; empty if it was guessed.
+    Raises `InputError` if the file names what is not there, or nothing has a name.
     """
-    _check_names(place, mapping.labels, survey.labels, "label", InputError)
-    _check_names(place, mapping.relationships, survey.relationships, "relationship type", InputError)
-    for label, each in mapping.labels.items():
-        _check_names(f"{place}: {label}", each.kept, survey.labels[label].keys, "property", InputError)
-    for type_, keys in mapping.relationships.items():
-        _check_names(f"{place}: {type_}", keys, survey.relationships[type_].keys, "property", InputError)
+    if read:
+        _check_names(str(path), read.labels, survey.labels, "label", InputError)
+        _check_names(str(path), read.relationships, survey.relationships, "relationship type", InputError)
+        for label, each in read.labels.items():
+            _check_names(f"{path}: {label}", each.kept, survey.labels[label].keys, "property", InputError)
+        for type_, keys in read.relationships.items():
+            _check_names(f"{path}: {type_}", keys, survey.relationships[type_].keys, "property", InputError)
+    mapping = choose(read or guess_mapping(survey), survey, choices)
     if not any(each.name or each.key for each in mapping.labels.values()):
         some = ", ".join(sorted({key for label in mapping.labels for key in survey.labels[label].keys})[:10])
         raise InputError(
             "expected a property that names nodes, such as name or title, found "
             f"{some or 'no property'}: name one by --name-property LABEL=PROPERTY"
         )
-
-
-def resolve_mapping(
-    survey: Survey, choices: Choices, read: GraphMapping | None = None, path: Path | None = None
-) -> GraphMapping:
-    """Return the mapping that is guessed, or was read from a file, as the user's choices change it."""
-    if read:
-        check_mapping(read, survey, str(path))
-    mapping = choose(read or guess_mapping(survey), survey, choices)
-    check_mapping(mapping, survey)
     return mapping
 
 
@@ -349,19 +338,6 @@ def read_mapping(path: Path) -> GraphMapping:
         return TypeAdapter(GraphMapping).validate_python({"labels": {}, **content}, extra="forbid")
     except ValidationError as error:
         raise InputError(f"{path}: {first_error(error)}") from error
-
-
-def _name_by(mapping: LabelMapping, parts: tuple[str, ...]) -> LabelMapping:
-    rest = {*mapping.literals, *mapping.name} - set(parts)
-    aliases = tuple(key for key in mapping.aliases if key not in parts)
-    return LabelMapping(parts, aliases, tuple(sorted(rest)), "" if mapping.key in parts else mapping.key)
-
-
-def _leave_out(mapping: LabelMapping, parts: tuple[str, ...]) -> LabelMapping:
-    name, aliases, literals = (
-        tuple(key for key in keys if key not in parts) for keys in (mapping.name, mapping.aliases, mapping.literals)
-    )
-    return LabelMapping(name, aliases, literals, "" if mapping.key in parts else mapping.key)
 
 
 def _split_choice(
@@ -405,30 +381,28 @@ MOST_KEYS = 8
 
 def describe_mapping(survey: Survey, mapping: GraphMapping) -> Iterator[str]:
     """Yield lines that say what becomes of labels, relationship types and properties."""
+    types = survey.relationships
     yield (
         f"{survey.num_nodes:,} nodes with {len(survey.labels):,} labels, {survey.num_relationships:,} relationships of "
-        f"{len(survey.relationships):,} types"
+        f"{len(types):,} types"
     )
     yield f"labels, {'kept as types' if mapping.types else 'not kept'}"
-    nodes = {label: facts.num for label, facts in survey.labels.items()}
-    yield from _describe_all(nodes, lambda label: _describe_label(survey, label, mapping.labels[label]), mapping.labels)
+    of_labels = {label: _describe_label(label, survey.labels[label], each) for label, each in mapping.labels.items()}
+    yield from _describe_all({label: facts.num for label, facts in survey.labels.items()}, of_labels)
     yield "relationships"
-    edges = {type_: facts.num for type_, facts in survey.relationships.items()}
-    kept = mapping.relationships
-    yield from _describe_all(edges, lambda type_: _describe_type(survey.relationships[type_], kept[type_]), kept)
+    of_types = {type_: _describe_type(types[type_], keys) for type_, keys in mapping.relationships.items()}
+    yield from _describe_all({type_: facts.num for type_, facts in types.items()}, of_types)
 
 
-def _describe_all(counts: Mapping[str, int], describe: Callable[[str], str], mapped: Collection[str]) -> Iterator[str]:
-    """Yield a line for each of those with most elements, one for the rest, and one for what is left out."""
+def _describe_all(counts: Mapping[str, int], described: Mapping[str, str]) -> Iterator[str]:
     ranked = sorted(counts, key=lambda name: (-counts[name], name))
-    kept, left = [name for name in ranked if name in mapped], [name for name in ranked if name not in mapped]
+    kept = [name for name in ranked if name in described]
     for name in kept[:MOST_LINES]:
-        yield f"  {name or '(no label)':<20} {counts[name]:>9,}  {describe(name)}"
+        yield f"  {name or '(no label)':<20} {counts[name]:>9,}  {described[name]}"
     if more := kept[MOST_LINES:]:
         yield f"  and {len(more):,} more with {sum(counts[name] for name in more):,}: --save-mapping FILE has all"
-    if left:
-        shown = [f"{name or '(no label)'} ({counts[name]:,})" for name in left]
-        yield f"  left out: {_some(shown)}"
+    if left := [f"{name or '(no label)'} ({counts[name]:,})" for name in ranked if name not in described]:
+        yield f"  left out: {_some(left)}"
 
 
 def mapping_as_json(survey: Survey, mapping: GraphMapping) -> dict[str, Any]:
@@ -439,41 +413,29 @@ def mapping_as_json(survey: Survey, mapping: GraphMapping) -> dict[str, Any]:
         "labels": {label: facts.num for label, facts in survey.labels.items()},
         "relationship_types": {type_: facts.num for type_, facts in survey.relationships.items()},
     }
-    return {"mapping": mapping.as_json(), "counts": counts}
+    return {"mapping": asdict(mapping), "counts": counts}
 
 
-def _describe_label(survey: Survey, label: str, mapping: LabelMapping) -> str:
-    facts = survey.labels[label]
-    parts = []
+def _describe_label(label: str, facts: LabelFacts, mapping: LabelMapping) -> str:
+    named = f"named by the key {mapping.key}" if mapping.key else "unnamed records"
     if mapping.name:
-        name = " + ".join(mapping.name)
         covered = max(facts.keys[key] for key in mapping.name) / max(facts.num, 1)
         others = [" + ".join(keys) for keys in guess_names(label, facts) if keys != mapping.name]
         or_ = f" (or {', '.join(others[:3])})" if others else ""
-        parts.append(f"named by {name}{or_}" + (f" in {covered:.0%}" if covered < 1 else ""))
-    elif mapping.key:
-        parts.append(f"named by the key {mapping.key}")
-    else:
-        parts.append("unnamed records")
-    if mapping.aliases:
-        parts.append(f"aliases {_some(mapping.aliases)}")
-    if mapping.literals:
-        parts.append(f"literals {_some(mapping.literals)}")
-    if left := sorted(set(facts.keys) - mapping.kept):
-        parts.append(f"left out {_some(left)}")
-    return "; ".join(parts)
+        named = f"named by {' + '.join(mapping.name)}{or_}" + (f" in {covered:.0%}" if covered < 1 else "")
+    left = sorted(set(facts.keys) - mapping.kept)
+    return _parts(named, aliases=mapping.aliases, literals=mapping.literals, left_out=left)
 
 
 def _describe_type(facts: TypeFacts, keys: Sequence[str]) -> str:
-    parts = [f"{facts.starts} → {facts.ends}"] if facts.starts or facts.ends else []
-    if keys:
-        number = f"{facts.num_with_keys:,} of them " if facts.num_with_keys < facts.num else ""
-        parts.append(f"{number}records with {_some(keys)}")
-    else:
-        parts.append("triples")
-    if left := sorted(set(facts.keys) - set(keys)):
-        parts.append(f"left out {_some(left)}")
-    return "; ".join(parts)
+    number = f"{facts.num_with_keys:,} of them " if facts.num_with_keys < facts.num else ""
+    ends = " → ".join(facts.ends) if any(facts.ends) else ""
+    made = f"{number}records with {_some(keys)}" if keys else "triples"
+    return _parts("; ".join(filter(None, (ends, made))), left_out=sorted(set(facts.keys) - set(keys)))
+
+
+def _parts(first: str, **listed: Sequence[str]) -> str:
+    return "; ".join([first, *(f"{name.replace('_', ' ')} {_some(keys)}" for name, keys in listed.items() if keys)])
 
 
 def _some(keys: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
@@ -279,7 +280,7 @@ class PropertyGraphSource(Source):
         return self._position
 
     def digest(self) -> str:
-        return digest_of(self.kind, self.mapping.as_json(), [self._hash.hexdigest()])
+        return digest_of(self.kind, asdict(self.mapping), [self._hash.hexdigest()])
 
     def options(self) -> Mapping[str, object]:
         return self._graph.options
@@ -295,7 +296,7 @@ class PropertyGraphSource(Source):
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         """Return the commonest label at the ends of relations."""
         types = self.survey.relationships
-        return {type_: RelationFacts(range=types[type_].ends or None) for type_ in self.mapping.relationships}
+        return {type_: RelationFacts(range=types[type_].ends[1] or None) for type_ in self.mapping.relationships}
 
     def _rows(self) -> Iterator[StatementRow]:
         self._left_out = Counter()

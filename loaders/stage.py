@@ -182,10 +182,9 @@ class Stage:
     def fill(
         self,
         source: Source,
-        *,
         subset: Subset,
-        max_rejects: int,
-        rejects_file: Path | None,
+        max_rejects: int | None = None,
+        rejects_file: Path | None = None,
         progress: Progress = ignore_progress,
         sample_batches: int | None = None,
     ) -> StageCounts:
@@ -200,7 +199,9 @@ class Stage:
             with self.translate_errors():
                 make_private_folder(self.folder)
                 self._create(subset)
-                check = partial(self._check_rejects, max_rejects, rejects_file)
+                check = partial(
+                    self._check_rejects, source.max_rejects if max_rejects is None else max_rejects, rejects_file
+                )
                 self._read(source, check, progress, sample_batches)
                 set_variables(self._open(), {"languages": list(source.languages)})
                 if not source.all_languages:

@@ -289,8 +289,8 @@ def _load(kind: str, *, settings: Settings, options: LoadOptions, dry_run: bool,
         if dry_run and mapped:
             print_mapping(mapped, as_json=as_json)
         elif dry_run:
-            found = preview(source, options, online_only=bool(settings.uri))
-            show(asdict(found), str(found).splitlines(), as_json=as_json)
+            data, lines = preview(source, options, online_only=bool(settings.uri))
+            show(data, lines, as_json=as_json)
         if dry_run:
             return
         with progress_bar(source.name) as (progress, tell):

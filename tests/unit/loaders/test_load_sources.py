@@ -266,8 +266,8 @@ def test_a_dry_run_counts_all_of_a_packed_file_that_is_small(tmp_path: Path) -> 
             "".join(f"the entity {i:09}\tis before\tthe entity {i + 1:09}\n" for i in range(250_000)).encode(), 1
         )
     )
-    shown = preview(TsvSource(str(path)), LoadOptions(staging=tmp_path / "staging"))
-    assert (shown.share, shown.estimated_triples) == (1, 250_000)
+    shown, _ = preview(TsvSource(str(path)), LoadOptions(staging=tmp_path / "staging"))
+    assert (shown["share"], shown["estimated_triples"]) == (1, 250_000)
 
 
 def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
