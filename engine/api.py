@@ -17,8 +17,7 @@ from ..models.placement import limit_blas_threads
 from . import pipeline
 from .context import Context, Event
 from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, UsageError, translate_import_errors
-from .evidence import Absence, Answer, Evidence, Item
-from .evidence.extras import PlanAnswer
+from .evidence import Absence, Answer, Evidence, Item, PlanAnswer
 from .neo4j import split_into_requests
 from .neo4j.catalogue import Edition, RelationInfo, read_catalogue, read_full_state, read_graph_revision
 from .parts import Expression, Named, Part

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from .answering import Abstaining, Extractive, answer_of_plan
 from .context import Context
-from .evidence import Absence, Answer, Evidence, Item, item_sort_key
+from .evidence import Absence, Answer, Evidence, Item, PlanAnswer, item_sort_key
 from .evidence.bridges import to_chains, to_triples
-from .evidence.extras import PlanAnswer
 from .linking import find_nearest_names, look_up_topics
 from .parts import Expression, Link, Named, Wrapper, reorganise
 from .values import Chain, Entity, LinkedQuestion, Question, Scored, Topic, first_group

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from .errors import UsageError
 from .evidence import Answer, Evidence, Item
-from .evidence.extras import Quotes, collect_snippets
+from .evidence.bridges import Quotes, collect_snippets
 from .neo4j.catalogue import ORIGINS, RelationInfo, read_catalogue
 from .progress import Progress, ignore_progress
 

@@ -23,8 +23,7 @@ from statistics import median
 
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation import bootstrap_interval
-from lodestar.engine.evidence import Answer
-from lodestar.engine.evidence.extras import PlanAnswer
+from lodestar.engine.evidence import Answer, PlanAnswer
 from lodestar.engine.settings import resolve
 
 from tests.people.asked import Asked, read_questions

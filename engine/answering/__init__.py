@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...models import Share
-from ..evidence import LEAST_PROBABILITY, NO_ANSWER, Answer, Evidence, Item, name_entities
+from ..evidence import LEAST_PROBABILITY, NO_ANSWER, Answer, Evidence, Item, PlanAnswer, name_entities
 from ..evidence.bridges import to_chains
-from ..evidence.extras import PlanAnswer
 from ..parts import Answerer, option, part
 from ..values import AnswerEntity, Chain
 

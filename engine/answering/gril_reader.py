@@ -11,9 +11,8 @@ import numpy.typing as npt
 
 from ...models.text import DirectedRelation, verbalise_hop
 from ..errors import UsageError
-from ..evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
+from ..evidence import NO_ANSWER, Answer, Evidence, Item, graph_token, name_entities
 from ..evidence.bridges import to_triples
-from ..evidence.extras import graph_token
 from ..parts import Answerer, option, part
 from ..reorganising.filtering import predict_hops
 from ..values import AnswerEntity, Entity, Triple, check_finite

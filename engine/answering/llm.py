@@ -24,10 +24,13 @@ from ..llm import (
     Completed,
     Prompt,
     PromptTooLongError,
+    end_of_thoughts,
+    escape_data,
     estimate_tokens,
+    fill_placeholders,
+    find_json_objects,
     list_schema,
 )
-from ..llm.text import end_of_thoughts, escape_data, fill_placeholders, find_json_objects
 from ..neo4j.graph import read_search_names
 from ..parts import Answerer, option, part
 from ..values import AnswerEntity, Chain, Entity

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..api import Engine
     from ..context import Event
     from ..evidence import Answer, Evidence, Item
-    from ..evidence.extras import Quotes
+    from ..evidence.bridges import Quotes
     from ..parallel import PerProcess, Workers
     from ..recipes import Recipe
     from ..settings import Settings

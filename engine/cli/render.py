@@ -9,7 +9,7 @@ import click
 
 from ...models.wording import fold
 from ..evidence import Answer, Evidence, Item
-from ..evidence.extras import Quotes
+from ..evidence.bridges import Quotes
 from ..evidence.text import item_text
 from ..values import Chain, Topic
 from . import printable

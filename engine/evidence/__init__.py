@@ -4,7 +4,7 @@ answer that rests on it."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar, cast
 
@@ -13,7 +13,7 @@ import numpy as np
 from ..context import StageCost, merge_costs
 from ..errors import LodestarError
 from ..values import AnswerEntity, Chain, Entity, Item, Question, Scored, TokenUsage, Topic, check_finite
-from .data import AnswerData, AnswerKind, EvidenceData, Reason, answer_data, evidence_data
+from .data import AnswerData, AnswerKind, EvidenceData, Reason, answer_data, entity_data, evidence_data, round_score
 from .text import item_text, shorten_iris
 
 ItemT_co = TypeVar("ItemT_co", bound=Item, covariant=True)
@@ -254,6 +254,57 @@ class Evidence(Generic[ItemT_co]):
     def __repr__(self) -> str:
         best = f", best {self.items[0].value!r}" if self.items else f", {self.note}" if self.note else ""
         return f"<Evidence for {self.question.text!r}: {format_count(len(self.items), self.kind)}{best}>"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAnswer:
+    """What a plan gives, an `EvidenceExtra` of the triples that it rests on.
+
+    plan: as JSON has it; how: in words. found: the first entities or values, each with the value that orders it;
+    total: how many there are; missing: how many lack a value. number, yes, says: the answer where it is one, and in
+    words. probability: that the plan is what was asked, None where nobody knows; unsure: whether it is too low to state
+    the answer. reason: why there is none.
+    """
+
+    plan: Mapping[str, Any]
+    how: str
+    found: tuple[tuple[Entity, float | None], ...] = ()
+    total: int = 0
+    probability: float | None = None
+    unsure: bool = False
+    missing: int = 0
+    number: float | None = None
+    yes: bool | None = None
+    says: str = ""
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """How it was found, on one line, in the graph's words."""
+        return f"{self.how}; {self.missing:,} without a value" if self.missing else self.how
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan, what it says and what it gives, as plain data."""
+        found = [{**entity_data(entity), "key": round_score(key)} for entity, key in self.found]
+        names = ("plan", "how", "total", "missing", "number", "yes", "says", "reason")
+        return {"plan": {**{name: getattr(self, name) for name in names}, "found": found}}
+
+
+@dataclass(frozen=True, slots=True)
+class GraphToken:
+    """What GRIL has to tell a reader that learned with it beside the triples, (dimension,): an `EvidenceExtra` of
+    evidence."""
+
+    values: tuple[float, ...] = field(compare=False, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return nothing: only a reader can use it."""
+        return {}
+
+
+def graph_token(evidence: Evidence[Item]) -> tuple[float, ...]:
+    token = evidence.extra_of(GraphToken)
+    return () if token is None else token.values
 
 
 def item_sort_key(scored: Scored[Item]) -> tuple[float, int, str, str]:

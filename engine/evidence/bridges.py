@@ -1,4 +1,5 @@
-"""Convert evidence from one kind to the other: triples of chains, and the chains that triples make in the database.
+"""Convert evidence from one kind to the other: triples of chains, and the chains that triples make in the database;
+read the snippets of a graph that was made from text.
 
 This is how ReG's structure-aware reorganisation (section 4.2) walks: breadth first, in either direction. Our own
 reading, for the paper scores nothing: all triples of one relation path are one path; no triple is on a path twice.
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..neo4j import Request, Row, template
+from ..neo4j.graph import MENTIONED_WITH, Pair, read_snippets
 from ..values import Chain, ChainStep, Entity, RelationStep, Scored, Triple, first_group
 from . import Calibration, Evidence, Item, Kind, item_sort_key
 
@@ -250,3 +252,26 @@ def _grow(
 
 def _link(triple: Triple, *, inverse: bool) -> tuple[Entity, Entity]:
     return (triple.tail, triple.head) if inverse else (triple.head, triple.tail)
+
+
+Quotes = tuple[tuple[str, ...], ...]
+"""The snippets of each item, best item first."""
+
+
+def collect_snippets(db: Gateway, evidence: Sequence[Evidence[Item]], max_items: int) -> list[Quotes]:
+    """Return the snippets of the first items of each evidence, a step's after the other, each snippet once.
+
+    Of a chain they are those of the entity path that stands for it. One round trip for all, none where no item is of
+    concepts that are mentioned together.
+    """
+    pairs = [[_pairs(item.value) for item in each.items[:max_items]] for each in evidence]
+    asked = list(dict.fromkeys(pair for items in pairs for item in items for pair in item))
+    found = dict(zip(asked, db.run(read_snippets(asked)), strict=True)) if asked else {}
+    return [
+        tuple(tuple(dict.fromkeys(text for pair in item for text in found[pair])) for item in items) for items in pairs
+    ]
+
+
+def _pairs(item: Item) -> list[Pair]:
+    triples = item.instances(1)[0].triples if isinstance(item, Chain) else (item,)
+    return [(triple.head.id, triple.tail.id) for triple in triples if triple.relation == MENTIONED_WITH]

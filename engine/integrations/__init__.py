@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import UsageError
-from ..evidence import Evidence, Item
+from ..evidence import Evidence, Item, PlanAnswer
 from ..evidence.data import FORMAT, item_data
-from ..evidence.extras import PlanAnswer
 from ..values import Chain
 
 MAX_NAMED = 20

@@ -14,8 +14,7 @@ from ...models import Range, Share
 from ...models.wording import STOP_WORDS, singular
 from ...models.wording.operators import find_operators, read_noun
 from ..answering import Extractive
-from ..evidence import LEAST_PROBABILITY, NOT_THERE, Answer, Certainty, Evidence, sigmoid
-from ..evidence.extras import PlanAnswer
+from ..evidence import LEAST_PROBABILITY, NOT_THERE, Answer, Certainty, Evidence, PlanAnswer, sigmoid
 from ..neo4j.graph import find_literals_by_prefix, read_value_signatures
 from ..parts import Link, Retrieve, Wrapper, option, part
 from ..values import LinkedQuestion, Scored, Topic

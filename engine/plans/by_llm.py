@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...models.wording import STOP_WORDS, singular
 from ..errors import InputError, LLMError
-from ..llm import Completed, Message, Prompt
-from ..llm.text import end_of_thoughts, escape_data, find_json_objects
+from ..llm import Completed, Message, Prompt, end_of_thoughts, escape_data, find_json_objects
 from ..values import Topic
 from .compile import PlanResult, compile_plan, execute
 from .plan import Plan, read_plan

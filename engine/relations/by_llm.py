@@ -20,9 +20,8 @@ from ...models.similarity import content_words_or_question
 from ...models.text.vectors import TextVectors
 from ...models.wording import FUNCTION_WORDS, PREPOSITIONS, read_lexicon, singular, translate_label
 from ..errors import InputError, LLMError
-from ..llm import Prompt, list_schema
+from ..llm import Prompt, end_of_thoughts, list_schema
 from ..llm.gateway import ChatGateway
-from ..llm.text import end_of_thoughts
 from ..neo4j import Request, Row, template
 from ..neo4j.catalogue import Catalogue, Phrase, RelationInfo
 from ..neo4j.gateway import Gateway

@@ -1,6 +1,7 @@
-"""Expand triples to chains, merge chains that meet, and complete chains from the graph.
+"""Expand triples to chains, merge chains that meet, complete chains from the graph, and smooth the scores of triples.
 
-Expanding and merging are ReG's structure-aware reorganisation (section 4.2); completing is our own.
+Expanding and merging are ReG's structure-aware reorganisation (section 4.2), smoothing is Path Pooling;
+completing is our own.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from ...models import Positive, Range, Weight
-from ..evidence import Evidence, Kind
+from ...models import Count, Positive, Range, Weight
+from ...models.path_pooling import ScoredEdge, reselect_triples
+from ..evidence import Evidence, Kind, sigmoid
 from ..evidence.bridges import to_chains
 from ..neo4j.graph import find_joining_paths
 from ..parts import Reorganiser, option, part
@@ -259,3 +261,49 @@ class CompleteChains(Reorganiser):
 
 def _walk_of(chain: Chain) -> Walk:
     return chain.topic.id, tuple((step.step.relation, step.step.inverse) for step in chain.steps)
+
+
+@part("path-pooling")
+@dataclass(frozen=True)
+class PathPooling(Reorganiser):
+    """Smooths triple scores along the paths from and to the topics, and keeps the best (docs/papers.md).
+
+    What is pooled are probabilities: those of the evidence's calibration; without one the scores as they are, or, where
+    one is negative, their sigmoid, for the position bonus would prefer the far triples. A pooled score is no
+    probability, so that the calibration is dropped.
+    """
+
+    takes: ClassVar[Kind] = "triple"
+    gives: ClassVar[Kind] = "triple"
+
+    keep: Count = option(25, "triples kept; 0 keeps all, in their new order", source="Path Pooling, section 4.2")
+    coarse: Count = option(500, "best triples to pool; 0 pools all", source="Path Pooling, section 4.2")
+    position: Annotated[float, Range(1e-6)] = option(1.0, "a, the divisor of the bonus for a position in a path")
+    directed: bool = option(True, "paths follow the directions of the triples", source="Path Pooling, section 3.3")
+
+    def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Triple]]) -> list[Evidence[Triple]]:
+        return [self._pooled(each) for each in evidence]
+
+    def _pooled(self, evidence: Evidence[Triple]) -> Evidence[Triple]:
+        topics = dict.fromkeys(topic.entity for topic in evidence.topics)
+        found = reselect_triples(
+            list_edges(evidence),
+            topics,
+            self.keep or None,
+            self.position,
+            coarse=self.coarse or None,
+            directed=self.directed,
+        )
+        items = tuple(replace(evidence.items[place], score=score) for place, score in found)
+        return replace(evidence, calibration=None, items=items)
+
+
+def list_edges(evidence: Evidence[Triple]) -> list[ScoredEdge]:
+    """Return the triples with what is pooled of them."""
+    scores = [scored.score for scored in evidence.items]
+    if evidence.calibration is not None:
+        scores = [evidence.calibration.probability(score) for score in scores]
+    elif any(score < 0 for score in scores):
+        scores = [sigmoid(score) for score in scores]
+    triples = (scored.value for scored in evidence.items)
+    return [ScoredEdge(each.head, each.tail, score) for each, score in zip(triples, scores, strict=True)]

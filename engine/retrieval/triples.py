@@ -13,8 +13,7 @@ from ...models import Positive
 from ...models.text import DirectedRelation, RelationWords, verbalise_hop
 from ...models.text.vectors import TextVectors
 from ..errors import UsageError
-from ..evidence import Absence, Calibration, Evidence, Kind, item_sort_key
-from ..evidence.extras import GraphToken
+from ..evidence import Absence, Calibration, Evidence, GraphToken, Kind, item_sort_key
 from ..linking import select_start_topics
 from ..parts import Retriever, Trained, option, part
 from ..values import Entity, LinkedQuestion, Scored, Topic, Triple, check_finite

@@ -42,9 +42,8 @@ from ..gold_questions import (
     SkippedQuestion,
     ground_questions,
 )
-from ..llm import Completed, Message, Prompt
+from ..llm import Completed, Message, Prompt, fill_placeholders, read_numbers
 from ..llm.gateway import ChatGateway
-from ..llm.text import fill_placeholders, read_numbers
 from ..neo4j.catalogue import read_catalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.mining import RelationPathGroup, find_shortest_paths, read_neighbourhoods

@@ -11,8 +11,7 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.api import find_fault
-from lodestar.engine.evidence import Answer
-from lodestar.engine.evidence.extras import PlanAnswer
+from lodestar.engine.evidence import Answer, PlanAnswer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.plans.plan import Count
 from lodestar.engine.settings import Connection, Settings

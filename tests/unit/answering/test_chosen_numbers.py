@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.llm.text import read_numbers
+from lodestar.engine.llm import read_numbers
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,18 @@ from typing import Any
 import pytest
 from lodestar.engine.answering import Extractive, answer_of_plan
 from lodestar.engine.context import StageCost
-from lodestar.engine.evidence import SIMILARITY, Absence, Answer, Calibration, Evidence, EvidenceTrace, Item, Unit
+from lodestar.engine.evidence import (
+    SIMILARITY,
+    Absence,
+    Answer,
+    Calibration,
+    Evidence,
+    EvidenceTrace,
+    Item,
+    PlanAnswer,
+    Unit,
+)
 from lodestar.engine.evidence.bridges import to_chains
-from lodestar.engine.evidence.extras import PlanAnswer
 from lodestar.engine.values import AnswerEntity, Chain, Entity, Question, Scored, Topic, Triple
 
 from tests.fakes.memory_graph import MemoryGraph

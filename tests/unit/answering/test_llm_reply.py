@@ -17,8 +17,8 @@ from lodestar.engine.answering.llm import (
 )
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Evidence
+from lodestar.engine.llm import MAX_STARTS, read_numbers
 from lodestar.engine.llm.endpoint import MAX_REPLY_CHARS
-from lodestar.engine.llm.text import MAX_STARTS, read_numbers
 from lodestar.engine.values import Chain, Entity
 
 from tests.made.evidence import evidence_of, ranked

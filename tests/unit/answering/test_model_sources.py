@@ -7,10 +7,9 @@ import math
 from dataclasses import replace
 
 from lodestar.engine.errors import LLMError
-from lodestar.engine.evidence import Calibration, Evidence, Item
-from lodestar.engine.evidence.extras import PlanAnswer
+from lodestar.engine.evidence import Calibration, Evidence, Item, PlanAnswer
 from lodestar.engine.llm import Completed, Completion, Prompt
-from lodestar.engine.reorganising.model_answers import ModelAnswers
+from lodestar.engine.reorganising.filtering import ModelAnswers
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 from tests.fakes.call_context import make_context

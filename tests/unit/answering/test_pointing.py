@@ -9,8 +9,7 @@ import pytest
 import torch
 from lodestar.engine.answering.gril_reader import GrilAnswerer, GrilReader
 from lodestar.engine.errors import UsageError
-from lodestar.engine.evidence import Absence, Answer, Evidence
-from lodestar.engine.evidence.extras import GraphToken
+from lodestar.engine.evidence import Absence, Answer, Evidence, GraphToken
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril import GrilConfig, GrilDescription, JointOptions
 from lodestar.models.gril.network import HopModel, HopPredictor

@@ -14,9 +14,8 @@ from lodestar.engine.evidence import SIMILARITY, Calibration, Certainty, Evidenc
 from lodestar.engine.evidence.bridges import to_chains, to_triples
 from lodestar.engine.parts import Reorganiser, reorganise
 from lodestar.engine.pipeline import unite
-from lodestar.engine.reorganising import Merge, Reorganise
+from lodestar.engine.reorganising import Merge, PathPooling, Reorganise
 from lodestar.engine.reorganising.filtering import FI, AdaptiveK
-from lodestar.engine.reorganising.pooling import PathPooling
 from lodestar.engine.values import Entity, Scored
 
 from tests.fakes.call_context import make_context

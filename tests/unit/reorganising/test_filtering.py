@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.llm import Completed, Completion, Prompt
-from lodestar.engine.llm.text import read_numbers
+from lodestar.engine.llm import Completed, Completion, Prompt, read_numbers
 from lodestar.engine.reorganising.filtering import (
     FI,
     Relevance,

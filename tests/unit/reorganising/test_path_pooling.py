@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from lodestar.engine.evidence import Calibration, Evidence
-from lodestar.engine.reorganising.pooling import PathPooling, list_edges
+from lodestar.engine.reorganising import PathPooling, list_edges
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.path_pooling import ScoredEdge, pool_triple_scores, reselect_triples
 

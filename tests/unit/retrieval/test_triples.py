@@ -7,8 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
-from lodestar.engine.evidence import Calibration, Evidence
-from lodestar.engine.evidence.extras import graph_token
+from lodestar.engine.evidence import Calibration, Evidence, graph_token
 from lodestar.engine.linking import look_up_topics
 from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, Gril, RegTriple, SubgraphReader, SubgraphScorer
 from lodestar.engine.values import Question, Triple
