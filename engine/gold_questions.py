@@ -11,8 +11,7 @@ from ..models.mined import MinedTopic
 from ..models.wording import fold_spelling
 from .neo4j import Request, split_into_requests, template
 from .neo4j.gateway import Gateway
-from .neo4j.graph import EntitySignature, read_search_names, read_signatures
-from .neo4j.mining import find_entities_by_name
+from .neo4j.graph import EntitySignature, find_entities_by_name, read_search_names, read_signatures
 from .values import Question, lexical_value
 
 

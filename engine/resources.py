@@ -84,8 +84,7 @@ class Resources:
         Raises `CheckpointError` if the checkpoint is missing, damaged or of another kind.
         """
 
-        from ..models.checkpoint import find_checkpoint_kind, load_description
-        from ..models.kinds import ModelKind, load_kind
+        from ..models.kinds import ModelKind, find_checkpoint_kind, load_description, load_kind
 
         def read() -> tuple[ModelKind, ModelDescription]:
             kind = find_checkpoint_kind(
@@ -168,7 +167,7 @@ class Resources:
 
     def _checkpoint(self, key: object, read: Callable[[], T]) -> T:
         """Return an open checkpoint, or read it. Raises `CheckpointError` if it cannot be read."""
-        from ..models.checkpoint import BadCheckpointError
+        from ..models.kinds import BadCheckpointError
 
         def opened() -> T:
             try:

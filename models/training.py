@@ -20,8 +20,18 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from . import one_line
-from .checkpoint import CARD, DRAFT, BadCheckpointError, Writer, load_description, write_checkpoint
-from .kinds import ModelDescription, ModelKind, TrainingOptions, decode_dataclass
+from .kinds import (
+    CARD,
+    DRAFT,
+    BadCheckpointError,
+    ModelDescription,
+    ModelKind,
+    TrainingOptions,
+    Writer,
+    decode_dataclass,
+    load_description,
+    write_checkpoint,
+)
 from .text.encoders import SentenceEncoder
 from .text.vectors import TextVectors
 from .whole_file import atomic_write

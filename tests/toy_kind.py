@@ -13,8 +13,14 @@ import numpy.typing as npt
 import torch
 from lodestar.engine.parts import part
 from lodestar.engine.retrieval.triples import SubgraphRetriever
-from lodestar.models.checkpoint import check_checkpoint, load_network
-from lodestar.models.kinds import CheckpointOpenOptions, ModelDescription, ModelKind, TrainingOptions
+from lodestar.models.kinds import (
+    CheckpointOpenOptions,
+    ModelDescription,
+    ModelKind,
+    TrainingOptions,
+    check_checkpoint,
+    load_network,
+)
 from lodestar.models.reg import FIGURES
 from lodestar.models.reg.triples import TripleColumns, TripleInputs, TripleObjective, encode_sets, fit_scorer
 from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions

@@ -42,8 +42,7 @@ from lodestar.engine.linking.names import (
 )
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.graph import NamedEntity, find_entity_candidates, read_signatures
-from lodestar.engine.neo4j.mining import find_entities_by_name
+from lodestar.engine.neo4j.graph import NamedEntity, find_entities_by_name, find_entity_candidates, read_signatures
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import make_connection, resolve
 from lodestar.engine.values import Topic

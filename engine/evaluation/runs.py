@@ -37,7 +37,7 @@ from ..gold_questions import (
 from ..machine import code_sha256, commit, describe_machine
 from ..neo4j.catalogue import read_catalogue, read_graph_state, read_loads
 from ..neo4j.gateway import Gateway
-from ..neo4j.mining import stream_mediator_relations
+from ..neo4j.graph import stream_mediator_relations
 from ..parallel import HERE, PerProcess, Workers
 from ..recipes import Recipe
 from ..retrieval.beam import FrontierBounds

@@ -20,7 +20,7 @@ from ...models.mined import THROUGH, f1_of
 from ..gold_questions import GroundedQuestion
 from ..neo4j import Request
 from ..neo4j.gateway import Gateway
-from ..neo4j.mining import AnswerPair, AnswerSteps, LastSteps, find_answer_paths, find_last_steps
+from ..neo4j.graph import AnswerSteps, LastSteps, find_answer_paths, find_last_steps
 from ..retrieval.frontier import Frontier, FrontierTree, select_answer_ends
 from ..values import Entity, RelationStep
 
@@ -228,7 +228,7 @@ class _Met:
 
 def _meetings(gateway: Gateway, searches: Sequence[TopicSearch], max_degree: int, max_paths: int) -> list[_Met]:
     """Find paths of up to two steps between topic and answers, and for longer ones the last steps, at the same time."""
-    pairs = [AnswerPair(search.paths.topic.id, tuple(sorted(search.question.answers))) for search in searches]
+    pairs = [(search.paths.topic.id, sorted(search.question.answers)) for search in searches]
     answers = {id_ for search in searches if any(map(_is_long, search.paths.last)) for id_ in search.question.answers}
     requests: list[Request[Any]] = [find_answer_paths(pairs, max_degree, max_paths)]
     if answers:

@@ -66,7 +66,7 @@ from ..gold_questions import (
 )
 from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
 from ..neo4j.gateway import Gateway
-from ..neo4j.mining import stream_mediator_relations
+from ..neo4j.graph import stream_mediator_relations
 from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
 from ..relations import RelationIndex, words_of_relation

@@ -46,7 +46,7 @@ from ..llm import Completed, Message, Prompt, fill_placeholders, read_numbers
 from ..llm.gateway import ChatGateway
 from ..neo4j.catalogue import read_catalogue
 from ..neo4j.gateway import Gateway
-from ..neo4j.mining import RelationPathGroup, find_shortest_paths, read_neighbourhoods
+from ..neo4j.graph import RelationPathGroup, find_shortest_paths, read_neighbourhoods
 from ..parallel import HERE, Workers
 from ..progress import Progress, ignore_progress
 from ..relations import words_of_relations

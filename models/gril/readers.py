@@ -34,8 +34,7 @@ from ..causal_lm import (
     load_language_model,
     restore_adapter,
 )
-from ..checkpoint import read_weights, write_weights
-from ..kinds import LoraOptions
+from ..kinds import LoraOptions, read_weights, write_weights
 from ..text.bert import Backbone, open_pretrained, open_stored_backbone, write_backbone_description
 from ..text.vectors import LRUCache
 from ..wording import fold_spelling

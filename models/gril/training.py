@@ -27,15 +27,16 @@ from torch.nn.functional import binary_cross_entropy, cross_entropy
 
 from ..calibration import fit_calibration
 from ..causal_lm import CausalLMError
-from ..checkpoint import (
+from ..kinds import (
     BadCheckpointError,
+    CheckpointOpenOptions,
+    TrainingOptions,
     Writer,
     check_checkpoint,
     load_network,
     translate_read_errors,
     write_weights,
 )
-from ..kinds import CheckpointOpenOptions, TrainingOptions
 from ..reg.triples import Encode, EncodedGraphs, calibration_pairs, list_learnable_questions, triple_figures
 from ..subgraphs import UNREACHED, QuestionGraphs, hops_from
 from ..text.vectors import encode_each_once

@@ -21,8 +21,17 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from .. import Range
 from ..calibration import fit_logistic_regression
-from ..checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
-from ..kinds import CheckpointOpenOptions, ModelDescription, ModelKind, QuestionKey, TrainingDataRecord
+from ..kinds import (
+    CheckpointOpenOptions,
+    ModelDescription,
+    ModelKind,
+    QuestionKey,
+    TrainingDataRecord,
+    check_checkpoint,
+    read_weights,
+    translate_read_errors,
+    write_weights,
+)
 from . import (
     ANSWER_FEATURES,
     MAX_HOPS,

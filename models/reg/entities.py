@@ -18,8 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import PNAConv
 
-from ..checkpoint import check_checkpoint, load_network
-from ..kinds import CheckpointOpenOptions
+from ..kinds import CheckpointOpenOptions, check_checkpoint, load_network
 from ..subgraphs import QuestionGraphs, distance_encoding, encoding_width
 from ..text.vectors import TextVectors
 from ..training import TrainingFolder

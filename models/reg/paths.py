@@ -28,8 +28,14 @@ from ..causal_lm import (
     load_language_model,
     restore_adapter,
 )
-from ..checkpoint import BadCheckpointError, check_checkpoint, read_weights, translate_read_errors, write_weights
-from ..kinds import CheckpointOpenOptions
+from ..kinds import (
+    BadCheckpointError,
+    CheckpointOpenOptions,
+    check_checkpoint,
+    read_weights,
+    translate_read_errors,
+    write_weights,
+)
 from ..mined import INVERSE, PooledQuestion, PoolFile, supervision_of
 from ..text import DirectedRelation, RelationWords, verbalise_hop
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, device_of

@@ -20,8 +20,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ..calibration import fit_calibration
-from ..checkpoint import check_checkpoint, load_network, write_weights
-from ..kinds import CheckpointOpenOptions
+from ..kinds import CheckpointOpenOptions, check_checkpoint, load_network, write_weights
 from ..mined import supervision_of
 from ..placement import move_batch
 from ..subgraphs import UNNAMED, Bools, Floats, Ints, QuestionGraphs, distance_encoding, encoding_width

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from ..calibration import lower_other_scores
-from ..checkpoint import check_checkpoint, read_weights, translate_read_errors, write_weights
+from ..kinds import check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..placement import move_batch
 from ..text import Hop, verbalise_hop
 from ..text.bert import Backbone, hidden_states, open_stored_backbone, write_backbone_description

@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from lodestar.models.checkpoint import write_checkpoint
-from lodestar.models.kinds import TrainingDataRecord
+from lodestar.models.kinds import TrainingDataRecord, write_checkpoint
 from lodestar.models.star import SPECIAL_TOKENS, PoolTrainingOptions, Scorer, StarConfig, StarDescription
 from lodestar.models.star.network import CrossAttentiveScorer, DualEncoder, write_network
 from lodestar.models.text.bert import Backbone

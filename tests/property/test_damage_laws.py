@@ -18,7 +18,7 @@ from lodestar.engine.settings import resolve
 from lodestar.loaders.formats import source_class
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.formats.detecting import detect_format
-from lodestar.models.checkpoint import BadCheckpointError, load_description, read_weights, translate_read_errors
+from lodestar.models.kinds import BadCheckpointError, load_description, read_weights, translate_read_errors
 from lodestar.models.star import StarDescription
 from lodestar.models.text.vectors import TextVectors, VectorStore
 

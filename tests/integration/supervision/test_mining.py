@@ -12,8 +12,7 @@ import pytest
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, SkippedQuestion
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.mining import (
-    AnswerPair,
+from lodestar.engine.neo4j.graph import (
     AnswerSteps,
     LastSteps,
     find_answer_paths,
@@ -97,7 +96,7 @@ def test_the_search_for_answers_is_bounded_at_hubs(gateway: Gateway) -> None:
         ("city", "song"): ({("^capital", "anthem")}, False),
         ("p7", "nobody"): (set(), False),
     }
-    pairs = [AnswerPair(topic, (answer,)) for topic, answer in expected]
+    pairs = [(topic, (answer,)) for topic, answer in expected]
     seconds = []
     found: list[AnswerSteps] = []
     for _ in range(5):

@@ -13,8 +13,7 @@ from lodestar.models.causal_lm import (
     load_language_model,
     restore_adapter,
 )
-from lodestar.models.checkpoint import read_weights, write_weights
-from lodestar.models.kinds import LoraOptions
+from lodestar.models.kinds import LoraOptions, read_weights, write_weights
 from torch import Tensor, nn
 
 from tests.made.tiny_causal_lm import write_tiny_causal_lm

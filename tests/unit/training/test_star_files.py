@@ -10,7 +10,7 @@ import pytest
 import torch
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Connection, Settings
-from lodestar.models.checkpoint import load_description, write_checkpoint
+from lodestar.models.kinds import load_description, write_checkpoint
 from lodestar.models.star import StarDescription
 from lodestar.models.star.network import DualEncoder, read_checkpoint, write_network
 from safetensors.torch import load_file
