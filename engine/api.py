@@ -74,8 +74,6 @@ class Options(TypedDict, total=False):
 
 @dataclass(slots=True)
 class _Opened:
-    """What an engine made of one edition of the graph, with the recipes that were opened for it by their options."""
-
     edition: Edition
     graph: GraphResources
     recipes: dict[str, Recipe]
@@ -192,12 +190,10 @@ class Engine(EngineTools):
         return None if self._opened is None else self._opened.graph
 
     def read_graph(self) -> GraphResources:
-        """Return what belongs to the graph, read at the first call."""
         return self._read_graph().graph
 
     @property
     def encoder(self) -> SentenceEncoder:
-        """The sentence encoder, loaded."""
         return self.resources.encoder
 
     def prepare(self) -> None:
@@ -255,15 +251,12 @@ class Engine(EngineTools):
     # The same with asyncio, in a thread: what has begun goes on to its end, even where the task is cancelled
 
     async def aretrieve(self, question: str | Question, **options: Unpack[Options]) -> Evidence[Item]:
-        """Like `retrieve`."""
         return await self._in_thread(partial(self.retrieve, question, **options))
 
     async def aask(self, question: str | Question, **options: Unpack[Options]) -> Answer:
-        """Like `ask`."""
         return await self._in_thread(partial(self.ask, question, **options))
 
     async def aask_batch(self, questions: Sequence[str | Question], **options: Unpack[Options]) -> list[Answer]:
-        """Like `ask_batch`."""
         return await self._in_thread(partial(self.ask_batch, questions, **options))
 
     async def _in_thread(self, call: Callable[[], T]) -> T:
@@ -286,7 +279,6 @@ class Engine(EngineTools):
             self._end_call()
 
     def _end_call(self) -> None:
-        """Close what was given back while calls went on, at the end of the last."""
         with self._counting:
             self._num_calls -= 1
             closing, self._closing = ([], self._closing) if self._num_calls else (self._closing, [])
@@ -294,10 +286,13 @@ class Engine(EngineTools):
             close()
 
     def _retrieve_many(self, questions: Sequence[str | Question], options: dict[str, Any]) -> list[Evidence[Item]]:
-        """Retrieve for any number of questions, so many together as the database can hold."""
         given = [validate_question_or_fault(question) for question in questions]
         asked = [each for each in given if isinstance(each, Question)]
         found: list[Evidence[Item]] = []
+
+        def count_chars(question: Question) -> int:
+            return len(question.text) + sum(map(len, question.topic_entities))
+
         for together in split_into_requests(asked, MAX_TOGETHER, count_chars, MAX_CHARS_TOGETHER):
             found += self._retrieve(together, options)
         rest = iter(found)
@@ -405,7 +400,6 @@ class Engine(EngineTools):
         self._end_call()
 
     async def aclose(self) -> None:
-        """Like `close`."""
         await asyncio.to_thread(self.close)
 
     def __repr__(self) -> str:
@@ -425,7 +419,6 @@ class Engine(EngineTools):
 
 
 def _num_kept(recipe: Recipe, graph: GraphResources) -> int:
-    """Return how many items are kept: as many as the recipe says, or as the answerer was trained to read."""
     num_read: int = recipe.answerer.num_read(graph) if isinstance(recipe.answerer, Part) else 0  # type: ignore[attr-defined]
     return max(recipe.top_k, min(num_read, MAX_TOP_K))
 
@@ -448,10 +441,6 @@ def validate_filter(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         if not isinstance(key, str) or not isinstance(value, str | int | float):
             raise UsageError(f"filter: expected a text or a number for {key!r:.80}, found {value!r:.80}")
     return tuple(sorted((k, str(v).lower() if isinstance(v, bool) else str(v)) for k, v in given.items()))
-
-
-def count_chars(question: Question) -> int:
-    return len(question.text) + sum(map(len, question.topic_entities))
 
 
 def validate_question_or_fault(question: str | Question) -> Question | Evidence[Item]:

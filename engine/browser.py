@@ -56,7 +56,6 @@ class Picture:
         self.arrows.append({"start": start, "end": end, "type": type_, "properties": properties})
 
     def add_rest(self, of: int, words: str) -> None:
-        """Add a node that tells what is not drawn."""
         self.add_arrow(of, self.add_node("LodestarRest", words), "LODESTAR_REST")
 
 
@@ -161,7 +160,6 @@ def browser_link(browser_url: str, connection: Connection, command: str) -> str:
 
 
 def browser_url_of(engine: Engine) -> str:
-    """Return the address of Browser for the engine's database."""
     from .neo4j.embedded import EmbeddedServer
 
     if engine.settings.uri:
@@ -170,7 +168,6 @@ def browser_url_of(engine: Engine) -> str:
 
 
 def default_browser_url(uri: str) -> str:
-    """Return the default address of Browser for a driver's address."""
     parts = urlsplit(uri)
     host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname or "localhost"
     return f"https://{host}:7473/browser/" if "+s" in parts.scheme else f"http://{host}:7474/browser/"

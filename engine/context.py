@@ -92,7 +92,6 @@ class Trace:
             self._open.pop()
 
     def count(self, round_trips: int = 0, llm: ChatUsage | None = None) -> None:
-        """Charge the open stage with requests and prompts."""
         if self._open:
             self._add(StageCost(self._open[-1], 0.0, round_trips, llm or _NO_CHAT))
 
@@ -137,10 +136,8 @@ class Database:
         self._trace = trace
 
     def run(self, request: Request[T]) -> T:
-        """Run one request and return its decoded answer."""
-        (answer,) = self.run_all([request])
-        decoded: T = answer
-        return decoded
+        answer: T = self.run_all([request])[0]
+        return answer
 
     def run_all(self, requests: Sequence[Request[Any]]) -> list[Any]:
         """Run requests at the same time and return their decoded answers, in order."""
@@ -168,7 +165,11 @@ class LanguageModel:
         """Send prompts, and yield what waits for their outcomes: something else can be done meanwhile."""
         chat = self._chat() if callable(self._chat) else self._chat
         if chat is None or not prompts:
-            yield lambda: [_not_configured() for _ in prompts]
+            failed = LLMError(
+                "no language model is configured: set LODESTAR_LLM_MODEL, or llm_model in lodestar.toml, and "
+                "LODESTAR_LLM_BASE_URL for a server of your own"
+            )
+            yield lambda: [failed for _ in prompts]
             return
         from .llm import usage_of
 
@@ -181,13 +182,6 @@ class LanguageModel:
                 return completed
 
             yield wait
-
-
-def _not_configured() -> LLMError:
-    return LLMError(
-        "no language model is configured: set LODESTAR_LLM_MODEL, or llm_model in lodestar.toml, and "
-        "LODESTAR_LLM_BASE_URL for a server of your own"
-    )
 
 
 class Context:
@@ -216,5 +210,4 @@ class Context:
 
     @property
     def text(self) -> TextVectors:
-        """The vectors of texts by the encoder of the settings."""
         return self.graph.shared.vectors

@@ -134,7 +134,6 @@ class OptionalExtra:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Its distributions that are not installed."""
         return tuple(name for name in self.distributions if not _is_installed(name))
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from ..models.star import SPECIAL_TOKENS
-from .evidence import Answer, Evidence, Item, format_count
+from .evidence import Answer, Evidence, format_count
 from .evidence.bridges import convert_item_kind, to_chains
 from .evidence.data import AnswerData
 from .evidence.text import relation_words
@@ -112,7 +112,10 @@ def explain(answer: Answer, recipe: Recipe, graph: GraphResources, db: Gateway, 
     topics = {topic.entity.id: topic for topic in evidence.topics}
     names = [name for name, _ in evidence.trace.sources]
     sources = convert_item_kind(db, [source for _, source in evidence.trace.sources], evidence.kind)
-    ranks = dict(zip(names, map(_rank_items, sources), strict=True))
+    ranks = {
+        name: {deduplication_key(item.value): (rank, item.score) for rank, item in enumerate(source.items, start=1)}
+        for name, source in zip(names, sources, strict=True)
+    }
     items = []
     shown = evidence.items[:top_k]
     chained = to_chains(db, [replace(evidence, items=(item,)) for item in shown])
@@ -128,16 +131,10 @@ def explain(answer: Answer, recipe: Recipe, graph: GraphResources, db: Gateway, 
 
 
 def _describe_path(chains: Evidence[Chain], graph: GraphResources) -> str:
-    """Return how the path of one item is read; empty for a triple that is not at a topic."""
     if not chains.items:
         return ""
     own = ", ".join(relation_words(step.step.relation) for step in chains.items[0].value.steps)
     return describe_wanted_kind(chains, graph.words, graph.shared.vectors) or f"read by its own words: {own}"
-
-
-def _rank_items(source: Evidence[Item]) -> Mapping[object, tuple[int, float]]:
-    """Return rank and score of each item of a source."""
-    return {deduplication_key(item.value): (rank, item.score) for rank, item in enumerate(source.items, start=1)}
 
 
 MARKS = ("Ġ", "▁")

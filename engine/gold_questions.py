@@ -261,7 +261,6 @@ def _names(answer: GoldAnswer) -> tuple[str, ...]:
 
 
 def _mention(question: GoldQuestion, id_: str, named: Mapping[str, Sequence[str]], signature: EntitySignature) -> str:
-    """Return the set's name for a topic if the question contains it, else its label in the graph."""
     label = signature.entity.label
     if question.topic_ids:
         both = zip(question.topic_ids, question.topic_names, strict=False)

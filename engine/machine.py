@@ -50,7 +50,6 @@ def num_free_cpus() -> int:
 
 
 def _cgroup_folders() -> Iterator[Path]:
-    """Yield the folders of the control groups of this process: its own and their parents."""
     yield _CGROUPS  # inside a container
     with suppress(OSError, ValueError):
         for line in _OWN_CGROUPS.read_text(encoding="utf-8").splitlines():
@@ -86,7 +85,6 @@ def commit() -> str | None:
 
 
 def describe_machine() -> dict[str, Any]:
-    """Return processor, cores, memory and GPU."""
     import psutil
 
     torch = sys.modules.get("torch")  # what was not imported computed nothing

@@ -192,8 +192,6 @@ class _Hand:
 
 
 class _Heard(logging.Handler):
-    """Keeps warnings, for the process that asked."""
-
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.lines: list[str] = []
@@ -204,7 +202,6 @@ class _Heard(logging.Handler):
 
 @contextmanager
 def _connect_to_ray(address: str) -> Iterator[ModuleType]:
-    """Yield Ray, connected to the cluster or, for `LOCAL`, to one of its own on the loopback; no use is reported."""
     require_extra("ray", "--ray")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     own: dict[str, Any] = {}

@@ -247,7 +247,6 @@ Expression = Named | Joined
 
 
 def expression_of(given: Part | Expression) -> Expression:
-    """Return a part as an expression."""
     return given if isinstance(given, Named | Joined) else Named(given.name, given)
 
 

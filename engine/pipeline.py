@@ -114,7 +114,6 @@ def run_stages(
 
 
 def _align(ctx: Context, left: Sequence[Evidence[Any]], right: Sequence[Evidence[Any]]) -> list[Evidence[Any]]:
-    """Return the evidence of the right with items of the kind that the left has."""
     chains = iter(to_chains(ctx.db, [found for one, found in zip(left, right, strict=True) if one.kind == "chain"]))
     return [next(chains) if one.kind == "chain" else to_triples(found) for one, found in zip(left, right, strict=True)]
 

@@ -21,7 +21,6 @@ _SHOWN_EACH_S = 0.1
 
 
 def say(line: str) -> None:
-    """Write a line to stderr at once."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
 

@@ -159,14 +159,12 @@ class Resources:
         return GraphResources(self, catalogue, edition)
 
     def close(self) -> None:
-        """Close the language model's connections and the vector files."""
         if (chat := self.chat_opened) is not None:
             chat.close()
         for store in self._stores:
             store.close()
 
     def _checkpoint(self, key: object, read: Callable[[], T]) -> T:
-        """Return an open checkpoint, or read it. Raises `CheckpointError` if it cannot be read."""
         from ..models.kinds import BadCheckpointError
 
         def opened() -> T:

@@ -182,7 +182,10 @@ def _check_settings(chosen: Mapping[str, Any]) -> Settings:
                     f"setting {setting.name}: expected a number of seconds, found {chosen[setting.name]!r}"
                 )
         elif isinstance(setting.default, int):
-            value = _whole_number(setting.name, value)
+            digits = str(value).strip()
+            if isinstance(value, bool) or not (digits.isascii() and digits.isdecimal() and len(digits) <= 18):
+                raise UsageError(f"setting {setting.name}: expected a whole number, 0 for no bound, found {value!r}")
+            value = int(digits)
         elif not isinstance(value, str):
             shown = type(value).__name__ if setting.name in SECRETS else repr(value)
             raise UsageError(f"setting {setting.name}: expected text, found {shown}")
@@ -201,24 +204,10 @@ def _check_settings(chosen: Mapping[str, Any]) -> Settings:
     return settings
 
 
-def _whole_number(name: str, value: object) -> int:
-    digits = str(value).strip()
-    if isinstance(value, bool) or not (digits.isascii() and digits.isdecimal() and len(digits) <= 18):
-        raise UsageError(f"setting {name}: expected a whole number, 0 for no bound, found {value!r}")
-    return int(digits)
-
-
-def config_file(environ: Mapping[str, str]) -> Path | None:
-    """Return the path of the settings file, or None if there is none."""
-    if named := environ.get("LODESTAR_CONFIG"):
-        return Path(named)
-    path = Path(platformdirs.user_config_dir(APPLICATION)) / "lodestar.toml"
-    return path if path.is_file() else None
-
-
 def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
-    path = config_file(environ)
-    if path is None:
+    named = environ.get("LODESTAR_CONFIG")
+    path = Path(named or Path(platformdirs.user_config_dir(APPLICATION)) / "lodestar.toml")
+    if not named and not path.is_file():
         return {}
     try:
         content = tomllib.loads(read_text(path, "the settings file"))
@@ -235,11 +224,6 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
 
 MAX_DOTS = 10
 """Of a key; options are at most two tables deep."""
-
-
-def set_option(data: dict[str, Any], text: str, example: str) -> None:
-    """Put ``KEY=VALUE`` into plain data; dots in the key lead into tables. See `key_and_value`."""
-    set_nested_value(data, *key_and_value(text, example), f"--set {text}")
 
 
 def key_and_value(text: str, example: str) -> tuple[str, Any]:

@@ -18,7 +18,7 @@ from ..models.placement import Placement, PlacementError
 from ..models.wording import normalise_question
 from .errors import DatabaseUnavailableError, EncoderError, UsageError, translate_import_errors
 from .progress import Progress, progress_bar
-from .settings import Settings, set_nested_value, set_option
+from .settings import Settings, key_and_value, set_nested_value
 from .whole_file import lock_file, translate_storage_errors
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def training_config(
         if value is not None:
             set_nested_value(data, key, value, f"train {kind.name}")
     for text in changes:
-        set_option(data, text, "training.epochs=5")
+        set_nested_value(data, *key_and_value(text, "training.epochs=5"), f"--set {text}")
     try:
         return decode_dataclass(kind.config, json.dumps(data, default=str))
     except ValueError as error:

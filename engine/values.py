@@ -154,27 +154,22 @@ class Path:
 
     @property
     def entities_before(self) -> tuple[Entity, ...]:
-        """The start of each step."""
         return tuple(t.tail if inv else t.head for t, inv in zip(self.triples, self.inverses, strict=True))
 
     @property
     def entities_after(self) -> tuple[Entity, ...]:
-        """The end of each step."""
         return tuple(t.head if inv else t.tail for t, inv in zip(self.triples, self.inverses, strict=True))
 
     @property
     def start(self) -> Entity:
-        """The topic entity."""
         return self.entities_before[0]
 
     @property
     def end(self) -> Entity:
-        """The last entity of the path."""
         return self.entities_after[-1]
 
     @property
     def entities(self) -> tuple[Entity, ...]:
-        """All entities in walking order, one more than there are triples."""
         return (self.start, *self.entities_after)
 
     def __str__(self) -> str:
@@ -202,12 +197,8 @@ class ChainStep:
     step: RelationStep
     links: tuple[Link, ...]
 
-    def head_and_tail(self, link: Link) -> Link:
-        source, target = link
-        return (target, source) if self.step.inverse else link
-
     def triple(self, link: Link) -> Triple:
-        head, tail = self.head_and_tail(link)
+        head, tail = reversed(link) if self.step.inverse else link
         return Triple(head, self.step.relation, tail)
 
 
@@ -228,7 +219,6 @@ class Chain:
 
     @property
     def relation_path(self) -> RelationPath:
-        """The relations in walking order."""
         return RelationPath(tuple(step.step for step in self.steps))
 
     @property
@@ -266,8 +256,7 @@ class Chain:
 
     def instance_links(self, max_instances: int = MAX_INSTANCES) -> Iterator[list[Link]]:
         """Yield the links of each instance in walking order, one for each step."""
-        firsts = [_first_links(step.links) for step in self.steps]
-        firsts.reverse()
+        firsts = [{link[1].id: link for link in reversed(step.links)} for step in reversed(self.steps)]
         for end in self.ends[:max_instances]:
             links: list[Link] = []
             here = end.id
@@ -276,13 +265,6 @@ class Chain:
                 here = links[-1][0].id
             links.reverse()
             yield links
-
-
-def _first_links(links: Iterable[Link]) -> dict[str, Link]:
-    first: dict[str, Link] = {}
-    for link in links:
-        first.setdefault(link[1].id, link)
-    return first
 
 
 Item = Triple | Chain
@@ -301,7 +283,6 @@ class Scored(Generic[T_co]):
 
 
 def first_group(groups: Iterable[int | None]) -> int | None:
-    """Return the first of the groups, None where there is none."""
     return min((group for group in groups if group is not None), default=None)
 
 
@@ -328,7 +309,6 @@ class Topic:
 
     @property
     def is_given(self) -> bool:
-        """Whether the user named it, by id or name."""
         return not self.matched_name
 
     def __repr__(self) -> str:
@@ -386,7 +366,6 @@ class ChatUsage:
 
     @property
     def tokens(self) -> int:
-        """Tokens of prompts and completions."""
         return self.prompt_tokens + self.completion_tokens
 
 

@@ -109,7 +109,6 @@ class CausalLM:
 
     @property
     def max_length(self) -> int:
-        """The most tokens of a prompt."""
         return int(getattr(self._model.config.get_text_config(), "max_position_embeddings", 2**31))
 
     def render(self, messages: Messages) -> str:
@@ -164,7 +163,6 @@ class CausalLM:
         return self._loaded.network
 
     def _encode(self, text: str) -> dict[str, torch.Tensor]:
-        """Return the inputs of a text with the offsets of its tokens; raise if the model does not read so many."""
         encoded = self._tokenizer(
             [text],
             add_special_tokens=self._tokenizer.chat_template is None,  # a chat template adds them

@@ -9,7 +9,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -132,26 +131,14 @@ def _find_answer(reply: str, answer: str, *starts: int) -> tuple[int, int]:
             for spelling in spellings:
                 found = reply.find(before + spelling + before, start)
                 if found >= 0:
-                    begin = found + len(before) if before else _whole_words(reply, spelling, found)
+                    whole = re.compile(rf"(?<!\w){re.escape(spelling)}(?!\w)").search(reply, found)
+                    begin = found + len(before) if before else whole.start() if whole else found
                     return begin, begin + len(spelling)
     return 0, 0
 
 
-def _whole_words(reply: str, spelling: str, found: int) -> int:
-    """Return where the spelling, which was found there, first stands without a letter beside it; else that place."""
-    whole = re.compile(rf"(?<!\w){re.escape(spelling)}(?!\w)").search(reply, found)
-    return whole.start() if whole else found
-
-
-Origin = Literal["graph", "model", "both"]
-
-
-@dataclass(frozen=True, slots=True)
-class KeyedAnswer:
-    """An answer, keyed by its normalised form, which spellings share. `confidence` is None if it is unknown."""
-
-    key: str
-    confidence: float | None
+KeyedAnswer = tuple[str, float | None]
+"""An answer's normalised form, which spellings share, and its confidence, None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,20 +153,10 @@ class Thresholds:
     model: float = 0.995
 
 
-@dataclass(frozen=True, slots=True)
-class IntegratedAnswer:
-    """A kept answer: its key, its origin, and its place in each list; None for a list that did not keep it."""
-
-    key: str
-    origin: Origin
-    graph: int | None
-    model: int | None
-
-
 def integrate_answers(
     graph: Sequence[KeyedAnswer], model: Sequence[KeyedAnswer], thresholds: Thresholds
-) -> tuple[IntegratedAnswer, ...]:
-    """Return the kept answers, each once; GraphRAG-FI, equations 4 to 6.
+) -> list[tuple[int | None, int | None]]:
+    """Return the place of each kept answer in either list, None where it was not kept; GraphRAG-FI, equations 4 to 6.
 
         A = {a ∈ A_G | ℓ_G(a) ≥ τ_G} ∪ {a ∈ A_L | ℓ_L(a) ≥ τ_L}
 
@@ -189,23 +166,14 @@ def integrate_answers(
     """
     of_graph = _keep_claims(graph, thresholds.graph, unknown=True)
     of_model = _keep_claims(model, thresholds.model, unknown=False)
-    return tuple(
-        IntegratedAnswer(
-            key,
-            "model" if key not in of_graph else "both" if key in of_model else "graph",
-            of_graph.get(key),
-            of_model.get(key),
-        )
-        for key in {**of_graph, **of_model}
-    )
+    return [(of_graph.get(key), of_model.get(key)) for key in {**of_graph, **of_model}]
 
 
 def _keep_claims(claims: Sequence[KeyedAnswer], threshold: float, *, unknown: bool) -> dict[str, int]:
-    """Return the places of the claims that reach the threshold, by key, in order; of equal keys the most confident."""
     places: dict[str, int] = {}
-    for place, claim in enumerate(claims):
-        if unknown if claim.confidence is None else claim.confidence >= threshold:
-            held = places.setdefault(claim.key, place)
-            if (claim.confidence or 0.0) > (claims[held].confidence or 0.0):
-                places[claim.key] = place
+    for place, (key, confidence) in enumerate(claims):
+        if unknown if confidence is None else confidence >= threshold:
+            held = places.setdefault(key, place)
+            if (confidence or 0.0) > (claims[held][1] or 0.0):
+                places[key] = place
     return places

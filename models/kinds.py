@@ -46,7 +46,6 @@ def decode_dataclass(kind: type[T], text: str | bytes) -> T:
 
 
 def first_error(error: ValidationError) -> str:
-    """Return the first error of pydantic in one line."""
     first = error.errors()[0]
     place = one_line(".".join(map(str, first["loc"])), 80)
     message = f"{first['msg'][:1].lower()}{first['msg'][1:]}, found {one_line(repr(first['input']), 80)}"
@@ -227,7 +226,7 @@ def load_kind(name: str) -> ModelKind:
     return found
 
 
-# Checkpoints: KIND.json (configuration, training data, figures, SHA-256 of each file of its parts), README.md (the model
+# Checkpoints: KIND.json (configuration, training data, figures, SHA-256 of each file of its parts), README.md (a model
 # card), and PART/, the files of a network, model.safetensors among them. No pickle is ever read or written.
 
 FORMAT = 4

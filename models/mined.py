@@ -130,7 +130,6 @@ def _open_file(path: Path) -> IO[bytes]:
 
 
 def _lines(file: IO[bytes], most: int) -> Iterator[bytes]:
-    """Yield the lines; raise `ValueError` if one, or all together, are longer than any mined file."""
     num_bytes = 0
     while line := file.readline(MAX_LINE_BYTES + 1):
         num_bytes += len(line)
@@ -268,7 +267,6 @@ def words_of(mining: MinedFileOrigin) -> dict[str, RelationWords]:
 
 
 def iterate_paths(reach: PathTrie, before: Hops = ()) -> Iterator[Hops]:
-    """Yield every relation path of a trie, parents before children."""
     for hop, following in reach.items():
         yield (*before, hop)
         yield from iterate_paths(following, (*before, hop))
@@ -280,7 +278,6 @@ def write_mined_file(path: Path, mining: MinedFileOrigin, questions: Iterable[Mi
 
 
 def is_mined(path: Path) -> bool:
-    """Return whether a file is a mined file, by its first line."""
     return {"questions_sha256", "relations", "max_hop"} <= header_of(path).keys()
 
 
@@ -374,7 +371,6 @@ class PooledQuestion:
 
     @property
     def weak(self) -> tuple[int, ...]:
-        """The numbers of the shortest paths: weak supervision."""
         return tuple(number for number, chain in enumerate(self.chains) if chain.kind == "path")
 
     @property

@@ -229,7 +229,6 @@ def relabel_graphs(graphs: QuestionGraphs, pool: PoolFile) -> tuple[QuestionGrap
 
 
 def _right(graphs: QuestionGraphs, number: int, question: PooledQuestion, place: Mapping[str, int]) -> Bools:
-    """Return which triples of a question's subgraph are on a walk of a chosen chain."""
     span, nodes = graphs.triples_of(number), graphs.nodes_of(number)
     heads, tails = graphs.heads[span] - nodes.start, graphs.tails[span] - nodes.start
     relation_of, num_nodes = graphs.relation_of[span], nodes.stop - nodes.start

@@ -233,7 +233,6 @@ def _write_state(path: Path, fields: _State, parts: Tensors) -> None:
 
 
 def _read_state(path: Path, resolved: Mapping[str, Any]) -> tuple[_State, Tensors] | None:
-    """Return the state to resume from, None if there is none."""
     if not path.exists():
         return None
     parts: dict[str, dict[str, Tensor]] = {"weights": {}, "optimizer": {}, "best": {}}
@@ -380,7 +379,6 @@ class TrainingFolder:
         return found
 
     def _check_free(self) -> None:
-        """Check that a checkpoint would replace only what an interrupted write of this training left."""
         if any(self.folder.glob(self._state("*").name)) or (self.folder / DRAFT).exists():
             return
         for name in (CARD, *self._kind.description.parts):

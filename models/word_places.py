@@ -94,7 +94,6 @@ def stem(word: str) -> str:
 
 
 def find_stems(texts: Iterable[str]) -> frozenset[str]:
-    """Return the stems of the words of some texts."""
     return frozenset(stem(m.group()) for text in texts for m in WORD.finditer(text))
 
 
@@ -162,7 +161,6 @@ def _find_nouns(words: Sequence[str], content: Set[int], topic: tuple[int, int])
 
 
 def _take_noun(content: Set[int], start: int) -> list[int]:
-    """Return the places of at most three content words from a place on."""
     end = start
     while end in content and end - start < 3:
         end += 1

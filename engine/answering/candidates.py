@@ -167,8 +167,6 @@ class _LogOdds:
 
 
 class _ChainRow(NamedTuple):
-    """A chain: see `SourceChainColumns`."""
-
     question: int
     topic: int
     steps: tuple[RelationStep, ...]
@@ -179,8 +177,6 @@ class _ChainRow(NamedTuple):
 
 
 class _WayRow(NamedTuple):
-    """A way, its candidate by question and entity."""
-
     question: int
     entity: Entity
     chain: int

@@ -43,7 +43,6 @@ class GrilReader(Answerer):
         return GrilAnswerer(model.reader, model.hops, texts)
 
     def num_read(self, graph: GraphResources) -> int:
-        """Return the most triples of a question that are read."""
         from ...models.gril.network import TRIPLES_PER_HOP  # with PyTorch
 
         opened: GrilAnswerer = self.opened(graph)
@@ -109,8 +108,7 @@ class GrilAnswerer:
         return passage, candidates
 
 
-def _check_scores(scores: npt.ArrayLike) -> None:
-    check_finite(np.asarray(scores), "the reader of a checkpoint of kind gril")
+_READER = "the reader of a checkpoint of kind gril"
 
 
 def _point(
@@ -123,7 +121,7 @@ def _point(
 
     The answer's confidence is the highest of their probabilities.
     """
-    _check_scores(scores)
+    check_finite(scores, _READER)
     named = [(float(scores[place]), candidates[place]) for place in is_answer.nonzero()[0].tolist()]
     entities = tuple(
         AnswerEntity(
@@ -142,11 +140,7 @@ def _point(
 
 
 def _quote(evidence: Evidence[Triple], reply: WrittenReply) -> Answer:
-    """Return the names that the model wrote, with the triples that contain them.
-
-    Their confidence is the geometric mean of the token probabilities.
-    """
-    _check_scores(reply.probability)
+    check_finite(np.array(reply.probability), _READER)
     entities = cite_claims(tuple(Claim(name, reply.probability) for name in reply.names), evidence)
     text = ", ".join(reply.names) or f"{NO_ANSWER}: the language model wrote none"
     return Answer(evidence, entities, text, "gril", confidence=reply.probability if entities else 0.0)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from ..context import Context
     from ..resources import GraphResources
 
-PROMPT = "closed-book.txt"
-
 
 @part("closed-book")
 @dataclass(frozen=True)
@@ -43,7 +41,6 @@ class ClosedBook(Answerer):
     """
 
     def open(self, graph: GraphResources) -> None:
-        """Raise `LLMError` if no model is configured."""
         _ = graph.shared.chat
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
@@ -54,21 +51,15 @@ class ClosedBook(Answerer):
     def asking(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> Iterator[Callable[[], list[Answer]]]:
         """Send the prompts, and yield what waits for the answers: another answerer can be asked meanwhile."""
         told = [ctx.trace.listener(each.question) for each in evidence]
-        with ctx.llm.sending([self._make_prompt(*each) for each in zip(evidence, told, strict=True)]) as wait:
+        prompts = [replace(self._make_prompt(each), on_text=tell) for each, tell in zip(evidence, told, strict=True)]
+        with ctx.llm.sending(prompts) as wait:
             yield lambda: [self._outcome(each, what) for each, what in zip(evidence, wait(), strict=True)]
 
-    def _make_prompt(self, evidence: Evidence[Item], on_text: Callable[[str], None] | None) -> Prompt:
-        content = read_own_prompt(PROMPT).replace("{question}", escape_data(evidence.question.text.strip()))
+    def _make_prompt(self, evidence: Evidence[Item]) -> Prompt:
+        content = read_own_prompt("closed-book.txt").replace("{question}", escape_data(evidence.question.text.strip()))
         if evidence.question.options:
-            return replace(make_choice_prompt(content, evidence.question.options), on_text=on_text)
-        return Prompt(
-            content,
-            json=True,
-            logprobs=True,
-            max_tokens=MAX_REPLY_TOKENS,
-            is_read=is_parseable_reply,
-            on_text=on_text,
-        )
+            return make_choice_prompt(content, evidence.question.options)
+        return Prompt(content, json=True, logprobs=True, max_tokens=MAX_REPLY_TOKENS, is_read=is_parseable_reply)
 
     def _outcome(self, evidence: Evidence[Item], completed: Completed) -> Answer:
         bare = replace(evidence, items=())
@@ -105,20 +96,20 @@ def merge_answers(graph: Answer, model: Answer, thresholds: Thresholds) -> Answe
     """
     kept = integrate_answers(key_entities_by_name(graph), key_entities_by_name(model), thresholds)
     entities = tuple(
-        _merge_entity(
-            None if answer.graph is None else graph.entities[answer.graph],
-            None if answer.model is None else model.entities[answer.model],
-        )
-        for answer in kept
+        _merge_entity(None if own is None else graph.entities[own], None if other is None else model.entities[other])
+        for own, other in kept
     )
     text = ", ".join(entity.name for entity in entities) or f"{NO_ANSWER}: neither the graph nor the model is sure"
     failure = graph.failure if not entities else None
+    usage = graph.usage or model.usage
+    if graph.usage and model.usage:
+        usage = TokenUsage(graph.usage.prompt + model.usage.prompt, graph.usage.completion + model.usage.completion)
     return Answer(
         graph.evidence,
         entities,
         graph.text if failure else text,
         f"{graph.answerer} + {model.answerer}",
-        _add_usage(graph.usage, model.usage),
+        usage,
         failure,
     )
 
@@ -131,7 +122,7 @@ def key_entities_by_name(answer: Answer) -> list[KeyedAnswer]:
         key = normalise_name(entity.name)
         if ids.setdefault(key, entity.id) != entity.id:
             key = f"{key}\n{entity.id}"
-        claims.append(KeyedAnswer(key, entity.confidence))
+        claims.append((key, entity.confidence))
     return claims
 
 
@@ -142,9 +133,3 @@ def _merge_entity(graph: AnswerEntity | None, model: AnswerEntity | None) -> Ans
     only = graph or model
     assert only is not None
     return only
-
-
-def _add_usage(one: TokenUsage | None, two: TokenUsage | None) -> TokenUsage | None:
-    if one is None or two is None:
-        return one or two
-    return TokenUsage(one.prompt + two.prompt, one.completion + two.completion)

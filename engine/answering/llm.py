@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from ..context import Context, Database
     from ..resources import GraphResources
 
-PLACEHOLDERS = ("question", "evidence")
 MAX_CHOICES = 20
 LEAST_TOKENS = 50
 """Evidence is not halved below this for a model whose context is too small."""
@@ -93,7 +92,12 @@ class LanguageModel(Answerer):
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
         template: str | None = self.opened(ctx.graph)
-        done = {number: _choose_nothing(each) for number, each in enumerate(evidence) if self._lacks_choices(each)}
+        nothing = f"{NO_ANSWER}: the evidence names nothing that may be the answer"
+        done = {
+            number: Answer(each, (), nothing, "llm")
+            for number, each in enumerate(evidence)
+            if self.choose and not each.question.options and not list_choices(each)
+        }
         budgets = {number: self.tokens for number in range(len(evidence)) if number not in done}
         while budgets:
             written = {n: self._write_evidence(evidence[n], max_tokens) for n, max_tokens in budgets.items()}
@@ -113,14 +117,11 @@ class LanguageModel(Answerer):
             budgets = too_long
         return [done[number] for number in range(len(evidence))]
 
-    def _lacks_choices(self, evidence: Evidence[Item]) -> bool:
-        return self.choose and not evidence.question.options and not list_choices(evidence)
-
     def make_prompt(self, evidence: Evidence[Item], text: str | None = None, template: str | None = None) -> Prompt:
         """Return the prompt of a question with its evidence as text. template: the user's own."""
         text = self._write_evidence(evidence, self.tokens)[0] if text is None else text
         question, options = evidence.question.text.strip(), evidence.question.options
-        content = fill_placeholders(template or read_default_prompt(), question=question, evidence=text)
+        content = fill_placeholders(template or read_own_prompt("prompt.txt"), question=question, evidence=text)
         if options:
             return make_choice_prompt(content, options)
         choices = list_choices(evidence) if self.choose else ()
@@ -134,7 +135,6 @@ class LanguageModel(Answerer):
         )
 
     def _write_evidence(self, evidence: Evidence[Item], max_tokens: int) -> tuple[str, int]:
-        """Return the evidence as text of at most so many tokens, and how many items it holds."""
         max_chars = max_tokens * BYTES_PER_TOKEN
         is_pooled = any(name.startswith("path-pooling") for name, *_ in evidence.trace.stages)
         automatic: Order = "ascending" if is_pooled else "best-first"
@@ -187,12 +187,7 @@ def make_choice_prompt(content: str, options: Sequence[str]) -> Prompt:
     )
 
 
-def _choose_nothing(evidence: Evidence[Item]) -> Answer:
-    return Answer(evidence, (), f"{NO_ANSWER}: the evidence names nothing that may be the answer", "llm")
-
-
 def _note_left_out(evidence: Evidence[Item], num_items: int, max_tokens: int) -> Evidence[Item]:
-    """Return the evidence, which says how many items the model read if not all."""
     if num_items == len(evidence.items):
         return evidence
     note = f"the language model read the first {num_items} of {len(evidence.items)} items, {max_tokens:,} tokens"
@@ -206,26 +201,16 @@ def list_choices(evidence: Evidence[Item]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one_line(entity.label) for entity in ends))[:MAX_CHOICES]
 
 
-def read_default_prompt() -> str:
-    """Return the default prompt, from which you can start your own."""
-    return read_own_prompt("prompt.txt")
-
-
 def read_own_prompt(name: str) -> str:
     return files(answering).joinpath(name).read_text(encoding="utf-8")
 
 
 def load_prompt(path: Path) -> str:
     """Return a prompt file's text; raise `InputError` if it cannot be read, `UsageError` without its placeholders."""
-    return check_prompt(read_text(path, "the prompt"), str(path))
-
-
-def check_prompt(text: str, where: str) -> str:
-    """Return the template; raise `UsageError` if a placeholder is missing."""
-    missing = [f"{{{name}}}" for name in PLACEHOLDERS if f"{{{name}}}" not in text]
-    if missing:
+    text = read_text(path, "the prompt")
+    if missing := [name for name in ("{question}", "{evidence}") if name not in text]:
         raise UsageError(
-            f"{where}: expected the placeholders {{question}} and {{evidence}}, missing: {', '.join(missing)}"
+            f"{path}: expected the placeholders {{question}} and {{evidence}}, missing: {', '.join(missing)}"
         )
     return text
 
@@ -375,7 +360,6 @@ class _Occurrence:
 def _find_occurrences(
     evidence: Evidence[Item], aliases: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, _Occurrence]]:
-    """Return the paths of each named entity, by normalised name and then by id; an alias is no other entity's name."""
     by_id: dict[str, _Occurrence] = {}
     for index, scored in enumerate(evidence.items):
         item = scored.value
@@ -395,7 +379,6 @@ def _find_occurrences(
 
 
 def _select_best(same_name: dict[str, _Occurrence]) -> list[_Occurrence]:
-    """Return the entities that are ends of the best path with such an end, else those on the best path with any."""
     for places in ("as_end", "on_the_way"):
         found = {id_: getattr(occurrence, places) for id_, occurrence in same_name.items()}
         if any(found.values()):
@@ -405,8 +388,6 @@ def _select_best(same_name: dict[str, _Occurrence]) -> list[_Occurrence]:
 
 
 def _read_lenient_object(content: str) -> list[dict[str, Any]]:
-    """Return the object from the first brace to the last, as JSON with what Python's literals allow beside it."""
-
     def as_python(token: re.Match[str]) -> str:
         return "" if token[0].startswith("/") else _OF_PYTHON.get(token[0], token[0])
 
@@ -430,16 +411,12 @@ def _parse_without_object(content: str) -> list[Any]:
     lines = [line.rstrip(" \t\r.") for line in re.findall(_ANSWER_LINE, content)]
     lines = lines or [line.rstrip() for line in re.findall(_LISTED_LINE, content)]
     if not lines:
-        raise _unreadable_error()
+        raise LLMError(
+            'the language model\'s reply cannot be read: expected a JSON object with "answers"; '
+            "ask for it in the prompt, or use another model"
+        )
     names = [_BOLD.sub(r"\1", line) for line in lines]
     return [name for name in names if not re.fullmatch(_NO_ANSWER, name)]
-
-
-def _unreadable_error() -> LLMError:
-    return LLMError(
-        'the language model\'s reply cannot be read: expected a JSON object with "answers"; '
-        "ask for it in the prompt, or use another model"
-    )
 
 
 def _parse_claim(value: object) -> Claim:

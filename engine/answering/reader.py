@@ -175,7 +175,6 @@ class ReaderAnswerer:
     def _explain_choice(
         self, first: int, other: int | None, candidates: AnswerCandidates, read: ReaderScores
     ) -> tuple[str, ...]:
-        """Return in words the main difference between the first answer and the best candidate that was not chosen."""
         found: list[tuple[float, str]] = []
         for source, x, best in zip(candidates.sources, read.features, read.best_way, strict=True):
             if best[first] < 0:
@@ -235,7 +234,6 @@ def _make_paths(
     hops: Mapping[tuple[RelationStep, ...], tuple[Hop, ...]],
     vectors: TextVectors,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """Return the hops of each chain as rows of vectors, −1 after the last, and the vectors of hops (`PathPlan`)."""
     numbers: dict[tuple[str, bool], int] = {}
     rows = {
         path: [numbers.setdefault((verbalise_hop(hop), hop[0].inverse), len(numbers)) for hop in some]

@@ -96,7 +96,6 @@ def match_predictions(predictions: Sequence[Prediction], gold: Sequence[GoldAnsw
 
 
 def _candidates(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> list[list[int]]:
-    """Return for each prediction the indices of the gold answers it agrees with; none for a repeated prediction."""
     by_id = {answer.id: index for index, answer in enumerate(gold) if answer.id}
     by_name: dict[str, list[int]] = {}
     for index, answer in enumerate(gold):
@@ -245,7 +244,6 @@ def path_scores(paths: Sequence[RetrievedPath], question: GoldQuestion) -> dict[
 
 
 def _triple_recall(paths: Sequence[RetrievedPath], gold: Sequence[tuple[str, str, str]]) -> float:
-    """Return the share of the gold triples in the paths; head and tail match by id or by name."""
     found = {
         (one, relation, other)
         for path in paths
@@ -279,8 +277,6 @@ _CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The ends of an interval."""
-
     low: float
     high: float
 

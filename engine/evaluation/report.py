@@ -69,7 +69,6 @@ def _command(command: str, topics: Sequence[str], question: str) -> str:
 
 
 def because(record: Record) -> str:
-    """Return why a question is answered wrongly, in a few words."""
     if record.failure:
         return f"it failed: {record.failure}"
     if not record.expected:
@@ -84,7 +83,6 @@ def because(record: Record) -> str:
 
 
 def _misses(wrong: Sequence[Record]) -> dict[str, Any]:
-    """Return the kinds of misses with their shares, which sum to 1, and their places in the search."""
     missed = [record.miss for record in wrong if record.miss]
     kinds = Counter(miss.kind for miss in missed)
     places = {kind: Counter(str(m.place) for m in missed if m.kind == kind and m.place is not None) for kind in kinds}
@@ -97,7 +95,6 @@ def _misses(wrong: Sequence[Record]) -> dict[str, Any]:
 
 
 def _mean(values: Iterable[float], seed: int) -> Figure:
-    """Return the mean with its interval and n; 0 without values."""
     found = list(values)
     if not found:
         return {"mean": 0.0, "n": 0}
@@ -110,7 +107,6 @@ def _figures(records: Sequence[Record], seed: int) -> dict[str, Figure]:
 
 
 def _calibration(records: Sequence[Record]) -> Figure | None:
-    """Return the calibration error of the answers' confidences (ECE); None if no answer has one."""
     answered = [(record, c) for record in records if (c := record.shown_confidence) is not None]
     if not answered:
         return None
@@ -147,7 +143,6 @@ def _cost(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def _stage(records: Sequence[Record], stage: str) -> Figure:
-    """Return percentiles of the seconds of this stage over the questions that reached it, and its mean round trips."""
     reached = [record for record in records if stage in record.seconds]
     trips = [sum(r.round_trips.values()) if stage == _TOTAL else r.round_trips.get(stage, 0) for r in reached]
     p50, p95, p99 = (float(value) for value in np.percentile([r.seconds[stage] for r in reached], [50, 95, 99]))
@@ -196,7 +191,6 @@ def format_about(report: Mapping[str, Any]) -> str:
 
 
 def figure_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield metric, mean, interval and n."""
     shown = dict(report["figures"])
     if calibration := report["calibration"]:
         shown["ece"] = {"mean": calibration["ece"], "n": calibration["n"]}
@@ -213,7 +207,6 @@ def _stage_rows(cost: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table, whose columns are aligned as plain text too."""
     cells = [header, *rows]
     widths = [max(2, *map(len, column)) for column in zip(*cells, strict=True)]
     lines = [[row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])] for row in cells]
@@ -246,7 +239,6 @@ class Comparison:
     lost: tuple[Record, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the tests and the ids of the questions as plain data."""
         tests = {metric: asdict(test) for metric, test in self.tests.items()}
         return {"tests": tests, "won": [record.id for record in self.won], "lost": [record.id for record in self.lost]}
 

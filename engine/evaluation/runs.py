@@ -166,7 +166,6 @@ class Record:
 
     @property
     def right(self) -> bool:
-        """Whether the answers are right: an F1 of at least `RIGHT_F1`."""
         return self.scores["strict/f1"] >= RIGHT_F1
 
     @property
@@ -179,7 +178,6 @@ class Record:
 
     @property
     def abstained(self) -> bool:
-        """Whether the system abstained; a failure is no abstention."""
         return not self.answers and self.failure is None
 
 
@@ -334,8 +332,6 @@ def ask_remaining_questions(
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """An engine with the questions as matched with its graph; `warning` is a message about their answers, or empty."""
-
     engine: Engine
     questions: tuple[GoldQuestion, ...]
     diagnosis: Diagnosis | None
@@ -402,14 +398,12 @@ def _hold_folder(folder: Path) -> Iterator[None]:
 
 
 def check_run_folder(folder: Path, dataset: str) -> None:
-    """Raise `UsageError` if a run would replace its question set."""
     for file in (folder / name for name in (*OUTPUTS, "run.json")):
         if file.exists():
             check_output_file("--out", file, reads=[dataset], force=True)
 
 
 def _take_folder(options: RunOptions, stated: dict[str, Any]) -> None:
-    """Write ``run.json``, or check that the folder has the same run."""
     kept = options.folder / "run.json"
     there = [name for name in (*OUTPUTS, kept.name) if (options.folder / name).exists()]
     if there and not options.fresh:

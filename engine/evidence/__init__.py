@@ -84,16 +84,13 @@ class Certainty:
 
 
 def sigmoid(x: float) -> float:
-    """Return 1 / (1 + e^−x), without overflow."""
     return 1 / (1 + math.exp(-max(min(x, 700.0), -700.0)))
 
 
 class EvidenceExtra(Protocol):
     """What one feature adds to evidence: the result of a form, the names that are nearest to an unknown one, …."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what it adds to the evidence as plain data."""
-        ...
+    def to_dict(self) -> dict[str, Any]: ...
 
 
 ExtraT = TypeVar("ExtraT")
@@ -163,23 +160,19 @@ class Evidence(Generic[ItemT_co]):
 
     @property
     def round_trips(self) -> int:
-        """Requests that all stages sent to the database."""
         return sum(cost.round_trips for cost in self.trace.costs)
 
     @property
     def chains(self) -> tuple[Scored[Chain], ...]:
-        """Those of its items that are chains."""
         return tuple(cast(Scored[Chain], each) for each in self.items if isinstance(each.value, Chain))
 
     @property
     def cut_paths(self) -> tuple[str, ...]:
-        """Paths of which a bound cut ends, in words."""
         chains = (each.value for each in self.chains)
         return tuple(f"{chain.topic.label}: {shorten_iris(chain.relation_path)}" for chain in chains if chain.cut)
 
     @property
     def cuts(self) -> tuple[str, ...]:
-        """`cut_paths` and `left_out`."""
         return (*self.cut_paths, *self.left_out)
 
     def extra_of(self, kind: type[ExtraT]) -> ExtraT | None:
@@ -190,15 +183,12 @@ class Evidence(Generic[ItemT_co]):
         return self.trace.sources or ((name, self),)
 
     def probability(self, index: int) -> float | None:
-        """Return the probability that an item leads to a right answer, None where nobody knows."""
-        return self.probability_of(self.items[index])
-
-    def probability_of(self, item: Scored[ItemT_co]) -> float | None:
-        """Return the probability that one of the items leads to a right answer, None where nobody knows.
+        """Return the probability that an item leads to a right answer, None where nobody knows.
 
         That is so where the scores have no calibration, and of chains made of triples: a calibration of triples says
         nothing of them, and one of paths only of those that were retrieved as they are.
         """
+        item = self.items[index]
         if self.calibration is None:
             return None
         if isinstance(item.value, Chain):
@@ -217,7 +207,7 @@ class Evidence(Generic[ItemT_co]):
         if not self.items:
             return None
         first, said = self.items[0], self.extra_of(Certainty)
-        known = self.probability_of(first)
+        known = self.probability(0)
         if said is None or known is None or not isinstance(first.value, Chain):
             return known
         about = (first.value.topic.id, str(first.value.relation_path), first.score)
@@ -239,7 +229,6 @@ class Evidence(Generic[ItemT_co]):
         return (score, place, length, topic, path)
 
     def add_stage(self, name: str) -> Evidence[ItemT_co]:
-        """Return the evidence as it stands after a stage."""
         stages = (*self.trace.stages, (name, self.kind, len(self.items)))
         return replace(self, trace=replace(self.trace, stages=stages))
 
@@ -280,7 +269,6 @@ class PlanAnswer:
 
     @property
     def text(self) -> str:
-        """How it was found, on one line, in the graph's words."""
         return f"{self.how}; {self.missing:,} without a value" if self.missing else self.how
 
     def to_dict(self) -> dict[str, Any]:
@@ -298,7 +286,6 @@ class GraphToken:
     values: tuple[float, ...] = field(compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return nothing: only a reader can use it."""
         return {}
 
 

@@ -93,7 +93,6 @@ def _make_chains(evidence: Evidence[Triple], paths: Sequence[GrownPath]) -> Evid
 
 
 def _is_cut(paths: Sequence[GrownPath]) -> bool:
-    """Whether a bound was reached of the paths of one length from one topic."""
     num_paths = Counter((path.topic, len(path.steps)) for path in paths)
     num_steps: Counter[tuple[Entity, int]] = Counter()
     for path in paths:
@@ -115,7 +114,6 @@ def score_path(best: Sequence[float], onward: float | None, calibration: Calibra
 
 
 def _lead_on(paths: Sequence[GrownPath], scores: Sequence[float]) -> dict[int, float]:
-    """Return the score of the best triple that leads on from the ends of each path, by place, where one does."""
     onward: dict[int, float] = {}
     for path in paths:
         if path.parent is not None:
@@ -125,7 +123,6 @@ def _lead_on(paths: Sequence[GrownPath], scores: Sequence[float]) -> dict[int, f
 
 
 def _triples_on_way(path: GrownPath, ends: Iterable[Entity]) -> list[list[int]]:
-    """Return the places of the triples of each step, the last step first, that lie on a way to one of these ends."""
     wanted = {end.id for end in ends}
     found: list[list[int]] = []
     for step, walked in zip(reversed(path.steps), reversed(path.walked), strict=True):
@@ -136,7 +133,6 @@ def _triples_on_way(path: GrownPath, ends: Iterable[Entity]) -> list[list[int]]:
 
 
 def triples_of(item: Item) -> Iterable[Triple]:
-    """Return the triples of a chain, each once, or the triple."""
     if isinstance(item, Triple):
         return (item,)
     return dict.fromkeys(triple for step in item.triples() for triple in step)
@@ -227,17 +223,16 @@ def _grow(
     triples: Sequence[Scored[Triple]],
     topic: Entity,
 ) -> None:
-    """Add the paths from one topic, given as places of triples."""
     root = GrownPath(topic, (), (), None, ())
     start = -1
     for level in levels:
         next_start = len(found)
         for before, code, walked in level:
             parent = found[start + before] if start >= 0 else root
-            links = tuple(_link(triples[triple].value, inverse=code % 2 == 1) for triple in walked)
+            own = [triples[triple].value for triple in walked]
+            links = tuple((t.tail, t.head) if code % 2 == 1 else (t.head, t.tail) for t in own)
             ends = tuple(dict.fromkeys(end for _, end in links))
-            relation = triples[walked[0]].value.relation
-            step = RelationStep(relation, code % 2 == 1, all(end.is_mediator for end in ends))
+            step = RelationStep(own[0].relation, code % 2 == 1, all(end.is_mediator for end in ends))
             found.append(
                 GrownPath(
                     topic,
@@ -248,10 +243,6 @@ def _grow(
                 )
             )
         start = next_start
-
-
-def _link(triple: Triple, *, inverse: bool) -> tuple[Entity, Entity]:
-    return (triple.tail, triple.head) if inverse else (triple.head, triple.tail)
 
 
 Quotes = tuple[tuple[str, ...], ...]

@@ -15,7 +15,6 @@ from ..values import Chain, Entity, Topic, Triple
 from .text import item_text
 
 if TYPE_CHECKING:
-    from ..context import StageCost
     from . import Answer, Evidence, Item
 
 FORMAT = 2
@@ -193,22 +192,20 @@ def evidence_data(evidence: Evidence[Item], *, trace: bool = False) -> EvidenceD
         data |= extra.to_dict()  # type: ignore[typeddict-item]
     if trace:
         data["trace"] = {
-            "costs": [cost_data(cost) for cost in evidence.trace.costs],
+            "costs": [
+                {"stage": cost.stage, "seconds": round(cost.seconds, 4), "round_trips": cost.round_trips}
+                | ({"llm": asdict(cost.llm)} if cost.llm.calls + cost.llm.cached else {})
+                for cost in evidence.trace.costs
+            ],
             "stages": [{"stage": name, "kind": kind, "items": number} for name, kind, number in evidence.trace.stages],
             "calibration": None if evidence.calibration is None else asdict(evidence.calibration),
         }
     return data
 
 
-def cost_data(cost: StageCost) -> dict[str, Any]:
-    """Return what a stage took; of a language model only where it was asked."""
-    asked = cost.llm.calls + cost.llm.cached
-    llm = {"llm": asdict(cost.llm)} if asked else {}
-    return {"stage": cost.stage, "seconds": round(cost.seconds, 4), "round_trips": cost.round_trips, **llm}
-
-
 def answer_data(answer: Answer, *, trace: bool = False) -> AnswerData:
     """Return an answer with its evidence; what an entity rests on are ranks of items, counted from 1."""
+    near = answer.nearest
     return {
         **evidence_data(answer.evidence, trace=trace),
         "answer": answer.text,
@@ -231,13 +228,9 @@ def answer_data(answer: Answer, *, trace: bool = False) -> AnswerData:
         "reason": answer.reason,
         "why": list(answer.why),
         "not_understood": list(answer.not_understood),
-        "nearest": None if answer.nearest is None else _nearest_data(answer.nearest),
+        "nearest": near and {"answer": near.text, "kind": near.kind, "number": near.number, "yes": near.yes},
         "answerer": answer.answerer,
     }
-
-
-def _nearest_data(answer: Answer) -> NearestData:
-    return {"answer": answer.text, "kind": answer.kind, "number": answer.number, "yes": answer.yes}
 
 
 def round_score(value: float | None) -> float | None:

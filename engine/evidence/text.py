@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Literal, TypeVar
 
@@ -60,7 +60,8 @@ def chain_text(chain: Chain, *, max_names: int = MAX_NAMES) -> str:
             break
         new = [end for end in ends if not end.is_mediator][: max_names - len(shown)]
         shown.update(end.id for end in new)
-        names = "; ".join(dict.fromkeys(one_line(end.label) for end in new)) or _unnamed(ends)
+        unnamed = "(a record without a name)" if len(ends) == 1 else f"({len(ends):,} records without a name)"
+        names = "; ".join(dict.fromkeys(one_line(end.label) for end in new)) or unnamed
         hops = "".join(f" {_arrow(relations)} {one_line(entity.label)}" for relations, entity in interior)
         lines.append(f"{one_line(chain.topic.label)}{hops} {_arrow(last)} {names}")
     num_left = len({end.id for end in chain.ends if not end.is_mediator} - shown)
@@ -86,7 +87,6 @@ def shorten_iris(text: object) -> str:
 
 
 def _ways(chain: Chain) -> dict[tuple[tuple[_Hop, ...], _Relations], list[Entity]]:
-    """Return the ends by the way that leads to them: the hops before the last one, and the last one's relations."""
     ways: dict[tuple[tuple[_Hop, ...], _Relations], list[Entity]] = {}
     instances = chain.instances()
     for instance in instances:
@@ -100,7 +100,6 @@ def _ways(chain: Chain) -> dict[tuple[tuple[_Hop, ...], _Relations], list[Entity
 
 
 def _hops(path: Path) -> list[_Hop]:
-    """Return the path from named entity to named entity; the steps through a mediator are one hop."""
     hops: list[_Hop] = []
     relations: list[tuple[str, bool]] = []
     for triple, inverse, entity in zip(path.triples, path.inverses, path.entities_after, strict=True):
@@ -118,11 +117,6 @@ def _arrow(relations: _Relations) -> str:
         return f"←[{', '.join(relation_words(relation) for relation, _ in relations)}]—"
     words = (f"{'inverse of ' if inverse else ''}{relation_words(relation)}" for relation, inverse in relations)
     return f"—[{', '.join(words)}]→"
-
-
-def _unnamed(ends: Iterable[Entity]) -> str:
-    num_ends = sum(1 for _ in ends)
-    return "(a record without a name)" if num_ends == 1 else f"({num_ends:,} records without a name)"
 
 
 Order = Literal["best-first", "ascending", "lost-in-the-middle"]
@@ -192,13 +186,13 @@ def join_consecutive_triples(ranks: Sequence[int], items: Sequence[Scored[Item]]
 
 
 def _arranged_blocks(ranks: Sequence[int], items: Sequence[Scored[Item]], order: Order, max_names: int) -> list[str]:
-    """Return the blocks of the ranks, which are sorted by group, each group in the order that is asked for."""
     blocks: list[str] = []
     for group, of_group in groupby(ranks, key=lambda rank: items[rank].group or 0):
         runs = join_consecutive_triples(order_for_prompt(list(of_group), order), items)
         own = [_block(run, items, max_names) for run in runs]
         is_grouped = any(each.group is not None for each in items)
-        blocks += [(_title(group) if is_grouped else "") + own[0], *own[1:]]
+        name = ("most relevant", "perhaps relevant")[group] if group < 2 else f"group {group + 1}"
+        blocks += [(f"({name})\n" if is_grouped else "") + own[0], *own[1:]]
     return blocks
 
 
@@ -209,10 +203,6 @@ def _block(run: Sequence[int], items: Sequence[Scored[Item]], max_names: int) ->
     else:
         text = item_text(items[run[0]].value, max_names=max_names if run[0] < NUM_NAMED else min(max_names, FEW_NAMES))
     return f"[{min(run) + 1}] " + text.replace("\n", "\n    ")
-
-
-def _title(group: int) -> str:
-    return f"({('most relevant', 'perhaps relevant')[group] if group < 2 else f'group {group + 1}'})\n"
 
 
 def _left_out(num_items: int) -> str:

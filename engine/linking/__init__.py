@@ -73,15 +73,12 @@ def _select_search_words(text: str) -> list[Token]:
 
 
 def _write_loose_query(tokens: Sequence[Token]) -> str:
-    """Return the Lucene query for names with these words, two typos allowed, or with only their beginnings."""
     words = [word for token in tokens for word in re.findall(r"\w+", token.folded)]
     parts = [part for word in words for part in (f"{word}~2", f"{word[:4]}*^0.5") if len(word) >= _SHORTEST]
     return " ".join(dict.fromkeys(parts)) or NOTHING
 
 
 def _select_nearest(tokens: Sequence[Token], pool: Iterable[NamedEntity]) -> tuple[Entity, ...]:
-    """Return the best of the pool, by the similarity of their names to runs of as many words."""
-
     def similarity(each: NamedEntity) -> float:
         return max((_compute_agreement(tokens, name) for name in each.search_names), default=0.0)
 

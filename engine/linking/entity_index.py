@@ -58,7 +58,6 @@ class EntityTypes:
 
 
 def entity_text(entity: Entity, kinds: Sequence[str]) -> str:
-    """Return the text of an entity: its name, then its types."""
     return ", ".join((entity.label[:MAX_NAME_CHARS], *kinds))
 
 
@@ -119,8 +118,6 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EntityIndexMeta:
-    """The content of ``entities.json``."""
-
     encoder: str
     edition: Edition
     num_entities: int
@@ -149,7 +146,6 @@ class EntityIndex:
 
 
 def index_folder(settings: Settings, connection: Connection) -> Path:
-    """Return the folder of a graph's index: one for each database."""
     key = hashlib.sha256(f"{connection.uri}\n{connection.database}".encode())
     return settings.home_dir / "indexes" / key.hexdigest()[:16]
 

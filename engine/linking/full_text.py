@@ -118,7 +118,6 @@ def _find_joined_runs(text: str, tokens: Sequence[Token]) -> list[str]:
 
 
 def _find_stop_names(tokens: Sequence[Token], is_content: Sequence[bool]) -> Iterator[str]:
-    """Yield the runs of words that may be a name and that the index leaves out, as it has such a name."""
     for may_be, run in groupby(
         zip(tokens, is_content, strict=True), lambda each: each[1] and each[0].folded in INDEX_STOP_WORDS
     ):
@@ -155,7 +154,6 @@ class FullText(Linker):
     top_k: Annotated[int, Range(1, 100)] = option(10, "candidates kept")
 
     def open(self, graph: GraphResources) -> FullTextLinker:
-        """Return the linker of a graph."""
         vectors, relations = graph.shared.vectors, graph.catalogue.relations
         # the lexicon's phrases are left out: the weights were not fitted with them
         words = {r.number: words_of_relation(r, lambda p: p.origin != "lexicon") for r in relations}
@@ -267,7 +265,6 @@ class FullTextLinker:
         return sorted(weighed, key=lambda each: (-each.score, each.entity.id))[: self.top_k]
 
     def _drop_kinds(self, topics: Sequence[Topic]) -> Sequence[Topic]:
-        """Return the topics without kinds of things, unless there is nothing else that a question is surely about."""
         others = [topic for topic in topics if not any(-number in self.types for number in topic.relations)]
         return others if any((topic.probability or 0.0) >= SURE_TOPIC for topic in others) else topics
 
@@ -309,7 +306,6 @@ class ValueMention:
     sure: bool
 
     def overlaps(self, other: ValueMention) -> bool:
-        """Return whether both have a character in common."""
         return self.start < other.end and other.start < self.end
 
 
@@ -373,13 +369,11 @@ def find_value_topics(db: Database, texts: Sequence[str]) -> list[list[Topic]]:
 
 
 def _write_terms(form: ValueMention) -> list[str]:
-    """Return how the ids of matching literals begin: with the whole value; for a date also with a time after it."""
     whole = [literal_term(text) for text in form.written]
     return [*whole, f'"{form.written[0]}T'] if form.sure and form.written[0][:4].isdigit() else whole
 
 
 def _make_candidates(text: str, found: Sequence[tuple[ValueMention, Entity]]) -> list[Topic]:
-    """Return the literals as candidates; of two values that overlap, only those of the longer one."""
     kept = [
         (form, literal)
         for form, literal in found
@@ -418,8 +412,6 @@ MAX_NEIGHBOURS = 200
 
 @dataclass(frozen=True, slots=True)
 class _Qualifier:
-    """What stands beside a name, the tokens of both, and the ids of entities that it may be, or the year."""
-
     question: int
     name: tuple[int, int]
     both: tuple[int, int]

@@ -137,7 +137,6 @@ def find_places(word: str) -> tuple[str, ...]:
 
 @cache
 def _read_lands() -> dict[str, tuple[str, ...]]:
-    """Return the country of each language, for names of one word (benchmarks/shipped_tables.py)."""
     lines = (Path(__file__).parent / "lands.tsv").read_text(encoding="utf-8").splitlines()
     return {language: (land,) for language, land in (line.split("\t") for line in lines)}
 
@@ -367,8 +366,6 @@ def compute_features(words: QuestionWords, found: Sequence[Mention], type_words:
 
 @dataclass(frozen=True, slots=True)
 class _SameRun:
-    """The best values among the mentions that share a run of words."""
-
     degree: float
     quality: tuple[bool, int]
     is_whole: bool

@@ -116,7 +116,6 @@ class RelationFeatureExtractor:
         return scores
 
     def _match_kind(self, text: str, topic: Topic) -> tuple[float, float]:
-        """Return whether what it is stands beside the mention, and elsewhere in the question."""
         kinds = {word for kind in self._kinds.of(topic.relations, MAX_HOPS) for word in kind.split()}
         start, end = topic.span or (0, 0)
         tokens = tokenise(text)
@@ -135,7 +134,6 @@ class RelationFeatureExtractor:
         return texts[int(cosines.argmax())]
 
     def _hop(self, number: int) -> tuple[tuple[str, ...], str]:
-        """Return the words of a hop and its phrases, and words for the kind it reaches."""
         if number not in self._hops:
             hop = (DirectedRelation(self._words[abs(number)], number < 0),)
             self._hops[number] = (verbalise_hop(hop), *hop_phrases(hop)), find_end_type(hop)

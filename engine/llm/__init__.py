@@ -21,8 +21,6 @@ Role = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation."""
-
     role: Role
     content: str
 
@@ -141,7 +139,6 @@ def estimate_tokens(text: str) -> int:
 
 
 def _num_tokens(reported: int, *texts: str) -> int:
-    """Return the reported number of tokens, or an estimate if it is too low."""
     if reported * MAX_CHARS_PER_TOKEN >= sum(map(len, texts)):
         return reported
     return sum(-(-len(text) // 4) for text in texts)
@@ -184,7 +181,6 @@ def escape_data(text: str) -> str:
 
 
 def end_of_thoughts(content: str) -> int:
-    """Return where the reply begins after what the model thought."""
     thoughts = _THOUGHTS.match(content)
     return thoughts.end() if thoughts else 0
 

@@ -38,7 +38,6 @@ NO_KEY = "no-key"
 
 
 def host_and_port(base_url: str) -> str:
-    """Return host and port of an address, which are no secret."""
     with suppress(ValueError):
         parts = urlsplit(base_url)
         if parts.hostname and parts.scheme in {"http", "https"} and base_url.isprintable():
@@ -182,7 +181,6 @@ class ChatEndpoint:
             return None
 
     def close(self) -> None:
-        """Close the connections; the next call opens new ones."""
         client, self._client = self._client, None
         if client is not None:
             client.close()
@@ -198,7 +196,6 @@ class ChatEndpoint:
         return f"the language model {self.model!r} at {self.where}"
 
     def _options(self, prompt: Prompt) -> dict[str, Any]:
-        """Return the options of a call by their protocol names, whether or not the endpoint knows them."""
         reply_format: dict[str, Any] | None = JSON_OBJECT if prompt.json else None
         if prompt.schema is not None:
             reply_format = {"type": SCHEMA, SCHEMA: {"name": "reply", "strict": True, "schema": prompt.schema}}
@@ -212,7 +209,6 @@ class ChatEndpoint:
         return {name: value for name, value in wanted.items() if value is not None}
 
     def _send(self, prompt: Prompt, options: dict[str, Any]) -> bytes:
-        """Return the body of the reply, in the form of one that came as a whole."""
         messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
         request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
         completions = self._open_client().chat.completions
@@ -230,7 +226,6 @@ class ChatEndpoint:
             raise LLMError(f"{self._name} cut the connection in the middle of its reply: try again") from None
 
     def _open_client(self) -> openai.OpenAI:
-        """Return the client; the first call creates it."""
         if self._client is None:
             timeout = openai.Timeout(self._timeout_s, connect=min(CONNECT_TIMEOUT_S, self._timeout_s))
             self._client = openai.OpenAI(
@@ -263,7 +258,6 @@ class ChatEndpoint:
         response.iter_raw = read_in_time
 
     def _drop_environment(self, request: Any) -> None:
-        """Take out of a request what the client reads from OpenAI's variables."""
         for name in list(request.headers):
             if name.lower() not in _SENT_HEADERS and not name.lower().startswith("x-stainless-"):  # the client's own
                 del request.headers[name]
@@ -289,7 +283,6 @@ def _is_schema(options: dict[str, Any]) -> bool:
 
 
 def _leave_out(wanted: dict[str, Any], left_out: frozenset[str]) -> dict[str, Any]:
-    """Return the other options; in the place of a schema that is left out stands any JSON object."""
     options = {name: value for name, value in wanted.items() if name not in left_out}
     return options | {"response_format": JSON_OBJECT} if SCHEMA in left_out and _is_schema(options) else options
 
@@ -373,7 +366,6 @@ def merge_events(lines: Iterable[str], on_text: Callable[[str], None]) -> bytes:
 
 
 def _chunk(line: str) -> dict[str, Any] | None:
-    """Return the data of a line of events; None for any other line."""
     try:
         chunk = json.loads(line[5:]) if line.startswith("data:") else None
     except (ValueError, RecursionError):
@@ -382,7 +374,6 @@ def _chunk(line: str) -> dict[str, Any] | None:
 
 
 def _text(content: object) -> str:
-    """Return a message's text, which may come in parts, as valid UTF-8; empty if it has none."""
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "".join(part for part in parts if isinstance(part, str))
@@ -411,7 +402,6 @@ def _token_text(token: dict[str, Any], decoder: codecs.IncrementalDecoder) -> st
 
 
 def _usage(counted: object) -> TokenUsage | None:
-    """Return the reported token counts of a reply; None if they are missing or no numbers."""
     if not isinstance(counted, dict):
         return None
     tokens = [counted.get(f"{what}_tokens") for what in ("prompt", "completion")]

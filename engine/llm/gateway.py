@@ -155,7 +155,6 @@ class ChatGateway:
             return completed
 
     def _over_budget(self) -> str:
-        """Return the message for a prompt that exceeds the budget, else an empty text."""
         calls, tokens = self.usage.calls + self._under_way, self.usage.tokens
         for what, budget, spent in (("calls", self._max_calls, calls), ("tokens", self._max_tokens, tokens)):
             if budget and spent >= budget:
@@ -197,7 +196,6 @@ class ReplyCache:
                 raise
 
     def get(self, key: str) -> Completion | None:
-        """Return the completion of a key, None if there is none."""
         with self._translate_errors(), self._lock:
             row = self._connection.execute("SELECT value FROM completions WHERE key = ?", (key,)).fetchone()
         try:
@@ -222,7 +220,6 @@ class ReplyCache:
         self._connection.close()
 
     def _prepare(self) -> None:
-        """Create the table in an empty file; only one of several processes does."""
         execute = self._connection.execute
         execute("BEGIN IMMEDIATE")
         (application,) = execute("PRAGMA application_id").fetchone()

@@ -24,8 +24,6 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One query of `cypher/`."""
-
     name: str
     mode: str
     text: str

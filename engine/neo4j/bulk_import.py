@@ -131,7 +131,6 @@ def keep_logs(home: ServerHome, keeper: ServerHome) -> None:
 
 
 def reports_full_disk(output: str) -> bool:
-    """Return whether the import failed because the disk is full."""
     return _NO_ROOM_MESSAGE.search(output) is not None
 
 

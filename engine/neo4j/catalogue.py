@@ -42,12 +42,10 @@ class Phrase:
 
     @property
     def tag(self) -> str:
-        """How the graph keeps what it has beside its text."""
         return f"{'inverse' if self.inverse else 'forward'} {self.origin}"
 
     @classmethod
     def of(cls, text: str, tag: str) -> Phrase:
-        """Return the phrase of a text and its tag."""
         direction, _, origin = tag.partition(" ")
         return cls(text, ORIGIN_OF.get(origin, "source"), direction == "inverse")
 
@@ -87,7 +85,6 @@ class RelationInfo:
 
     @classmethod
     def of_row(cls, row: Row) -> RelationInfo:
-        """Return the relation of a row of ``read_catalogue.cypher``."""
         number, name, label, count, domain, range_, inverse, stored_as, said, about, phrases, tags, head, tail = row
         said_phrases = tuple(map(Phrase.of, phrases or (), tags or ()))
         kinds = _end(head), _end(tail)
@@ -173,7 +170,6 @@ class GraphState:
 
     @property
     def counts(self) -> str:
-        """The sizes in words."""
         return f"{self.num_triples:,} triples, {self.num_entities:,} entities, {self.num_relations:,} relations"
 
     @property
@@ -182,7 +178,6 @@ class GraphState:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was loaded."""
         return self.num_entities == 0 or self.num_triples == 0
 
     @property
@@ -300,12 +295,10 @@ def read_graph_revision() -> Request[Edition]:
 
 
 def read_loads() -> Request[tuple[LoadManifest, ...]]:
-    """Read the manifests of all loads, by number."""
     return Request(template("read_loads"), {}, lambda rows: tuple(_manifest(properties) for (properties,) in rows))
 
 
 def _manifest(properties: dict[str, Any]) -> LoadManifest:
-    """Return a manifest from the properties in the graph, of which it needs some."""
     known = {field.name for field in fields(LoadManifest)}
     return LoadManifest(**{name: value for name, value in properties.items() if name in known})
 
@@ -385,6 +378,5 @@ def read_kinds(gateway: Gateway) -> dict[str, int]:
 
 
 def describe_state(load: LoadManifest, *, under_way: bool) -> str:
-    """Return when a load finished, or in words why it has not."""
     half_there = "under way" if under_way else "did not finish"
     return f"deletion {half_there}" if load.deleting else load.finished or half_there

@@ -171,7 +171,6 @@ class EmbeddedServer:
         return Connection(status.bolt_uri, USER, self.home.password(), timeout_s=timeout_s)
 
     def others(self) -> list[EmbeddedServer]:
-        """Return the other servers under the same home, by name."""
         names = sorted(path.parent.name for path in self.servers_dir.glob("[!.]*/server.json"))
         return [EmbeddedServer(name, self.home_dir, self.cache_dir) for name in names if name != self.name]
 
@@ -252,7 +251,6 @@ class EmbeddedServer:
     # Steps; their caller holds the lock
 
     def _start(self, given: Mapping[str, int | None], *, progress: bool) -> Status:
-        """Start the server; if that fails, end the process and restore the state."""
         last = self.home.read_state()
         try:
             self._stop()  # one whose state file was lost, or whose starter was killed
@@ -271,7 +269,6 @@ class EmbeddedServer:
         return self.status()
 
     def _settle(self, *, sweep: bool = True) -> None:
-        """End processes that a killed lodestar left behind, and finish its file operations; no server runs."""
         if self.home.folder.exists():
             process.kill_leftover_commands(self.home)
             files.finish_graph_swap(self.home)
@@ -279,7 +276,6 @@ class EmbeddedServer:
                 files.delete_leftovers(self.home)
 
     def _delete(self) -> None:
-        """Stop the server and delete its folder, if there is one."""
         if self.home.folder.exists():
             with self._lock():
                 self._stop()
@@ -287,7 +283,6 @@ class EmbeddedServer:
                 self.home.delete()
 
     def _plan(self, given: Mapping[str, int | None]) -> ServerState:
-        """Return the state to start with: the given values, else those of the last start, else defaults."""
         last = self.home.read_state() or ServerState(NEO4J_VERSION, 0, 0, 0, 0)
         usual = (0, 0) if self.target else (BOLT_PORT, HTTP_PORT)
         bolt_port = files.choose_port(given["bolt_port"], (last.bolt_port, usual[0]), "--bolt-port")
@@ -350,7 +345,6 @@ class EmbeddedServer:
 
     @contextmanager
     def _lock(self, kind: str = "lock", reason: str = "", *, refusal: LodestarError | None = None) -> Iterator[None]:
-        """Keep other lodestars from starting, stopping or deleting this server in the meantime, or from loading."""
         path = self.servers_dir / f".{self.name}.{kind}"
         with files.translate_home_errors(self.servers_dir):
             make_private_folder(self.servers_dir)

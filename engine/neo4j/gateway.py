@@ -185,7 +185,6 @@ class OpenTransaction:
             raise DatabaseError("this load lost its connection and with it its lock: run the same load again")
 
     def run(self, request: Request[T]) -> T:
-        """Run a request in the transaction and return its answer."""
         with self._in_use:
             rows = _rows(self._transaction.run(request.template.render(request.names), dict(request.params)))
         return request.decode(rows)
@@ -245,7 +244,6 @@ class Gateway:
         return version
 
     def run(self, request: Request[T]) -> T:
-        """Run one request and return its decoded answer."""
         return self.submit(request)()
 
     def run_all(self, requests: Sequence[Request[Any]]) -> list[Any]:
@@ -271,7 +269,6 @@ class Gateway:
         return request.decode(rows)
 
     def execute_all(self, requests: Sequence[Request[None]]) -> None:
-        """Run requests that change the schema, in one transaction."""
         with translate_errors(self.connection), self._session() as session, session.begin_transaction() as transaction:
             for request in requests:
                 transaction.run(request.template.render(request.names), dict(request.params)).consume()
@@ -363,7 +360,6 @@ class Gateway:
             self._query(read_graph_revision(), RoutingControl.WRITE)
 
     def _wait(self, future: Future[T]) -> T:
-        """Return the result of a call that by itself could take forever."""
         timeout_s = self.connection.timeout_s + GRACE_S
         if not wait([future], timeout_s).done:
             self._is_stalled = True
@@ -375,7 +371,6 @@ class Gateway:
             return future.result()
 
     def _session(self, **options: Any) -> neo4j.Session:
-        """Return a session that sees everything written through this gateway, on any server of a cluster."""
         return self._driver.session(database=self.connection.database, bookmark_manager=self._bookmarks(), **options)
 
     def _bookmarks(self) -> neo4j.api.BookmarkManager | None:

@@ -405,7 +405,6 @@ def read_hub_neighbours(
 
 
 def _codes(rows: Sequence[Row]) -> Iterator[tuple[str, int]]:
-    """Yield the neighbour and the code of each triple."""
     ids, _, _, codes, _ = rows[0]
     return ((id_, code) for id_, own in zip(ids, codes, strict=True) for code in own)
 
@@ -420,7 +419,6 @@ def _signed_nodes(rows: Sequence[Row]) -> SignedNodes:
 
 
 def _signature(row: Sequence[int]) -> Signature:
-    """Return the signature in a row of relations and as many counts."""
     half = len(row) // 2
     return dict(zip(row[:half], row[half:], strict=True))
 
@@ -469,8 +467,6 @@ def find_answer_paths(
 
 
 def find_last_steps(answers: Sequence[str], max_degree: int) -> Request[dict[str, LastSteps]]:
-    """Find the last steps to each answer that has any."""
-
     def decode(rows: Sequence[Row]) -> dict[str, LastSteps]:
         steps: dict[str, dict[str, set[RelationStep]]] = {}
         cuts: dict[str, bool] = {}
@@ -504,7 +500,6 @@ def stream_mediator_relations() -> Request[int]:
 
 
 def _step(returned: str) -> RelationStep:
-    """Return the step of a query's text: a relation's name, with a leading ^ if it is inverse."""
     return RelationStep(returned[1:], inverse=True) if returned.startswith("^") else RelationStep(returned)
 
 
@@ -513,7 +508,6 @@ def _phrase(name: str) -> str:
 
 
 def _term(value: str) -> str | None:
-    """Return the prefix of the ids of literals with this value; None if it has no plain prefix."""
     plain = _PLAIN.match(value)
     assert plain
     if not plain[0]:

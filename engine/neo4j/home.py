@@ -122,7 +122,6 @@ class ServerHome:
         return EmbeddedServerError(f"Neo4j does not open the graph in {self.data}: {reason}; its log is {log}")
 
     def write_state(self, state: ServerState | None) -> None:
-        """Save the state; None, as before the first start, deletes it."""
         if state:
             self.private_file("server.json", json.dumps(asdict(state), indent=2) + "\n")
         else:
@@ -172,7 +171,6 @@ class ServerHome:
         _delete(self._deleted)
 
     def _check_own_folder(self) -> None:
-        """Raise `EmbeddedServerError` if the folder holds anything but a server."""
         if (self.folder / "server.json").is_file():
             return
         if foreign := sorted({path.name for path in self.folder.iterdir()} - {*_FOLDERS, "password"}):
@@ -317,7 +315,6 @@ def measure_store_size(home: ServerHome) -> int:
 
 
 def delete_graph(home: ServerHome) -> None:
-    """Delete the graph, if there is one; users stay."""
     if home.data.exists():
         home.importing.touch()  # a half deleted graph is not valid either
         for part in _PARTS:
@@ -360,7 +357,6 @@ def finish_graph_swap(home: ServerHome) -> None:
 
 
 def delete_leftovers(home: ServerHome) -> None:
-    """Delete what a finished exchange left behind."""
     _delete(home.arriving)
 
 

@@ -37,8 +37,6 @@ _TIMEOUT_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """One pinned jar."""
-
     group: str
     artifact: str
     version: str
@@ -53,7 +51,6 @@ class Jar:
 
     @property
     def url_path(self) -> str:
-        """The path of the jar below the repository's address."""
         return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.file_name}"
 
 
@@ -78,7 +75,6 @@ class JarCache:
         self.jars = read_pins(Path(__file__).with_name("jars.tsv")) if jars is None else jars
 
     def missing(self) -> list[Jar]:
-        """Return the jars that are not there, or not of the right size."""
         paths = {jar: self.folder / jar.file_name for jar in self.jars}
         return [jar for jar, path in paths.items() if not path.is_file() or path.stat().st_size != jar.size_bytes]
 
@@ -144,7 +140,6 @@ class _BrokenError(Exception):
 
 
 def _fetch(jar: Jar, folder: Path, cancelled: threading.Event) -> None:
-    """Download one jar; a broken connection is tried again. The jar gets its name once its hash is right."""
     where = os.environ.get(MIRROR_VARIABLE, MAVEN_CENTRAL_URL).rstrip("/")
     if "@" in where or not where.startswith(("http://", "https://")):
         raise DownloadError(f"{MIRROR_VARIABLE}: expected an http:// or https:// address without a password")

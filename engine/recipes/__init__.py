@@ -66,7 +66,6 @@ class Recipe:
 
     @property
     def parts(self) -> Mapping[str, Any]:
-        """The parts of the expression by name."""
         return parts_of(self.stages)
 
     def named_parts(self) -> dict[str, Part]:
@@ -80,7 +79,6 @@ class Recipe:
             part.check()
 
     def open(self, graph: GraphResources) -> None:
-        """Open what the parts need of a graph, such as models."""
         for part in self.named_parts().values():
             part.opened(graph)
 
@@ -163,7 +161,6 @@ class Recipe:
 
 
 def recipe_names() -> list[str]:
-    """Return the names of Lodestar's recipes, sorted."""
     return sorted(
         entry.name.removesuffix(".toml")
         for entry in resources.files(__name__).iterdir()
@@ -276,7 +273,6 @@ def list_parts() -> list[dict[str, Any]]:
 
 
 def list_recipes() -> list[dict[str, Any]]:
-    """Return Lodestar's recipes as plain data."""
     return [read_recipe(name).as_json() for name in recipe_names()]
 
 

@@ -141,7 +141,6 @@ class RelationIndex:
         return self._rows[self._starts[:-1]]
 
     def _best_of_relations(self, cosines: FloatArray, rows: Ints) -> list[tuple[int, float]]:
-        """Return the relations of these rows, by place, each with the cosine of its best row, the nearest first."""
         best: dict[int, float] = {}
         for place, cosine in zip(self._relation_of[rows[rows >= 0]].tolist(), cosines.tolist(), strict=False):
             best.setdefault(place, cosine)

@@ -180,7 +180,6 @@ def leave_out_strays(
 def _sum_vectors(
     found: Mapping[str, Sequence[Phrase]], catalogue: Catalogue, vectors: TextVectors, *, inverse: bool
 ) -> FloatArray:
-    """Return the sum of the vectors of what is said of each relation, (num_relations, dimension)."""
     sums = []
     for relation in catalogue.relations:
         said = [p.text for p in (*relation.phrases, *found.get(relation.name, ())) if p.inverse == inverse]

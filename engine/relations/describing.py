@@ -143,7 +143,6 @@ def format_descriptions(relations: Iterable[RelationInfo]) -> Iterator[str]:
 
 
 def _check_column(text: str) -> tuple[str, str]:
-    """Return whether a column is a label, a description or a phrase (""), and its text."""
     key, equals, value = text.partition("=")
     if equals and key.strip() in _FIELDS:
         return key.strip(), check_text(value, key.strip())
@@ -151,8 +150,6 @@ def _check_column(text: str) -> tuple[str, str]:
 
 
 class _Words:
-    """Collects what is said of relations."""
-
     def __init__(self) -> None:
         self._fields: defaultdict[str, dict[str, str]] = defaultdict(dict)
         self._phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
@@ -170,8 +167,6 @@ class _Words:
 
 
 class _Names:
-    """Finds relations by name and label."""
-
     def __init__(self, catalogue: Catalogue) -> None:
         self.by_name = {relation.name: relation for relation in catalogue.relations}
         self.by_label: defaultdict[str, list[RelationInfo]] = defaultdict(list)
@@ -341,7 +336,6 @@ def describe_from_source(gateway: Gateway, stated: Iterable[StatedWords] = ()) -
 
 
 def _plain_texts(texts: Iterable[str], relation: str) -> Iterator[str]:
-    """Yield the texts that can be phrases: what a source has beside words, and the relation's own name, are none."""
     for text in texts:
         try:
             line = check_text(text)

@@ -76,7 +76,6 @@ def find_end_kinds(gateway: Gateway, names: Collection[str] | None = None) -> di
 
 
 def _sample(gateway: Gateway, relations: Sequence[RelationInfo], ends: defaultdict[int, _End]) -> bool:
-    """Add a sample of entities and literals to the ends where they stand; return whether it is all there is."""
     numbers = {relation.name: relation.number for relation in relations}
     entities = gateway.run(_rows("sample_entities", limit=NUM_ENTITIES, max_relations=MAX_RELATIONS))
     for name, signature in entities:

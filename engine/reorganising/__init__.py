@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from ...models import Count, Positive, Range, Weight
@@ -42,18 +43,17 @@ class Reorganise(Reorganiser):
     max_length: Annotated[int, Range(1, 8)] = option(4, "longest chain, in triples (ReG's L)")
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Triple]]) -> list[Evidence[Chain]]:
-        return [_join_chains(each) for each in to_chains(ctx.db, evidence, self.max_length)]
+        found = []
+        for each in to_chains(ctx.db, evidence, self.max_length):
+            mentions = {topic.entity.id: topic.mention for topic in each.topics}
+            groups = group_meeting_chains(each.items, mentions)
+            joined = [(each.items[place], shared) for places, shared in groups for place in places]
+            found.append(replace(each, items=tuple(_with_targets(*pair) for pair in joined)))
+        return found
 
 
-def _join_chains(evidence: Evidence[Chain]) -> Evidence[Chain]:
-    mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
-    groups = group_meeting_chains(evidence.items, mentions)
-    joined = (
-        replace(evidence.items[place], value=add_targets(evidence.items[place].value, shared))
-        for places, shared in groups
-        for place in places
-    )
-    return replace(evidence, items=tuple(joined))
+def _with_targets(item: Scored[Chain], shared: Container[Entity]) -> Scored[Chain]:
+    return replace(item, value=replace(item.value, targets=tuple(end for end in item.value.ends if end in shared)))
 
 
 Walk = tuple[str, tuple[tuple[str, bool], ...]]
@@ -209,11 +209,6 @@ def group_meeting_chains(
     return groups
 
 
-def add_targets(chain: Chain, shared: frozenset[Entity]) -> Chain:
-    """Return the chain with the ends that its group shares as targets, in its own order."""
-    return replace(chain, targets=tuple(end for end in chain.ends if end in shared))
-
-
 @part("complete-chains")
 @dataclass(frozen=True)
 class CompleteChains(Reorganiser):
@@ -282,24 +277,18 @@ class PathPooling(Reorganiser):
     directed: bool = option(True, "paths follow the directions of the triples", source="Path Pooling, section 3.3")
 
     def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Triple]]) -> list[Evidence[Triple]]:
-        return [self._pooled(each) for each in evidence]
-
-    def _pooled(self, evidence: Evidence[Triple]) -> Evidence[Triple]:
-        topics = dict.fromkeys(topic.entity for topic in evidence.topics)
-        found = reselect_triples(
-            list_edges(evidence),
-            topics,
-            self.keep or None,
-            self.position,
-            coarse=self.coarse or None,
-            directed=self.directed,
-        )
-        items = tuple(replace(evidence.items[place], score=score) for place, score in found)
-        return replace(evidence, calibration=None, items=items)
+        keep, coarse = self.keep or None, self.coarse or None
+        reselect = partial(reselect_triples, keep=keep, position=self.position, coarse=coarse, directed=self.directed)
+        pooled = []
+        for each in evidence:
+            topics = dict.fromkeys(topic.entity for topic in each.topics)
+            found = reselect(list_edges(each), topics)
+            items = tuple(replace(each.items[place], score=score) for place, score in found)
+            pooled.append(replace(each, calibration=None, items=items))
+        return pooled
 
 
 def list_edges(evidence: Evidence[Triple]) -> list[ScoredEdge]:
-    """Return the triples with what is pooled of them."""
     scores = [scored.score for scored in evidence.items]
     if evidence.calibration is not None:
         scores = [evidence.calibration.probability(score) for score in scores]

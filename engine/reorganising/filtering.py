@@ -113,7 +113,6 @@ USER = (
 
 
 def usefulness_prompt(question: str, texts: Sequence[str]) -> Prompt:
-    """Return what is asked about the items, numbered from 1."""
     paths = "\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1))
     user = re.sub(r"\{(question|paths)\}", lambda found: {"question": question, "paths": paths}[found[1]], USER)
     return Prompt(
@@ -164,13 +163,11 @@ class FI(Reorganiser):
         if ctx.graph.shared.settings.llm_model and self.fine:
             return filter_finely(ctx, evidence, coarse)
         taken = [each.take(kept) for each, kept in zip(evidence, coarse, strict=True)]
-        note = "" if ctx.graph.shared.settings.llm_model else self._say_missing(how)
-        return [replace(each, left_out=(*each.left_out, note)) if note else each for each in taken]
-
-    def _say_missing(self, how: str) -> str:
-        without = [f"filtered {how} alone"] if self.fine else []
-        without += ["nothing is added"] if self.integrate else []
-        return f"{self.name}: no language model is configured: {', and '.join(without)}" if without else ""
+        if ctx.graph.shared.settings.llm_model or not (self.fine or self.integrate):
+            return taken
+        without = [f"filtered {how} alone"] * self.fine + ["nothing is added"] * self.integrate
+        note = f"{self.name}: no language model is configured: {', and '.join(without)}"
+        return [replace(each, left_out=(*each.left_out, note)) for each in taken]
 
     def answer(self, ctx: Context, evidence: Sequence[Evidence[Item]], answerer: Any) -> list[Answer]:
         """Return the answerer's answers, integrated with the model's own knowledge where one is configured."""
@@ -198,7 +195,6 @@ def filter_finely(
 
 
 def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed) -> Evidence[Item]:
-    """Return the evidence in two groups as the reply says, or in one, which says why."""
     numbers, why = None, ""
     if isinstance(reply, LLMError):
         why = one_line(str(reply))
@@ -228,7 +224,6 @@ class AdaptiveK(Reorganiser):
     per_hop: Positive = option(5, "triples kept for each hop", source="GRIL, appendix C.2")
 
     def open(self, graph: GraphResources) -> HopModel:
-        """Return what predicts the number of hops."""
         model: HopModel = graph.shared.model(self.checkpoint, *self.kinds).hops
         return model
 
@@ -273,7 +268,6 @@ class ModelAnswers(Reorganiser):
     evidence: bool = option(True, "ask it with the evidence, too")
 
     def open(self, graph: GraphResources) -> None:
-        """Raise `LLMError` if no model is configured."""
         _ = graph.shared.chat
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Item]]:

@@ -163,19 +163,16 @@ class Batcher:
                 self._num_running -= len(batch)
 
     def _size(self) -> int:
-        """Return the most items of the next batch: a worker's share of what waits and runs."""
         share = -(-(len(self._queue) + self._num_running) // self.workers)
         return min(self.max_batch, max(self.min_beside, share))
 
     def _is_early(self) -> bool:
-        """Return whether more should come first: a share of what there is while a batch runs, else as many as last."""
         waited_s = asyncio.get_running_loop().time() - self._queue[0].since
         if self._num_running:
             return len(self._queue) < self._size() and waited_s < BESIDE_S
         return len(self._queue) < min(self._last_size, self.max_batch) and waited_s < GATHER_S
 
     def _take(self) -> list[_Waiting]:
-        """Take the next batch: the first items, of one key."""
         size, batch = self._size(), [self._queue.popleft()]
         while self._queue and len(batch) < size and self._queue[0].key == batch[0].key:
             batch.append(self._queue.popleft())
@@ -320,7 +317,6 @@ class Service:
                 await asyncio.sleep(0.25)
 
     def _answer(self, variant: Variant, asked: Sequence[Asked]) -> list[Any]:
-        """Return the reply to each question; blocking."""
         try:
             engine = self._engine(variant.recipe)
             questions = [each.question for each in asked]
@@ -350,7 +346,6 @@ class Service:
             return self._engines[name]
 
     def _reconnect(self) -> None:
-        """Reconnect if the embedded server has a new address."""
         if self.settings.uri:
             return
         with contextlib.suppress(LodestarError), self._turn:

@@ -135,7 +135,6 @@ async def run_while_connected(request: Request, work: Awaitable[T]) -> T:
 
 
 def make_response(data: Any) -> Response:
-    """Return plain data as JSON; bytes are JSON already."""
     return Response(data if isinstance(data, bytes) else to_json(data), media_type="application/json")
 
 
@@ -314,7 +313,6 @@ def make_error_body(status: int, message: str) -> bytes:
 
 
 def make_error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an error; where it helps to ask again, it says when."""
     again = {"retry-after": str(RETRY_AFTER_S)} if status in (429, 503) else {}
     body = make_error_body(status, message)
     return Response(body, status_code=status, media_type="application/json", headers={**(headers or {}), **again})
@@ -378,7 +376,6 @@ def _make_head(body: lookups.ChatForm, kind: str) -> dict[str, Any]:
 
 
 def _make_usage(answer: Answer) -> dict[str, int]:
-    """Return the language model's token counts; 0 if none was asked."""
     prompt, completion = (answer.usage.prompt, answer.usage.completion) if answer.usage else (0, 0)
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 

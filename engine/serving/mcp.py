@@ -127,7 +127,6 @@ class McpTools:
 
     @asynccontextmanager
     async def running(self, service: Service) -> AsyncIterator[None]:
-        """Serve HTTP while the block runs."""
         self.service = service
         async with self.server.session_manager.run():
             yield

@@ -96,7 +96,6 @@ class ServerOptions:
         return sorted({*LOOPBACK, *own, *self.hosts})
 
     def refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """Return status and reason if a request is refused, else None."""
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         host, origin, path = headers.get(b"host", ""), headers.get(b"origin"), scope["path"]
         name, colon, port = host.rpartition(":")
@@ -276,7 +275,6 @@ class Guard:
 
 
 async def _refuse(send: Send, status: int, message: str, receive: Receive | None = None) -> None:
-    """Send an error, and with `receive` read on for a while, so that a client that still sends gets to read it."""
     body = make_error_body(status, message)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if status == 401:
@@ -301,7 +299,6 @@ def _in_brackets(host: str) -> str:
 
 
 def _same_place(origin: str, host: str) -> bool:
-    """Return whether a page at an origin came from the server that it asks."""
     try:
         return urlsplit(origin).netloc.lower() == host.lower() and bool(host)
     except ValueError:

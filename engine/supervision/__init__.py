@@ -40,12 +40,10 @@ def steps_of(hops: WalkedPath) -> tuple[RelationStep, ...]:
 
 
 def serialise_hop(hop: WalkedHop) -> str:
-    """Return a hop in the format of a mined file."""
     return THROUGH.join(map(str, hop))
 
 
 def serialise_trie(trie: HopTrie) -> Mapping[str, Any]:
-    """Return a trie in the format of a mined file."""
     return {serialise_hop(hop): serialise_trie(following) for hop, following in trie.items()}
 
 
@@ -71,7 +69,6 @@ class PartialPath:
         return (*steps_of(self.hops), *self.under_way)
 
     def hop(self, step: RelationStep) -> WalkedHop:
-        """Return the hop that this step completes."""
         return (*self.under_way, step)
 
 
@@ -112,7 +109,6 @@ class Explorer:
         self.max_paths = max_paths
 
     def explore(self, roots: Sequence[Frontier]) -> dict[str, TopicPaths]:
-        """Return the relation paths from each topic, by its id."""
         reaches = {root.topic.id: TopicPaths(root.topic) for root in roots}
         front = [PartialPath(root, (), (), reaches[root.topic.id].trie) for root in roots]
         while front:
@@ -142,7 +138,6 @@ class Explorer:
         return reached
 
     def _leaving(self, way: PartialPath, reach: TopicPaths) -> Iterator[RelationStep]:
-        """Record the last hops that extend a path, and yield the other steps, which must be walked."""
         is_last = len(way.hops) + 1 == self.tree.max_hop
         if is_last:
             reach.last.append(way)
@@ -227,7 +222,6 @@ class _Met:
 
 
 def _meetings(gateway: Gateway, searches: Sequence[TopicSearch], max_degree: int, max_paths: int) -> list[_Met]:
-    """Find paths of up to two steps between topic and answers, and for longer ones the last steps, at the same time."""
     pairs = [(search.paths.topic.id, sorted(search.question.answers)) for search in searches]
     answers = {id_ for search in searches if any(map(_is_long, search.paths.last)) for id_ in search.question.answers}
     requests: list[Request[Any]] = [find_answer_paths(pairs, max_degree, max_paths)]
@@ -239,7 +233,6 @@ def _meetings(gateway: Gateway, searches: Sequence[TopicSearch], max_degree: int
 
 
 def _is_long(way: PartialPath) -> bool:
-    """Return whether a path extended by one step is longer than the paths that are searched between both ends."""
     return len(way.frontier.steps) > 1
 
 
@@ -259,7 +252,6 @@ def _meet_in_the_middle(search: TopicSearch, short: AnswerSteps, last: Mapping[s
 
 
 def _last_hops(explorer: Explorer, reach: TopicPaths, met: _Met) -> Iterator[tuple[PartialPath, RelationStep]]:
-    """Yield the last steps to an answer among those that the search would offer."""
     for way in reach.last:
         if met.steps[way]:
             yield from ((way, step) for _, step in way.frontier.steps_on(explorer.relations) if step in met.steps[way])

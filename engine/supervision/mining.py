@@ -199,7 +199,6 @@ def _walk_question(
 
 
 def extend_trie(reach: HopTrie, paths: Iterable[WalkedPath]) -> HopTrie:
-    """Return a copy of a trie with these paths added."""
     copied = _copy_trie(reach)
     for path in paths:
         node = copied
@@ -269,7 +268,6 @@ def _drop_directions(path: TopicAnswerPath) -> tuple[str, ...]:
 
 
 def _direction_fit(path: TopicAnswerPath) -> tuple[float, int]:
-    """Return how well the directions fit an annotation: F1 of the ends, then minus the number of inverse steps."""
     return round(path.f1, ROUNDED), -sum(step.inverse for step in steps_of(path.hops))
 
 

@@ -100,7 +100,6 @@ def collect_pools(
 
 
 def _topics_and_answers(placed: GroundedQuestion, options: PoolBounds) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return topics and answers; no topic is an answer."""
     topics = tuple(topic.id for topic in placed.topics)
     return topics, tuple(sorted(placed.answers - set(topics))[: options.max_answers])
 
@@ -145,7 +144,6 @@ def _pool(
 
 
 def _near(of_topics: Sequence[Sequence[RelationPathGroup]]) -> tuple[int, int]:
-    """Return the length of the shortest path to an answer, and minus the number of paths."""
     chains = [chain for found in of_topics for chain in found]
     return min(len(chain.steps) for chain in chains), -sum(chain.count for chain in chains)
 

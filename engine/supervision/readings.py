@@ -82,7 +82,6 @@ def build_reader_training_set(
     engine: Engine,
     vectors: TextVectors,
 ) -> ReaderTrainingSet:
-    """Return the candidates of evidence, and which are right."""
     catalogue = engine.gateway().run(read_catalogue())
     words = words_of_relations(catalogue.relations)
     candidates = find_candidates(engine.gateway(), found)

@@ -116,8 +116,6 @@ def write_question_graphs(
 
 
 class _Columns:
-    """Builder of the columns of a file."""
-
     def __init__(self, relations: GraphRelations) -> None:
         self.questions: list[GroundedQuestion] = []
         self._texts = relations.texts
@@ -131,7 +129,6 @@ class _Columns:
         self._answers: list[dict[str, int]] = []
 
     def add(self, placed: GroundedQuestion, subgraph: SubgraphBatch) -> None:
-        """Add a question with its subgraph."""
         ids = subgraph.ids
         topics = {topic.id for topic in placed.topics}
         is_answer = np.array([id_ in placed.answers and id_ not in topics for id_ in ids], dtype=np.bool_)

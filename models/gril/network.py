@@ -76,8 +76,6 @@ class GrownSubgraph:
 
 @dataclass(frozen=True, slots=True)
 class _Edges:
-    """The candidate edges of a layer: triples, expanded from `sources` to `targets`."""
-
     triples: Tensor
     sources: Tensor
     targets: Tensor
@@ -134,7 +132,6 @@ class GraphRetriever(nn.Module):
         return GrownSubgraph(path_probability, is_seen, is_kept, entity_probability, entities)
 
     def _neighbours(self, inputs: GrowInputs, is_grown: Tensor) -> _Edges:
-        """Return every triple that leaves or enters the grown nodes; a self-loop counts once."""
         walks = is_grown & ~inputs.is_literal
         along = torch.nonzero(walks[inputs.heads]).squeeze(1)
         against = torch.nonzero(walks[inputs.tails] & (inputs.heads != inputs.tails)).squeeze(1)
@@ -161,7 +158,6 @@ class GraphRetriever(nn.Module):
         return scores.squeeze(1).to(self.unnamed.dtype)
 
     def _prune(self, attention: Tensor, edges: _Edges, inputs: GrowInputs) -> Tensor:
-        """Return which edges survive pruning, (num_edges,)."""
         low = torch.nonzero(attention <= self.options.sigma).squeeze(1)
         questions = inputs.question_of[edges.sources[low]]
         survivors = mark_best_of_groups(attention[low], questions, len(inputs.questions), self.options.budget)

@@ -263,8 +263,6 @@ class WrittenReply:
 
 
 class GenerativeReader(nn.Module):
-    """model: as loaded; the constructor adds the LoRA."""
-
     def __init__(self, model: ModelAndTokenizer, lora: LoraOptions, max_tokens: int) -> None:
         super().__init__()
         self.language_model: Any = add_lora(model, lora)
@@ -299,7 +297,6 @@ class GenerativeReader(nn.Module):
         return results
 
     def replies(self, passages: Sequence[Passage], tokens: Tensor | None) -> list[WrittenReply]:
-        """Return the greedy reply to each passage."""
         from transformers import GenerationConfig
 
         config = GenerationConfig(  # type: ignore[no-untyped-call]
@@ -374,7 +371,6 @@ class GenerativeReader(nn.Module):
         return insert_tokens(embedded, seen, tokens, first)
 
     def _prompt(self, passage: Passage) -> list[int]:
-        """Return the prompt with the first triples that fit into `max_tokens`."""
         facts = [
             f" {ARROW} ".join((passage.names[head] or UNNAMED_TEXT, relation, passage.names[tail] or UNNAMED_TEXT))
             for head, relation, tail in passage.triples
@@ -431,7 +427,6 @@ def open_reader(options: JointOptions, folder: Path, device: str = "cpu") -> Joi
 
 
 def write_reader(reader: JointReader, part: Path) -> None:
-    """Write a reader into the folder of its part."""
     if isinstance(reader, PointingReader):
         write_backbone_description(reader.backbone, part)
     write_weights(reader.trained_weights(), part)
@@ -460,7 +455,6 @@ class ReaderModel:
         return [(scores, is_answer(scores, self._share)) for scores in pointed]
 
     def write(self, passages: Sequence[Passage], tokens: Tokens) -> list[WrittenReply]:
-        """Return what is written for each passage."""
         if not passages:
             return []
         assert isinstance(self._reader, GenerativeReader)

@@ -325,7 +325,6 @@ class JointNetwork(nn.Module):
         return {f"{name}.{key}": weight for name, part in parts.items() for key, weight in part.items()}
 
     def give(self, encoded: EncodedSubgraphs, questions: Sequence[int], num_triples: Sequence[int]) -> _Given:
-        """Grow the subgraphs, and return what the reader gets of them."""
         inputs = encoded.grow_inputs(questions, supervised=self.training)
         grown = self.retriever(inputs)
         tokens = None
@@ -337,7 +336,6 @@ class JointNetwork(nn.Module):
         return _Given(grown, inputs, asked, tokens, rows)
 
     def build_question(self, encoded: EncodedSubgraphs, question: int, rows: Ints) -> ReaderQuestion:
-        """Return a question with the passage its reader gets."""
         graphs = encoded.graphs
         passage, nodes = build_passage(encoded, question, rows)
         is_answer = graphs.is_answer[graphs.nodes_of(question)]

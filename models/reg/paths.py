@@ -82,7 +82,6 @@ class PathTokenizer:
         return self._of_step[step]
 
     def path(self, steps: Sequence[str]) -> Tokens:
-        """Return the tokens of a path without the end token."""
         found: Tokens = ()
         for number, step in enumerate(steps):
             found += (self.separator if number else ()) + self.step(step)

@@ -37,7 +37,6 @@ def to_tensor(device: torch.device, values: npt.NDArray[np.generic]) -> Tensor:
 
 
 def to_tensors(device: torch.device, arrays: Mapping[str, npt.NDArray[np.generic]]) -> dict[str, Tensor]:
-    """Return the arrays of a batch on a device."""
     tensors = [torch.from_numpy(np.ascontiguousarray(array)) for array in arrays.values()]
     return dict(zip(arrays, move_batch(tensors, device), strict=True))
 

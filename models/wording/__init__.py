@@ -362,7 +362,6 @@ def find_other_spellings(name: str) -> tuple[str, ...]:
 
 
 def join_stop_words(words: Sequence[str]) -> str:
-    """Return stop words as one word that the index keeps."""
     return "".join(f"{word}_" for word in words)
 
 

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 from lodestar.models.graphrag_fi import (
-    KeyedAnswer,
     Thresholds,
     answer_confidences,
     attention_relevance,
@@ -76,12 +75,20 @@ class TestConfidence:
 class TestIntegration:
     thresholds = Thresholds(0.5, 0.9)
 
-    def kept(self, graph: list[KeyedAnswer], model: list[KeyedAnswer]) -> list[tuple[str, str]]:
-        return [(answer.key, answer.origin) for answer in integrate_answers(graph, model, self.thresholds)]
+    def kept(
+        self, graph: list[tuple[str, float | None]], model: list[tuple[str, float | None]]
+    ) -> list[tuple[str, str]]:
+        found = integrate_answers(graph, model, self.thresholds)
+        return [
+            (graph[own][0], "graph" if other is None else "both")
+            if own is not None
+            else (model[other or 0][0], "model")
+            for own, other in found
+        ]
 
     def test_a_union_in_order_that_says_on_whose_word(self) -> None:
-        graph = [KeyedAnswer("b", 0.6), KeyedAnswer("a", 0.5), KeyedAnswer("c", 0.4), KeyedAnswer("d", 0.7)]
-        model = [KeyedAnswer("x", 0.95), KeyedAnswer("a", 0.9), KeyedAnswer("d", 0.8), KeyedAnswer("c", 0.99)]
+        graph = [("b", 0.6), ("a", 0.5), ("c", 0.4), ("d", 0.7)]
+        model = [("x", 0.95), ("a", 0.9), ("d", 0.8), ("c", 0.99)]
         assert self.kept(graph, model) == [
             ("b", "graph"),
             ("a", "both"),
@@ -96,8 +103,7 @@ class TestIntegration:
     def test_of_a_key_twice_the_surer_counts_then_the_earlier(
         self, sure: tuple[float | None, float | None], place: int
     ) -> None:
-        (answer,) = integrate_answers([KeyedAnswer("a", each) for each in sure], [], self.thresholds)
-        assert (answer.graph, answer.model) == (place, None)
+        assert integrate_answers([("a", each) for each in sure], [], self.thresholds) == [(place, None)]
 
     def test_unknown_confidences_leave_the_graph_its_answers(self) -> None:
-        assert self.kept([KeyedAnswer("a", None)], [KeyedAnswer("b", None)]) == [("a", "graph")]
+        assert self.kept([("a", None)], [("b", None)]) == [("a", "graph")]
