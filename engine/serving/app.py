@@ -230,8 +230,13 @@ def _add_lookups(app: FastAPI) -> None:
 
     @app.get("/v1/graph", response_model=lookups.GraphData, tags=["graph"])
     async def graph(request: Request) -> Response:
-        """Say what the graph holds, with questions that it answers."""
+        """Say what the graph holds."""
         return await look(request, lookups.describe_graph)
+
+    @app.get("/v1/graph/questions", response_model=lookups.QuestionsData, tags=["graph"])
+    async def questions(request: Request) -> Response:
+        """Make up to six questions that the graph answers, of several forms."""
+        return await look(request, lookups.find_questions)
 
     @app.post("/v1/entities", response_model=lookups.EntitiesData, tags=["graph"])
     async def entities(body: lookups.SearchForm, request: Request) -> Response:

@@ -140,8 +140,8 @@ class ChatForm(BaseModel):
 
 
 class GraphData(TypedDict):
-    """What a graph holds: its name and sizes, its largest kinds with their numbers of things (null where the graph
-    has no types), and questions to ask."""
+    """What a graph holds: its name and sizes, and its largest kinds with their numbers of things (null where the
+    graph has no types)."""
 
     name: str
     num_triples: int
@@ -149,6 +149,11 @@ class GraphData(TypedDict):
     num_literals: int
     num_relations: int
     kinds: dict[str, int | None]
+
+
+class QuestionsData(TypedDict):
+    """Questions that the graph answers."""
+
     questions: list[str]
 
 
@@ -211,18 +216,18 @@ Span = tuple[int, int, int]
 """Triples of one relation at an entity: its number (negative where they enter), the first, and after the last."""
 
 
-_described: WeakKeyDictionary[GraphResources, GraphData] = WeakKeyDictionary()
+_questions: WeakKeyDictionary[GraphResources, QuestionsData] = WeakKeyDictionary()
+
+
+def find_questions(engine: Engine) -> QuestionsData:
+    """Return questions that the graph answers; found once for each edition of it, since they are asked for it."""
+    graph = engine.read_graph()
+    if graph not in _questions:
+        _questions[graph] = {"questions": suggest_questions(engine)}
+    return _questions[graph]
 
 
 def describe_graph(engine: Engine) -> GraphData:
-    """Return what the graph holds; found once for each edition of it, since kinds are counted and questions asked."""
-    graph = engine.read_graph()
-    if (found := _described.get(graph)) is None:
-        found = _described[graph] = _describe(engine)
-    return found
-
-
-def _describe(engine: Engine) -> GraphData:
     figures, settings = read_figures(engine.gateway()) or {}, engine.settings
     kinds: dict[str, int | None] = figures["kinds"] or dict.fromkeys(
         name_kinds(engine.read_graph().catalogue.relations, read_plan_schema(engine))
@@ -234,7 +239,6 @@ def _describe(engine: Engine) -> GraphData:
         "num_literals": figures["num_literals"],
         "num_relations": figures["num_relations"],
         "kinds": dict(islice(kinds.items(), MAX_KINDS)),
-        "questions": suggest_questions(engine),
     }
 
 

@@ -23,6 +23,7 @@ ENDPOINTS = (
     ("POST", "/v1/browser"),
     ("POST", "/v1/chat/completions"),
     ("GET", "/v1/graph"),
+    ("GET", "/v1/graph/questions"),
     ("GET", "/v1/models"),
     ("GET", "/healthz"),
     ("GET", "/readyz"),
