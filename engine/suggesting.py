@@ -129,7 +129,7 @@ def _first_of_each(facts: Sequence[Row]) -> list[Row]:
 
 def _is_subject(relation: RelationInfo) -> bool:
     last = relation.label.rpartition(LABEL_SEPARATOR)[2]
-    return last not in (*TYPE_RELATIONS, *SUBCLASS_RELATIONS) and not _NO_SUBJECT.search(last)
+    return last not in (*TYPE_RELATIONS, *SUBCLASS_RELATIONS, "domain", "range") and not _NO_SUBJECT.search(last)
 
 
 def _is_noun(relation: RelationInfo) -> bool:

@@ -92,13 +92,14 @@ def command(
             for each, quotes in found:
                 evidence = each.evidence if isinstance(each, Answer) else each
                 failed = failed or (each.failure if isinstance(each, Answer) else None) or find_fault(evidence)
+                num_asked = len(found) if each is found[-1][0] else 0
                 if as_json:
                     print_json(each.to_dict() | ({"snippets": quotes} if any(quotes) else {}))
                 elif isinstance(each, Answer):
-                    echo("\n".join(answer_lines(each, MAX_SHOWN, len(found), quotes)))
+                    echo("\n".join(answer_lines(each, MAX_SHOWN, num_asked, quotes)))
                 else:
                     echo(click.style(printable(evidence.question.text), bold=True))
-                    echo("\n".join(evidence_lines(evidence, recipe.top_k, len(found))))
+                    echo("\n".join(evidence_lines(evidence, recipe.top_k, num_asked)))
     if failed:
         raise failed
 

@@ -55,7 +55,7 @@ def _is_close(other: Topic, topic: Topic) -> bool:
 def answer_lines(
     answer: Answer, max_items: int, num_asked: int = 1, quotes: Quotes = (), reasons: Sequence[ItemReasons] = ()
 ) -> Iterator[str]:
-    """Yield the question, the answer, its evidence, and the cost of its batch of `num_asked` questions.
+    """Yield the question, the answer, its evidence, and the cost of its batch of `num_asked` questions (0: not that).
 
     quotes: the snippets of the first items, in a graph made from text. reasons: what is known of the first items.
     """
@@ -67,14 +67,14 @@ def answer_lines(
         yield f"  the model's own, not in the evidence: {printable(', '.join(entity.name for entity in own))}"
     if answer.found and (first := answer.answers[0]).origin != "model":
         ranks = ", ".join(str(index + 1) for index in first.evidence)
-        kind = "path" if evidence.kind == "chain" else "triple"
+        kind = f", resting on {'path' if evidence.kind == 'chain' else 'triple'} " if ranks else ""
         confidence = first.confidence if answer.confidence is None else answer.confidence
         how_sure = (
             "no confidence (these scores have no calibration, so there is no abstention)"
             if confidence is None
             else f"confidence {confidence:.2f}"
         )
-        yield click.style(f"  {how_sure}, resting on {kind} {ranks}", dim=True)
+        yield click.style(f"  {how_sure}{kind}{ranks}", dim=True)
     if answer.why:
         yield click.style(f"  because: {printable('; '.join(answer.why))}", dim=True)
     yield from evidence_lines(evidence, max_items, num_asked, quotes, reasons)
@@ -102,11 +102,9 @@ def evidence_lines(
         yield click.style(f"  {printable(text)}", dim=True)
     trips = evidence.round_trips
     topics, others = map(printable, topic_lines(evidence))
-    yield click.style(
-        f"  about {topics or 'nothing known'}; {evidence.seconds * 1000:.0f} ms, "
-        f"{trips} round trip{'' if trips == 1 else 's'} to the database"
-        + (f" for all {num_asked:,} questions" if num_asked > 1 else ""),
-        dim=True,
-    )
+    cost = f"{evidence.seconds * 1000:.0f} ms, {trips} round trip{'' if trips == 1 else 's'} to the database"
+    every = f" for all {num_asked:,} questions" if num_asked > 1 else ""
+    if last := "; ".join([f"about {topics}"] * bool(topics) + [cost + every] * bool(num_asked)):
+        yield click.style(f"  {last}", dim=True)
     if others:
         yield click.style(f"  not {others}: --topic to choose", dim=True)
