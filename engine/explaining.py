@@ -133,8 +133,8 @@ def explain(answer: Answer, recipe: Recipe, graph: GraphResources, db: Gateway, 
 def _describe_path(chains: Evidence[Chain], graph: GraphResources) -> str:
     if not chains.items:
         return ""
-    own = ", ".join(relation_words(step.step.relation) for step in chains.items[0].value.steps)
-    return describe_wanted_kind(chains, graph.words, graph.shared.vectors) or f"read by its own words: {own}"
+    own = ", ".join(relation_words(step.step.relation, graph.labels) for step in chains.items[0].value.steps)
+    return describe_wanted_kind(chains, graph) or f"read by its own words: {own}"
 
 
 MARKS = ("Ġ", "▁")

@@ -345,7 +345,7 @@ def reorganise(ctx: Context, name: str, stage: Any, evidence: Sequence[Evidence[
     """Return what a reorganiser makes of evidence, converted to the kind that it takes; cost and change are noted."""
     with ctx.trace.stage(name):
         found = stage(ctx, convert_item_kind(ctx.db, evidence, stage.takes) if stage.takes else evidence)
-    return [each.add_stage(name) for each in found]
+    return [each.add_stage(name, ctx.graph.labels) for each in found]
 
 
 # The registry: parts by name, found in the files of the folders, which are not imported for it

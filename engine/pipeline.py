@@ -91,7 +91,7 @@ def run_stages(
     if isinstance(stages, Named):
         with ctx.trace.stage(stages.name):
             found = stages.part(ctx, questions, top_k)
-        return [each.add_stage(stages.name) for each in found]
+        return [each.add_stage(stages.name, ctx.graph.labels) for each in found]
     if stages.sign == "|":
         left, right = (run_stages(side, ctx, questions, top_k, link) for side in (stages.left, stages.right))
         return [
@@ -109,7 +109,7 @@ def run_stages(
             found = part(
                 ctx, questions, top_k, lambda asked, most: run_stages(stages.left, ctx, asked, most, link), link
             )
-        return [each.add_stage(name) for each in found]
+        return [each.add_stage(name, ctx.graph.labels) for each in found]
     return reorganise(ctx, name, part, run_stages(stages.left, ctx, questions, top_k, link))
 
 

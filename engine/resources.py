@@ -15,6 +15,7 @@ from ..models.text import RelationWords
 from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEncoder
 from ..models.text.vectors import TextVectors, VectorStore
 from .errors import CheckpointError, EncoderError, UsageError, require_extra, translate_import_errors
+from .evidence.text import Labels, labels_of
 from .neo4j.catalogue import Catalogue, Edition, type_words
 from .relations import SHORTLIST_FROM, RelationIndex, words_of_relations
 from .settings import Connection, Settings
@@ -220,6 +221,10 @@ class GraphResources:
     @cached_property
     def words(self) -> Mapping[str, RelationWords]:
         return words_of_relations(self.catalogue.relations)
+
+    @cached_property
+    def labels(self) -> Labels:
+        return labels_of(self.catalogue.relations)
 
     @cached_property
     def type_words(self) -> frozenset[str]:

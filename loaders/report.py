@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import starmap
 from operator import itemgetter
@@ -39,11 +39,17 @@ class LoadReport(StageCounts):
 
     @classmethod
     def of(
-        cls, manifest: LoadManifest, counts: StageCounts, num_related: int, seconds: float, rejects_file: str | None
+        cls,
+        manifest: LoadManifest,
+        counts: StageCounts,
+        num_related: int,
+        seconds: float,
+        rejects_file: str | None,
+        labels: Mapping[str, str],
     ) -> Self:
         return cls(
             **_same_fields(manifest) | _same_fields(counts),
-            question=_choose_question(counts.examples),
+            question=_choose_question(counts.examples, labels),
             num_related=num_related,
             seconds=seconds,
             rejects_file=rejects_file if counts.num_rejects else None,
@@ -134,9 +140,11 @@ def _same_fields(of: StageCounts | LoadManifest) -> dict[str, Any]:
     return {each.name: getattr(of, each.name) for each in fields(of) if each.name in wanted}
 
 
-def _choose_question(examples: Sequence[Sequence[str]]) -> str | None:
+def _choose_question(examples: Sequence[Sequence[str]], labels: Mapping[str, str]) -> str | None:
     """Return a question for the relation and the head's name of a triple, best of one whose relation is a noun."""
-    labelled = [(label_of(relation).rpartition(LABEL_SEPARATOR)[2], name) for relation, name in examples]
+    labelled = [
+        (labels.get(relation) or label_of(relation).rpartition(LABEL_SEPARATOR)[2], name) for relation, name in examples
+    ]
     made = [*filter(None, starmap(make_question, labelled))]
     return next((text for text, is_noun in (*filter(itemgetter(1), made), *made)), None)
 

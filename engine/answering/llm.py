@@ -140,7 +140,9 @@ class LanguageModel(Answerer):
         automatic: Order = "ascending" if is_pooled else "best-first"
         order = automatic if self.order == "auto" else self.order
         while True:
-            text, num_items = fit_evidence(evidence.items, order=order, max_names=MAX_NAMES, max_chars=max_chars)
+            text, num_items = fit_evidence(
+                evidence.items, evidence.labels, order=order, max_names=MAX_NAMES, max_chars=max_chars
+            )
             if (tokens := estimate_tokens(text)) <= max_tokens:  # characters beyond ASCII have several bytes
                 return text, num_items
             max_chars = min(max_chars - 1, max_chars * max_tokens // tokens)

@@ -112,7 +112,7 @@ def _run_plan(text: str, settings: Settings, recipe: Recipe, as_json: bool) -> N
 
     plan = read_plan(text)
     with Engine(settings, recipe=recipe) as engine:
-        data = result_data(plan, engine.run(plan))
+        data = result_data(plan, engine.run(plan), engine.read_graph().labels)
     if as_json:
         print_json(data)
         return

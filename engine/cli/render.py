@@ -90,7 +90,7 @@ def evidence_lines(
     """Yield the ranked items with their snippets and reasons, the linked entities, and the cost of the batch."""
     for rank, item in enumerate(evidence.items[:max_items], start=1):
         group = "" if item.group is None else f"[{item.group + 1}] "
-        line, _, more = item_text(item.value, max_names=MAX_ENDS).partition("\n")
+        line, _, more = item_text(item.value, evidence.labels, max_names=MAX_ENDS).partition("\n")
         yield f"  {rank:>2}. {item.score:6.3f}  {group}{printable(line)}{'; …' if more else ''}"
         for snippet in quotes[rank - 1] if rank <= len(quotes) else ():
             yield click.style(f"      “{printable(snippet)}”", dim=True)

@@ -14,7 +14,7 @@ from ..context import StageCost, merge_costs
 from ..errors import LodestarError
 from ..values import AnswerEntity, Chain, Entity, Item, Question, Scored, TokenUsage, Topic, check_finite
 from .data import AnswerData, AnswerKind, EvidenceData, Reason, answer_data, entity_data, evidence_data, round_score
-from .text import item_text, shorten_iris
+from .text import NO_LABELS, Labels, item_text, path_words
 
 ItemT_co = TypeVar("ItemT_co", bound=Item, covariant=True)
 Kind = Literal["triple", "chain"]
@@ -132,7 +132,7 @@ class Evidence(Generic[ItemT_co]):
     `calibration` says what the scores mean, None where nobody knows; a stage that rescores replaces or drops it.
     `left_out` says in sentences what else is left out or undone, beside ends that a chain lacks. `absence` says why
     there is nothing, or nothing that fits. `extras` are what single features add, one of each class at most
-    (`extra_of`).
+    (`extra_of`). `labels` are those of the graph's relations.
     """
 
     question: Question
@@ -144,6 +144,7 @@ class Evidence(Generic[ItemT_co]):
     absence: Absence | None = None
     extras: tuple[EvidenceExtra, ...] = ()
     trace: EvidenceTrace = field(default_factory=EvidenceTrace, compare=False, repr=False)
+    labels: Labels = field(default_factory=lambda: NO_LABELS, compare=False, repr=False)
 
     @property
     def note(self) -> str:
@@ -169,7 +170,11 @@ class Evidence(Generic[ItemT_co]):
     @property
     def cut_paths(self) -> tuple[str, ...]:
         chains = (each.value for each in self.chains)
-        return tuple(f"{chain.topic.label}: {shorten_iris(chain.relation_path)}" for chain in chains if chain.cut)
+        return tuple(
+            f"{chain.topic.label}: {path_words(chain.relation_path.steps, self.labels)}"
+            for chain in chains
+            if chain.cut
+        )
 
     @property
     def cuts(self) -> tuple[str, ...]:
@@ -228,9 +233,9 @@ class Evidence(Generic[ItemT_co]):
         score, length, topic, path = item_sort_key(scored)
         return (score, place, length, topic, path)
 
-    def add_stage(self, name: str) -> Evidence[ItemT_co]:
+    def add_stage(self, name: str, labels: Labels) -> Evidence[ItemT_co]:
         stages = (*self.trace.stages, (name, self.kind, len(self.items)))
-        return replace(self, trace=replace(self.trace, stages=stages))
+        return replace(self, labels=labels, trace=replace(self.trace, stages=stages))
 
     def add_costs(self, costs: Iterable[StageCost]) -> Evidence[ItemT_co]:
         """Return the evidence with more costs, added to those of the same stage."""
@@ -420,7 +425,7 @@ MAX_ANSWER_LINES = 3
 def answer_text(answer: Answer) -> str:
     """Return an answer as text for a chat, with the first lines of its evidence."""
     best = answer.evidence.items[:MAX_ANSWER_LINES]
-    lines = [line for each in best for line in item_text(each.value, max_names=5).splitlines()]
+    lines = [line for each in best for line in item_text(each.value, answer.evidence.labels, max_names=5).splitlines()]
     because = "\n".join(f"- {line}" for line in (*answer.why, *lines[:MAX_ANSWER_LINES]))
     if not answer.found:
         note = answer.evidence.note

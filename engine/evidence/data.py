@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from ..values import Chain, Entity, Topic, Triple
-from .text import item_text
+from .text import NO_LABELS, Labels, item_text, relation_words
 
 if TYPE_CHECKING:
     from . import Answer, Evidence, Item
@@ -46,10 +46,11 @@ class TopicData(EntityData):
 
 
 class TripleData(TypedDict):
-    """A triple."""
+    """A triple; `label` is what people are shown of its relation."""
 
     head: EntityData
     relation: str
+    label: str
     tail: EntityData
 
 
@@ -144,8 +145,13 @@ def topic_data(topic: Topic) -> TopicData:
     }
 
 
-def triple_data(triple: Triple) -> TripleData:
-    return {"head": entity_data(triple.head), "relation": triple.relation, "tail": entity_data(triple.tail)}
+def triple_data(triple: Triple, labels: Labels = NO_LABELS) -> TripleData:
+    return {
+        "head": entity_data(triple.head),
+        "relation": triple.relation,
+        "label": relation_words(triple.relation, labels),
+        "tail": entity_data(triple.tail),
+    }
 
 
 def item_data(evidence: Evidence[Item], index: int) -> ItemData:
@@ -157,7 +163,7 @@ def item_data(evidence: Evidence[Item], index: int) -> ItemData:
         "rank": index + 1,
         "score": round_score(scored.score),
         "probability": round_score(evidence.probability(index)),
-        "text": item_text(item),
+        "text": item_text(item, evidence.labels),
     }
     if isinstance(item, Chain):
         data["topic"] = entity_data(item.topic)
@@ -165,9 +171,9 @@ def item_data(evidence: Evidence[Item], index: int) -> ItemData:
         data["ends"] = [entity_data(end) for end in item.answers]
         data["cut"] = item.cut
         triples = dict.fromkeys(triple for step in item.triples() for triple in step)
-        data["triples"] = [triple_data(triple) for triple in triples]
+        data["triples"] = [triple_data(triple, evidence.labels) for triple in triples]
     else:
-        data["triples"] = [triple_data(item)]
+        data["triples"] = [triple_data(item, evidence.labels)]
     if scored.group is not None:
         data["group"] = scored.group
     return data

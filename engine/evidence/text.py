@@ -12,14 +12,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from ...models import one_line
 from ...models.text import split_name
-from ..values import Chain, Entity, Item, Path, Scored, Triple
+from ..values import Chain, Entity, Item, Path, RelationStep, Scored, Triple
 
+if TYPE_CHECKING:
+    from ..neo4j.catalogue import RelationInfo
+
+Labels = Mapping[str, str]
+"""What relations are called, by name, where the graph says more than their names do."""
+NO_LABELS: Labels = {}
 MAX_NAMES = 20
 """How many ends of one path are named before "and 113 more"."""
 NUM_NAMED, FEW_NAMES = 3, 5
@@ -31,12 +37,14 @@ _Relations = tuple[tuple[str, bool], ...]
 _Hop = tuple[_Relations, Entity]
 
 
-def item_text(item: Item, *, max_names: int = MAX_NAMES) -> str:
+def item_text(item: Item, labels: Labels = NO_LABELS, *, max_names: int = MAX_NAMES) -> str:
     """Return a chain or a triple as lines; see `chain_text`."""
-    return consecutive_triples_text([item]) if isinstance(item, Triple) else chain_text(item, max_names=max_names)
+    if isinstance(item, Triple):
+        return consecutive_triples_text([item], labels)
+    return chain_text(item, labels, max_names=max_names)
 
 
-def consecutive_triples_text(triples: Sequence[Triple]) -> str:
+def consecutive_triples_text(triples: Sequence[Triple], labels: Labels = NO_LABELS) -> str:
     """Return triples of which each starts where the one before it ended as one line, an entity between two once.
 
     The steps into and out of an unnamed mediator between two of them stand in a single bracket.
@@ -46,12 +54,12 @@ def consecutive_triples_text(triples: Sequence[Triple]) -> str:
     for place, triple in enumerate(triples, start=1):
         relations.append((triple.relation, False))
         if place == len(triples) or not triple.tail.is_mediator:
-            words.append(f"{_arrow(tuple(relations))} {one_line(triple.tail.label)}")
+            words.append(f"{_arrow(tuple(relations), labels)} {one_line(triple.tail.label)}")
             relations = []
     return " ".join(words)
 
 
-def chain_text(chain: Chain, *, max_names: int = MAX_NAMES) -> str:
+def chain_text(chain: Chain, labels: Labels = NO_LABELS, *, max_names: int = MAX_NAMES) -> str:
     """Return a chain as lines, one for each way through named entities, with at most `max_names` ends."""
     shown: set[str] = set()
     lines: list[str] = []
@@ -62,8 +70,8 @@ def chain_text(chain: Chain, *, max_names: int = MAX_NAMES) -> str:
         shown.update(end.id for end in new)
         unnamed = "(a record without a name)" if len(ends) == 1 else f"({len(ends):,} records without a name)"
         names = "; ".join(dict.fromkeys(one_line(end.label) for end in new)) or unnamed
-        hops = "".join(f" {_arrow(relations)} {one_line(entity.label)}" for relations, entity in interior)
-        lines.append(f"{one_line(chain.topic.label)}{hops} {_arrow(last)} {names}")
+        hops = "".join(f" {_arrow(relations, labels)} {one_line(entity.label)}" for relations, entity in interior)
+        lines.append(f"{one_line(chain.topic.label)}{hops} {_arrow(last, labels)} {names}")
     num_left = len({end.id for end in chain.ends if not end.is_mediator} - shown)
     if num_left:
         lines[-1] += f"; and {'at least ' if chain.cut else ''}{num_left:,} more"
@@ -72,18 +80,38 @@ def chain_text(chain: Chain, *, max_names: int = MAX_NAMES) -> str:
     return "\n".join(lines)
 
 
-def relation_words(relation: str) -> str:
-    """Return a relation's name in words: ``location.country.capital`` is "country capital".
+def relation_words(relation: str, labels: Labels = NO_LABELS) -> str:
+    """Return what a relation is called: its label, else its name in words (``location.country.capital`` is "country
+    capital").
 
     Of a dotted name the last two parts are kept, of a URI the last; underscores and camel case are opened.
     """
+    if label := labels.get(relation):
+        return one_line(label)
     words = ", ".join(" ".join(part[-2:]) for part in split_name(relation))
     return one_line(words) or one_line(relation)
 
 
-def shorten_iris(text: object) -> str:
-    """Return a relation's name, or a relation path, as people see it: IRIs lose all but their last part."""
-    return _IRI.sub(lambda iri: relation_words(iri[0]), str(text))
+def labels_of(relations: Iterable[RelationInfo]) -> Labels:
+    """Return the labels that say what names do not: "author" of P50; what the user says counts in any case."""
+    return {each.name: each.shown_label for each in relations if each.said_label or _says_more(each)}
+
+
+def _says_more(relation: RelationInfo) -> bool:
+    of_label, of_name = (
+        set(re.findall(r"\w+", text.casefold().replace("_", " ")))
+        for text in (relation.shown_label, relation_words(relation.name))
+    )
+    return not of_label <= of_name
+
+
+def shorten_iris(relation: str, labels: Labels = NO_LABELS) -> str:
+    """Return a relation by its label, else by its name as it is, but for an IRI, of which the last part is kept."""
+    return labels.get(relation) or _IRI.sub(lambda iri: relation_words(iri[0]), relation)
+
+
+def path_words(steps: Iterable[RelationStep], labels: Labels = NO_LABELS) -> str:
+    return " → ".join("^" * step.inverse + shorten_iris(step.relation, labels) for step in steps)
 
 
 def _ways(chain: Chain) -> dict[tuple[tuple[_Hop, ...], _Relations], list[Entity]]:
@@ -112,10 +140,10 @@ def _hops(path: Path) -> list[_Hop]:
     return hops
 
 
-def _arrow(relations: _Relations) -> str:
+def _arrow(relations: _Relations, labels: Labels) -> str:
     if all(inverse for _, inverse in relations):
-        return f"←[{', '.join(relation_words(relation) for relation, _ in relations)}]—"
-    words = (f"{'inverse of ' if inverse else ''}{relation_words(relation)}" for relation, inverse in relations)
+        return f"←[{', '.join(relation_words(relation, labels) for relation, _ in relations)}]—"
+    words = (f"{'inverse of ' if inverse else ''}{relation_words(relation, labels)}" for relation, inverse in relations)
     return f"—[{', '.join(words)}]→"
 
 
@@ -129,6 +157,7 @@ T = TypeVar("T")
 
 def fit_evidence(
     items: Sequence[Scored[Item]],
+    labels: Labels = NO_LABELS,
     *,
     order: Order = "best-first",
     max_names: int = MAX_NAMES,
@@ -147,7 +176,7 @@ def fit_evidence(
 
     def write(num_kept: int) -> str:
         left_out = [_left_out(len(items) - num_kept)] if num_kept < len(items) else []
-        return "\n".join([*_arranged_blocks(ranks[:num_kept], items, order, max_names), *left_out])
+        return "\n".join([*_arranged_blocks(ranks[:num_kept], items, labels, order, max_names), *left_out])
 
     if len(whole := write(len(items))) <= max_chars:
         return whole, len(items)
@@ -155,7 +184,7 @@ def fit_evidence(
     if num_kept:
         return write(num_kept), num_kept
     note = "\n" + _left_out(len(items) - 1) if len(items) > 1 else ""
-    (first, *_) = _arranged_blocks(ranks[:1], items, order, max_names)
+    (first, *_) = _arranged_blocks(ranks[:1], items, labels, order, max_names)
     return (first[: max(max_chars - len(note) - 1, 0)] + "…" + note)[:max_chars], 1
 
 
@@ -185,23 +214,26 @@ def join_consecutive_triples(ranks: Sequence[int], items: Sequence[Scored[Item]]
     return found
 
 
-def _arranged_blocks(ranks: Sequence[int], items: Sequence[Scored[Item]], order: Order, max_names: int) -> list[str]:
+def _arranged_blocks(
+    ranks: Sequence[int], items: Sequence[Scored[Item]], labels: Labels, order: Order, max_names: int
+) -> list[str]:
     blocks: list[str] = []
     for group, of_group in groupby(ranks, key=lambda rank: items[rank].group or 0):
         runs = join_consecutive_triples(order_for_prompt(list(of_group), order), items)
-        own = [_block(run, items, max_names) for run in runs]
+        own = [_block(run, items, labels, max_names) for run in runs]
         is_grouped = any(each.group is not None for each in items)
         name = ("most relevant", "perhaps relevant")[group] if group < 2 else f"group {group + 1}"
         blocks += [(f"({name})\n" if is_grouped else "") + own[0], *own[1:]]
     return blocks
 
 
-def _block(run: Sequence[int], items: Sequence[Scored[Item]], max_names: int) -> str:
+def _block(run: Sequence[int], items: Sequence[Scored[Item]], labels: Labels, max_names: int) -> str:
     triples = [value for rank in run if isinstance(value := items[rank].value, Triple)]
     if triples:
-        text = consecutive_triples_text(triples)
+        text = consecutive_triples_text(triples, labels)
     else:
-        text = item_text(items[run[0]].value, max_names=max_names if run[0] < NUM_NAMED else min(max_names, FEW_NAMES))
+        most = max_names if run[0] < NUM_NAMED else min(max_names, FEW_NAMES)
+        text = item_text(items[run[0]].value, labels, max_names=most)
     return f"[{min(run) + 1}] " + text.replace("\n", "\n    ")
 
 

@@ -15,6 +15,7 @@ from ...models.wording import STOP_WORDS, singular
 from ...models.wording.operators import find_operators, read_noun
 from ..answering import Extractive
 from ..evidence import LEAST_PROBABILITY, NOT_THERE, Answer, Certainty, Evidence, PlanAnswer, sigmoid
+from ..evidence.text import NO_LABELS, Labels
 from ..neo4j.graph import find_literals_by_prefix, read_value_signatures
 from ..parts import Link, Retrieve, Wrapper, option, part
 from ..values import LinkedQuestion, Scored, Topic
@@ -352,15 +353,17 @@ def make_evidence(
     names = {topic.entity.id: topic.entity.label for topic in topics}
     plan = best.candidate.plan
     dimension = schema_of(ctx).dimensions.get(plan.path[-1], "") if isinstance(plan, Total) else ""
-    answer = make_answer(plan, best.result, names, dimension)
+    answer = make_answer(plan, best.result, names, dimension, ctx.graph.labels)
     answer = replace(answer, probability=best.probability, unsure=best.probability < stated_from)
     return Evidence(question.question, tuple(topics), "triple", items, extras=(answer,))
 
 
-def make_answer(plan: Plan, result: PlanResult, names: Mapping[str, str], dimension: str = "") -> PlanAnswer:
+def make_answer(
+    plan: Plan, result: PlanResult, names: Mapping[str, str], dimension: str = "", labels: Labels = NO_LABELS
+) -> PlanAnswer:
     """Return what a plan gives as answers are made of it; names: of topics, by id; dimension: of its number."""
     found = tuple((row.entity, row.key) for row in result.rows)
-    base = PlanAnswer(plan_data(plan), explain(plan, names), found, result.total, missing=result.missing)
+    base = PlanAnswer(plan_data(plan), explain(plan, names, labels), found, result.total, missing=result.missing)
     if isinstance(plan, Exists | Compare):
         if result.yes is None:
             return replace(base, reason="a value is missing")

@@ -18,7 +18,7 @@ from rapidfuzz import process
 
 from ... import cypher as cypher_folder
 from ..errors import InputError, QueryTimeoutError
-from ..evidence.text import relation_words
+from ..evidence.text import NO_LABELS, Labels, relation_words
 from ..neo4j import Request, Row, Template, quote_identifier
 from ..values import Entity, Triple
 from .plan import (
@@ -288,7 +288,7 @@ def _row(id_: str, name: str | None, is_literal: bool, key: float | None, after:
     return PlanRow(Entity(id_, name, is_literal), key, runner_up, tuple(dict.fromkeys(triples)))
 
 
-def result_data(plan: Plan, found: PlanResult) -> dict[str, Any]:
+def result_data(plan: Plan, found: PlanResult, labels: Labels = NO_LABELS) -> dict[str, Any]:
     """Return a result for JSON: the result in words, its rows with the triples that they rest on, and notes on what is
     cut, missing or equal."""
     rows = [
@@ -297,7 +297,7 @@ def result_data(plan: Plan, found: PlanResult) -> dict[str, Any]:
             "id": row.entity.id,
             "value": row.key,
             "next": row.next and list(row.next),
-            "because": [[t.head.label, relation_words(t.relation), t.tail.label] for t in row.witness],
+            "because": [[t.head.label, relation_words(t.relation, labels), t.tail.label] for t in row.witness],
         }
         for row in found.rows
     ]
@@ -313,6 +313,6 @@ def result_data(plan: Plan, found: PlanResult) -> dict[str, Any]:
     notes = [f"{found.missing:,} without a value"] if found.missing else []
     notes += [f"the first {len(rows)} of {found.total:,} are listed"] if found.is_cut else []
     return {
-        "plan": plan_data(plan), "how": explain(plan), "result": result, "number": found.number, "yes": found.yes,
-        "total": found.total, "missing": found.missing, "rows": rows, "notes": notes,
+        "plan": plan_data(plan), "how": explain(plan, labels=labels), "result": result, "number": found.number,
+        "yes": found.yes, "total": found.total, "missing": found.missing, "rows": rows, "notes": notes,
     }  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from ...models.wording import plural
-from ..evidence.text import relation_words
+from ..evidence.text import NO_LABELS, Labels, relation_words
 from .plan import (
     Best,
     Both,
@@ -42,11 +42,13 @@ _IN_PARTS = re.compile(r"\w+(\.\w+)+")
 _ORDINALS = ("", "second ", "third ", "fourth ", "fifth ")
 
 
-def explain(plan: Part, names: Mapping[str, str] | None = None) -> str:  # noqa: PLR0911, PLR0912
-    """Return a plan in one line; names: of topics, by id."""
+def explain(  # noqa: PLR0911, PLR0912
+    plan: Part, names: Mapping[str, str] | None = None, labels: Labels = NO_LABELS
+) -> str:
+    """Return a plan in one line; names: of topics, by id; labels: of relations, by name."""
 
     def say(part: Part) -> str:
-        return explain(part, names)
+        return explain(part, names, labels)
 
     match plan:
         case Find(of):
@@ -56,20 +58,21 @@ def explain(plan: Part, names: Mapping[str, str] | None = None) -> str:  # noqa:
         case Exists(of):
             return f"whether there are {say(of)}"
         case Total(of, path, how):
-            return f"the {_TOTALS[how]} {_say_path(path)} of {say(of)}"
+            return f"the {_TOTALS[how]} {_say_path(path, labels)} of {say(of)}"
         case Rank(of, by, how, path):
-            what = f"the {_TOTALS[how]} {_say_path(path)}" if path else "the number"
-            return f"{what} of {say(of)} for each {_say_path(by)}"
+            what = f"the {_TOTALS[how]} {_say_path(path, labels)}" if path else "the number"
+            return f"{what} of {say(of)} for each {_say_path(by, labels)}"
         case Compare(left, op, right):
             return f"whether {say(left)} is {_OPS[op] or 'equal to '}{say(right)}"
         case Topics(ids):
             return " or ".join((names or {}).get(each, each) for each in ids[:3]) + (" …" if len(ids) > 3 else "")
         case Kind(name):
-            return _say_kind(name)
+            return _say_kind(name, labels)
         case Follow(of, path):
             said = say(of)
-            for step in _leave_out_unsaid(path):
-                said = f"what has {said} as {_bare(step)}" if step.startswith("^") else f"the {_bare(step)} of {said}"
+            for step in _leave_out_unsaid(path, labels):
+                word = _bare(step, labels)
+                said = f"what has {said} as {word}" if step.startswith("^") else f"the {word} of {said}"
             return said
         case Both(left, right):
             return f"{say(left)} that are also {say(right)}"
@@ -78,59 +81,63 @@ def explain(plan: Part, names: Mapping[str, str] | None = None) -> str:  # noqa:
         case Without(left, right):
             return f"{say(left)} except {say(right)}"
         case Best(of, path, how, k, skip, count):
-            return f"{f'the {k} ' if k > 1 else ''}{say(of)} with the {_say_order(path, how, skip, count)}"
+            return f"{f'the {k} ' if k > 1 else ''}{say(of)} with the {_say_order(path, how, skip, count, labels)}"
         case Where(of, condition):
             return f"{say(of)} {say(condition)}"
         case Has((step,), to) if step.startswith("^"):
-            return f"that are the {_bare(step)} of {say(to)}"
+            return f"that are the {_bare(step, labels)} of {say(to)}"
         case Has(path, to):
-            return f"whose {_say_path(path)} is {say(to)}"
+            return f"whose {_say_path(path, labels)} is {say(to)}"
         case Lacks((step,), to) if step.startswith("^"):
-            return f"that are not the {_bare(step)} of {'anything' if to is None else say(to)}"
+            return f"that are not the {_bare(step, labels)} of {'anything' if to is None else say(to)}"
         case Lacks(path, to):
-            return f"without {_say_path(path)}" if to is None else f"whose {_say_path(path)} is not {say(to)}"
+            said = _say_path(path, labels)
+            return f"without {said}" if to is None else f"whose {said} is not {say(to)}"
         case Than(path, op, to, how):
-            return f"whose {_say_path(path)} is {_OPS[op]}that of {'the average of ' if how == 'mean' else ''}{say(to)}"
+            than = f"{_OPS[op]}that of {'the average of ' if how == 'mean' else ''}{say(to)}"
+            return f"whose {_say_path(path, labels)} is {than}"
         case CountOf(path, op, number):
-            return f"with {_COUNT_OPS[op]}{number} {_say_path(path)}"
+            return f"with {_COUNT_OPS[op]}{number} {_say_path(path, labels)}"
         case Is(path, op, number, date, text, unit):
             value = f"{number:,.10g} {unit}".strip() if number is not None else (date or f"“{text}”")
-            return f"whose {_say_path(path)} is {(_DATE_OPS if date else _OPS)[op]}{value}"
+            return f"whose {_say_path(path, labels)} is {(_DATE_OPS if date else _OPS)[op]}{value}"
 
 
-def _bare(step: str) -> str:
+def _bare(step: str, labels: Labels) -> str:
     """Return the words of a relation; of a name in parts the last: "capital" of location.country.capital."""
     name = step.removeprefix("^")
+    if name in labels:
+        return relation_words(name, labels)
     return name.rpartition(".")[2].replace("_", " ") if _IN_PARTS.fullmatch(name) else relation_words(name)
 
 
-def _leave_out_unsaid(path: Sequence[str]) -> Sequence[str]:
+def _leave_out_unsaid(path: Sequence[str], labels: Labels) -> Sequence[str]:
     """Return a path without steps that say nothing more: "number" of a population that has one for each year, and what
     the next step says again ("adjoin s", "adjoins")."""
-    words = [_bare(step) for step in path]
+    words = [_bare(step, labels) for step in path]
     last = len(path) - (len(path) > 1 and words[-1] in SAYS_NOTHING)
     said_again = [one != two and one[:5] == two[:5] for one, two in pairwise(words[:last])]
     return [step for step, is_said in zip(path[:last], [*said_again, False], strict=True) if not is_said]
 
 
-def _say_path(path: Sequence[str]) -> str:
+def _say_path(path: Sequence[str], labels: Labels) -> str:
     """Return a path as a noun: "capital", "population of the capital", "what has it as capital"."""
-    steps = _leave_out_unsaid(path)
-    words = [f"what has it as {_bare(step)}" if step.startswith("^") else _bare(step) for step in steps]
+    steps = _leave_out_unsaid(path, labels)
+    words = [f"what has it as {_bare(step, labels)}" if step.startswith("^") else _bare(step, labels) for step in steps]
     return " of the ".join(reversed(words))
 
 
-def _say_kind(name: str) -> str:
+def _say_kind(name: str, labels: Labels) -> str:
     """Return the things of a kind; it may be an end of a relation, by its step."""
     if name.startswith("^"):
-        return f"all that is the {_bare(name)} of something"
-    return f"all that has a {_bare(name[4:])}" if name.startswith("has ") else plural(name)
+        return f"all that is the {_bare(name, labels)} of something"
+    return f"all that has a {_bare(name[4:], labels)}" if name.startswith("has ") else plural(name)
 
 
-def _say_order(path: Sequence[str], how: str, skip: int, count: bool) -> str:
+def _say_order(path: Sequence[str], how: str, skip: int, count: bool, labels: Labels) -> str:
     ordinal = _ORDINALS[skip] if skip < len(_ORDINALS) else f"{skip + 1}th "
     if count:
-        return f"{ordinal}{'most' if how == 'most' else 'fewest'} {_say_path(path)}"
-    is_date = not _DATED.isdisjoint(_bare(path[-1]).split())
+        return f"{ordinal}{'most' if how == 'most' else 'fewest'} {_say_path(path, labels)}"
+    is_date = not _DATED.isdisjoint(_bare(path[-1], labels).split())
     word = {"most": "latest" if is_date else "greatest", "least": "earliest" if is_date else "smallest"}[how]
-    return f"{ordinal}{word} {_say_path(path)}"
+    return f"{ordinal}{word} {_say_path(path, labels)}"

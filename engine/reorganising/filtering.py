@@ -63,7 +63,7 @@ def attention_to_items(model: CausalLM, evidence: Evidence[Item]) -> Floats:
     Of a prompt that is longer than the model reads the second half of the items is left out, again if need be: what is
     left out has relevance 0. Raises `LLMError` where the model cannot be had or cannot show its attention.
     """
-    texts = list_item_texts(evidence.items)
+    texts = list_item_texts(evidence)
     relevances = np.zeros(len(texts))
     num_read = len(texts)
     while num_read:
@@ -90,7 +90,7 @@ def _attention_to_texts(model: CausalLM, question: str, texts: Sequence[str]) ->
 
 def similarity_of_items(vectors: TextVectors, evidence: Evidence[Item]) -> Floats:
     """Return the cosine of the question and each item as text (Gao et al. 2024), without a local language model."""
-    texts = list_item_texts(evidence.items)
+    texts = list_item_texts(evidence)
     if not texts:
         return np.zeros(0)
     vectors.encode([evidence.question.text, *texts])
@@ -98,8 +98,10 @@ def similarity_of_items(vectors: TextVectors, evidence: Evidence[Item]) -> Float
     return np.array([vectors.sentence(text) @ question for text in texts], dtype=np.float64)
 
 
-def list_item_texts(items: Sequence[Scored[Item]]) -> list[str]:
-    return [one_line(item_text(item.value, max_names=MAX_NAMES), MAX_ITEM_CHARS) for item in items]
+def list_item_texts(evidence: Evidence[Item]) -> list[str]:
+    return [
+        one_line(item_text(item.value, evidence.labels, max_names=MAX_NAMES), MAX_ITEM_CHARS) for item in evidence.items
+    ]
 
 
 SYSTEM = (
@@ -182,9 +184,7 @@ def filter_finely(
     """Return the items that the coarse filter kept, in two groups by the language model."""
     asked = [number for number, kept in enumerate(coarse) if kept]
     prompts = [
-        usefulness_prompt(
-            one_line(evidence[n].question.text, 10_000), list_item_texts([evidence[n].items[i] for i in coarse[n]])
-        )
+        usefulness_prompt(one_line(evidence[n].question.text, 10_000), list_item_texts(evidence[n].take(coarse[n])))
         for n in asked
     ]
     replies: dict[int, Completed] = dict(zip(asked, ctx.llm.complete(prompts), strict=True))

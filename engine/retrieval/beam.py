@@ -277,7 +277,9 @@ class BeamRetriever(Retriever):
             return graph.index.nearest(masked, num_relations)[0]
 
         explain = (
-            NoAnswerExplainer(scorer, calibration, graph.relations, nearest, doubts=doubts) if calibration else None
+            NoAnswerExplainer(scorer, calibration, graph.relations, nearest, doubts, graph.labels)
+            if calibration
+            else None
         )
         return OpenedSearch(search, rescore, Merge(self.bonus), explain)
 

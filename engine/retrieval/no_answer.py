@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..evidence import LEAST_PROBABILITY, Absence, Calibration, Certainty, Evidence
-from ..evidence.text import shorten_iris
+from ..evidence.text import NO_LABELS, Labels, shorten_iris
 from ..values import Chain, RelationPath, RelationStep, Scored, Topic
 from . import PathQuery, PathScorer
 
@@ -38,6 +38,7 @@ class NoAnswerExplainer:
     relations: Mapping[int, str]
     nearest: Callable[[str, Topic, int], Collection[str]]
     doubts: bool = False
+    labels: Labels = field(default_factory=lambda: NO_LABELS)
 
     def __call__(self, evidence: Sequence[Evidence[Any]]) -> list[Evidence[Any]]:
         """Return the evidence of each question, with the same items."""
@@ -94,8 +95,8 @@ class NoAnswerExplainer:
     def _explain(self, evidence: Evidence[Any], start: Topic, lacking: Scored[str] | None) -> Evidence[Any]:
         best = max((each.score for each in evidence.items), default=float("-inf"))
         if lacking and lacking.score > best and self.calibration.probability(lacking.score) >= FITS:
-            where = start.entity.label
-            note = f"{shorten_iris(lacking.value)} fits the question, and the graph has no triple of it at {where}"
+            relation, where = shorten_iris(lacking.value, self.labels), start.entity.label
+            note = f"{relation} fits the question, and the graph has no triple of it at {where}"
             return replace(evidence, absence=Absence(note, "no triple"))
         leads_on = any(topic.relations for topic in evidence.topics)
         note = "no path from its entities ends at an answer" if leads_on else "no path leads on from its entities"

@@ -16,7 +16,7 @@ from ...models.text.vectors import TextVectors
 from ...models.word_places import read_asked_words
 from ...models.wording.kinds import UNKNOWN, agreement, find_wanted_kind
 from ..evidence import SIMILARITY, Evidence, Item
-from ..evidence.text import shorten_iris
+from ..evidence.text import path_words
 from ..parts import option, part
 from ..values import Chain
 from . import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
@@ -96,9 +96,10 @@ class SimilarityScorer:
         return found
 
 
-def describe_wanted_kind(evidence: Evidence[Item], words: Mapping[str, RelationWords], vectors: TextVectors) -> str:
+def describe_wanted_kind(evidence: Evidence[Item], graph: GraphResources) -> str:
     """Return one line, "wants a date: hired_on leads to dates; read as “when did … join”"; empty where nothing is
     told."""
+    words, vectors = graph.words, graph.shared.vectors
     chains = [item.value for item in evidence.items if isinstance(item.value, Chain)]
     if not chains or not all(step.step.relation in words for step in chains[0].steps):
         return ""
@@ -108,7 +109,7 @@ def describe_wanted_kind(evidence: Evidence[Item], words: Mapping[str, RelationW
     asked = find_wanted_kind(asked_for)
     hops = merge_mediator_hops(chain.relation_path, words)
     last = chain.steps[-1].step
-    name = ("^" if last.inverse else "") + shorten_iris(last.relation)
+    name = path_words([last], graph.labels)
     end = find_end_kind(hops[-1])
     parts = []
     if asked.kinds and end.kind != UNKNOWN:

@@ -320,7 +320,7 @@ def read_page(
     total, shown = (sum(count for _, count in some) for some in (sizes, [(n, min(c, MAX_OFFSET)) for n, c in sizes]))
     return {
         "entity": entity_data(here),
-        "triples": [triple_data(each) for each in triples],
+        "triples": [triple_data(each, engine.read_graph().labels) for each in triples],
         "total": total,
         "next": end if end < shown else None,
         "cut": shown < total,
@@ -349,10 +349,13 @@ def check_path(engine: Engine, path: Sequence[TripleForm]) -> VerifyData:
     known |= find_entities(gateway, ends)
     triples = [Triple(known[each.head], each.relation, known[each.tail]) for each in path]
     there = gateway.run(check_triples_exist(triples))
+    labels = engine.read_graph().labels
     return {
         "in_graph": all(there),
         "connected": all({a.head, a.tail} & {b.head, b.tail} for a, b in pairwise(triples)),
-        "triples": [{**triple_data(each), "in_graph": is_there} for each, is_there in zip(triples, there, strict=True)],
+        "triples": [
+            {**triple_data(each, labels), "in_graph": is_there} for each, is_there in zip(triples, there, strict=True)
+        ],
     }
 
 

@@ -263,4 +263,4 @@ def _relation_line(row: Any) -> str:
 
 def _triple_line(row: TripleData) -> str:
     head, tail = (Entity(end["id"], end["name"], end["id"].startswith('"')) for end in (row["head"], row["tail"]))
-    return consecutive_triples_text([Triple(head, row["relation"], tail)])
+    return consecutive_triples_text([Triple(head, row["label"], tail)], {row["label"]: row["label"]})

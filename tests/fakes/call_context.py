@@ -39,6 +39,7 @@ class FakeGraph:
     ) -> None:
         self._opened = dict(opened or {})
         self.words = dict(words or {})
+        self.labels: Mapping[str, str] = {}
         self.catalogue = SimpleNamespace(stored_as=dict(stored_as or {}), relations=())
         self.shared = SimpleNamespace(settings=SimpleNamespace(llm_model=llm_model, llm_prompt=""), chat=None)
 

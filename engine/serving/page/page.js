@@ -323,7 +323,8 @@ const wordsOf = (relation) => (relation.includes("://")
   .map((part) => part.split(/[./]/).filter(Boolean).slice(-2).join(" ").replaceAll("_", " "))
   .join(", ").replace(/([a-z])([A-Z])(?=[a-z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
 
-const lastWordOf = (relation) => wordsOf(relation.split(/[./]/).pop());
+// Where there is little room: a label of the graph's own, else what the last part of the name says.
+const shortOf = ({ relation, label }) => label === wordsOf(relation) ? wordsOf(relation.split(/[./]/).pop()) : label;
 
 // The ways to the first ends of an item, each the shortest over its triples, as steps from its topic on.
 function waysOf(item) {
@@ -331,7 +332,7 @@ function waysOf(item) {
   for (const triple of item.triples) {
     for (const [start, end, inverse] of [[triple.head, triple.tail, false], [triple.tail, triple.head, true]]) {
       if (!from.has(start.id)) from.set(start.id, []);
-      from.get(start.id).push({ start, end, inverse, relation: triple.relation });
+      from.get(start.id).push({ start, end, inverse, relation: triple });
     }
   }
   const into = new Map([[(item.topic ?? item.triples[0].head).id, null]]);
@@ -389,8 +390,8 @@ function layout(answer) {
         target.end ||= place === way.length - 1;
         if (!edges.has(key)) edges.set(key, { source: source.place, target: target.place, inverse, relations: new Set(), ranks: new Set() });
         const edge = edges.get(key);
-        const words = wordsOf(relations[0]);
-        edge.relations.add(relations.length > 1 || words.length > 24 ? relations.map(lastWordOf).join(", ") : words);
+        const words = relations[0].label;
+        edge.relations.add(relations.length > 1 || words.length > 24 ? relations.map(shortOf).join(", ") : words);
         for (const each of [source, target, edge]) for (const one of ranks) each.ranks.add(one);
       });
     }

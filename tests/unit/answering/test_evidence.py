@@ -12,10 +12,16 @@ from lodestar.engine.evidence.text import (
     Order,
     chain_text,
     fit_evidence,
+    item_text,
+    labels_of,
     order_for_prompt,
+    path_words,
     relation_words,
 )
-from lodestar.engine.values import Entity, Path, Scored, Triple
+from lodestar.engine.neo4j.catalogue import Phrase, RelationInfo
+from lodestar.engine.plans.plan import Find, Follow, Topics
+from lodestar.engine.plans.sentence import explain
+from lodestar.engine.values import Entity, Path, RelationStep, Scored, Triple
 from lodestar.models import one_line
 
 from tests.made.evidence import chain_of, ranked
@@ -150,6 +156,19 @@ def test_triples_in_any_order_stay_within_the_bound(
 )
 def test_relations_in_words(relation: str, words: str) -> None:
     assert relation_words(relation) == words
+
+
+def test_a_relation_is_shown_by_its_label_in_the_graph() -> None:
+    told = RelationInfo(1, "P50", "p50", 1, phrases=(Phrase("author", "source"), Phrase("written by", "source")))
+    plain = RelationInfo(2, "location.country.capital", "capital", 1)
+    said = replace(plain, number=3, name="capital_of", said_label="main city")
+    labels = labels_of([told, plain, said])
+    assert labels == {"P50": "author", "capital_of": "main city"}
+    steps = [RelationStep("P50", inverse=True), RelationStep("location.country.capital"), RelationStep("urn://x/y_z")]
+    assert path_words(steps, labels) == "^author → location.country.capital → y z"
+    assert item_text(Triple(Entity("a", "Emma"), "P50", Entity("b", "Jane")), labels) == "Emma —[author]→ Jane"
+    plan = Find(Follow(Topics(("Q1",)), ("P50", "^capital_of")))
+    assert explain(plan, {"Q1": "Emma"}, labels) == "what has the author of Emma as main city"
 
 
 def test_names_from_outside_stay_on_their_line() -> None:
