@@ -35,6 +35,7 @@ from .names import (
     find_places,
     is_unspaced,
     mark_question_content,
+    prefer_signs,
     tokenise,
 )
 from .reranking import Floats, RelationFeatureExtractor, weigh_candidates
@@ -234,7 +235,7 @@ class FullTextLinker:
 
     def _find_all_mentions(self, words: QuestionWords, pool: Iterable[NamedEntity]) -> list[Mention]:
         found = (find_mention(words, named, LEAST_SIMILARITY, self.type_words) for named in pool)
-        return [each for each in found if each is not None]
+        return prefer_signs(words, [each for each in found if each is not None])
 
     def _best(self, words: QuestionWords, found: Sequence[Mention]) -> float:
         return float(max(compute_probabilities(compute_features(words, found, self.type_words)), default=0.0))

@@ -316,6 +316,24 @@ def _find_with_typo(words: QuestionWords, named: NamedEntity, min_similarity: fl
     return found
 
 
+_SIGNS = re.compile(r"[+#*/&@$%=<>~^|\\]")
+
+
+def prefer_signs(words: QuestionWords, found: Sequence[Mention]) -> list[Mention]:
+    """Return the mentions without names of the same words that have other signs than stand there: for C++ not C."""
+    right: dict[tuple[int, int], list[Mention]] = {}
+    exact = [each for each in found if each.similarity == 1 and each.kind in ("whole", "unbracketed")]
+    for each in exact:
+        first, after = words.span(each.start, each.end)
+        while first and _SIGNS.match(words.text[first - 1]):
+            first -= 1
+        while _SIGNS.match(words.text[after : after + 1]):
+            after += 1
+        if _SIGNS.findall(each.name) == _SIGNS.findall(words.text[first:after]):
+            right.setdefault((each.start, each.end), []).append(each)
+    return [each for each in found if each not in exact or each in right.get((each.start, each.end), exact)]
+
+
 def capitals_differ(words: QuestionWords, found: Mention) -> bool:
     """Whether a capitalised name stands in small letters in a question that has capitals elsewhere."""
     run: Sequence[Token] = words.tokens[found.start : found.end]

@@ -341,12 +341,13 @@ def find_initials(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, both)))
 
 
+_CAMEL = re.compile(r"[A-Z][a-z]+(?:[A-Z][a-z]{2,})+")
 _DOTTED = re.compile(r"\b([A-Za-z])\.([A-Za-z])\.", re.ASCII)
 
 
 def find_other_spellings(name: str) -> tuple[str, ...]:
     """Return how a search name is also written, where the index would not find it: A.I. as AI, Ἀθῆναι as Αθηναι, The
-    The as the_the_.
+    The as the_the_, TokenArcade as Token Arcade.
 
     The index folds Latin letters alone, and leaves stop words out. The stage's macro `other_spellings` has the same
     rules.
@@ -358,6 +359,8 @@ def find_other_spellings(name: str) -> tuple[str, ...]:
     words = name.lower().split(" ")
     if INDEX_STOP_WORDS.issuperset(words):
         found.append(join_stop_words(words))
+    if _CAMEL.fullmatch(name):
+        found.append(re.sub(r"([a-z])([A-Z])", r"\1 \2", name))
     return tuple(found)
 
 

@@ -67,7 +67,9 @@ CREATE OR REPLACE MACRO other_spellings(name) AS [
   CASE WHEN contains(name, '.') AND regexp_matches(name, '\b[A-Za-z]\.[A-Za-z]\.')
     THEN regexp_replace(name, '\b([A-Za-z])\.([A-Za-z])\.', '\1\2', 'g') ELSE '' END,
   CASE WHEN regexp_full_match(lower(name), getvariable('stop_names'))
-    THEN replace(lower(name), ' ', '_') || '_' ELSE '' END
+    THEN replace(lower(name), ' ', '_') || '_' ELSE '' END,
+  CASE WHEN regexp_full_match(name, '[A-Z][a-z]+(?:[A-Z][a-z]{2,})+')
+    THEN regexp_replace(name, '([a-z])([A-Z])', '\1 \2', 'g') ELSE '' END
 ];
 
 -- What an entity with these names is found by.

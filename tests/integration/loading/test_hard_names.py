@@ -37,6 +37,9 @@ HARD_NAMES = {
     "h.obrien": "Miles O'Brien",
     "h.loreal": "L’Oréal",
     "h.xian": "Xi'an",
+    "h.lora": "LoRA",
+    "h.lora+": "LoRA+",
+    "h.arcade": "TokenArcade",
 }
 
 SCRIPTS = {
@@ -91,6 +94,9 @@ def hard(open_over: OpenOver) -> Iterator[Engine]:
         ("where was miles o’brien born", "h.obrien"),
         ("Who owns L'Oreal?", "h.loreal"),
         ("Who was born in Xi'an?", "h.xian"),
+        ("Who invented LoRA?", "h.lora"),
+        ("Who invented LoRA+?", "h.lora+"),
+        ("Where is Token Arcade?", "h.arcade"),
     ],
 )
 def test_names_of_any_script_and_with_signs_are_found(hard: Engine, text: str, id_: str) -> None:

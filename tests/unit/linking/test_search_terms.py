@@ -52,6 +52,9 @@ def test_initials_come_behind_all_names() -> None:
         ("The The", ("the_the_",)),
         ("It", ("it_",)),
         ("It Follows", ()),
+        ("TokenArcade", ("Token Arcade",)),
+        ("McCoy", ("Mc Coy",)),
+        ("LaTeX", ()),
     ],
 )
 def test_a_name_is_also_found_as_the_index_has_it(name: str, others: tuple[str, ...]) -> None:
