@@ -252,6 +252,10 @@ class ParsedReply:
     text: str
 
 
+_SPECIAL = re.compile(r"<[|｜][^<>|｜\n]{1,40}[|｜]>")
+"""What ends a turn, as <|im_end|>."""
+
+
 def parse_reply(content: str) -> ParsedReply:
     """Return the claims in a model's reply.
 
@@ -262,7 +266,7 @@ def parse_reply(content: str) -> ParsedReply:
     bullets or numbers ("none" is no answer, and marks of bold text are no part of a name); of a list that was cut off
     all names that are whole. Raises `LLMError` if there are none either.
     """
-    content = content[end_of_thoughts(content) :].strip()
+    content = _SPECIAL.sub("", content[end_of_thoughts(content) :]).strip()
     if content.startswith('"'):
         with suppress(ValueError):
             content = str(json.loads(content))

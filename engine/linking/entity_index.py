@@ -172,6 +172,7 @@ def open_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | N
 
     meta = read_meta(folder)
     if meta is None:
+        _log.warning("the entity index in %s cannot be read and is not used: run `lodestar db index`", folder)
         return None
     if meta.encoder != encoder.revision:
         told = "the entity index in %s was made by the encoder %s and is not used with %s: run `lodestar db index`"

@@ -43,6 +43,7 @@ from tests.made.evidence import leads as chain_that_leads
         '{"answers": ["Sol", "sol", " SOL ", ""]}',
         "The country uses one currency.\nans: Sol.",
         "Answer: Sol\r\n",
+        "<think>hm</think>Answer: Sol<|im_end|>",
         "These fit:\n- Sol\n- SOL",
         "  1. Sol ",
         "ans: **Sol**",
