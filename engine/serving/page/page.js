@@ -11,7 +11,7 @@ const NOT_THERE = { // what stands large where there is no answer, by its reason
   "not understood": "Not understood", failed: "No answer",
 };
 const MAX_PATHS = 4, MAX_ENDS = 6, MAX_FACTS = 12; // that are drawn; ends of each path; facts of a plan
-const COLUMN = 300, ROW = 62, LABEL_AT = 78, BOX = 168, BOX_HEIGHT = 34, MARGIN = 18, TOP = 34;
+const COLUMN = 300, ROW = 62, LABEL_AT = 78, BOX = 168, BOX_HEIGHT = 34, MARGIN = 18, TOP = 34, MIN_ZOOM = 0.8;
 const STEP = 92, BESIDE = BOX + 16, MAX_UPRIGHT = 2; // where the screen is narrow: from above to below, of so many boxes in a row
 
 const at = (id) => document.getElementById(id);
@@ -440,7 +440,8 @@ function draw(drawing) {
   const column = drawing.columns > 1 ? Math.max(COLUMN, Math.min(COLUMN * 1.4, room / (drawing.columns - 1))) : COLUMN;
   const position = (node) => (upright ? placeUpright(node) : placeAcross(node, column));
   const [wide, high] = upright ? [BESIDE * (drawing.rows - 1), STEP * (drawing.columns - 1)] : [column * (drawing.columns - 1), ROW * (drawing.rows - 1)];
-  Object.assign(at("picture").style, { width: `${2 * MARGIN + BOX + wide}px`, height: `${2 * TOP + BOX_HEIGHT + high}px` });
+  const zoom = Math.max(MIN_ZOOM, Math.min(1, at("scroll").clientWidth / (2 * MARGIN + BOX + wide)));
+  Object.assign(at("picture").style, { width: `${zoom * (2 * MARGIN + BOX + wide)}px`, height: `${zoom * (2 * TOP + BOX_HEIGHT + high)}px` });
   const twice = new Set();
   const elements = [
     ...drawing.nodes.map((node, place) => ({
@@ -471,7 +472,7 @@ function draw(drawing) {
     }),
   ];
   picture = cytoscape({
-    container: at("picture"), elements, style: styles(), layout: { name: "preset", fit: false }, zoom: 1, pan: { x: 0, y: 0 },
+    container: at("picture"), elements, style: styles(), layout: { name: "preset", fit: false }, zoom, pan: { x: 0, y: 0 },
     userZoomingEnabled: false, userPanningEnabled: false, boxSelectionEnabled: false, autoungrabify: true,
   });
   picture.on("mouseover", "node, edge", (event) => mark(event.target.data("ranks")));
