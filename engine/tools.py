@@ -8,10 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from .errors import UsageError
 from .evidence import Answer, Evidence, Item
 from .evidence.bridges import Quotes, collect_snippets
-from .neo4j.catalogue import ORIGINS, RelationInfo, read_catalogue
+from .neo4j.catalogue import RelationInfo, read_catalogue
 from .progress import Progress, ignore_progress
 
 if TYPE_CHECKING:
@@ -149,14 +148,11 @@ class EngineTools(ABC):
         words, left_out = phrases_by_llm(self.gateway(), catalogue, settings, self.resources.vectors, say=say)
         return add_relation_descriptions(self.gateway(), catalogue, words, left_out)
 
-    def undescribe(self, relations: Sequence[str] = (), *, origin: str | None = None) -> DescriptionReport:
-        """Take back what was said of relations, or of all: by user and language model, or by one of them."""
+    def undescribe(self, relations: Sequence[str] = ()) -> DescriptionReport:
+        """Take back what user and language model said of relations, or of all."""
         from .relations.describing import remove_descriptions
 
-        if origin not in (None, *ORIGINS[:-1]):
-            raise UsageError(f"expected one of {', '.join(ORIGINS[:-1])} for origin, found {origin!r}")
-        catalogue = self.gateway().run(read_catalogue())
-        return remove_descriptions(self.gateway(), catalogue, relations, origin)
+        return remove_descriptions(self.gateway(), self.gateway().run(read_catalogue()), relations)
 
     # Whole graphs
 

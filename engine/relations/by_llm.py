@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -25,7 +26,6 @@ from ..llm.gateway import ChatGateway
 from ..neo4j import Request, Row, template
 from ..neo4j.catalogue import Catalogue, Phrase, RelationInfo
 from ..neo4j.gateway import Gateway
-from ..progress import Progress, ignore_progress
 from ..settings import Settings
 from .describing import RelationDescription, check_text
 from .kinds import AMONG
@@ -218,25 +218,21 @@ def phrases_by_llm(
     settings: Settings,
     vectors: TextVectors,
     *,
-    progress: Progress = ignore_progress,
-    chat: ChatGateway | None = None,
     say: Callable[[str], None] = lambda _line: None,
 ) -> tuple[dict[str, RelationDescription], Counter[str]]:
     """Return phrases for the relations that have none of a language model yet, and why others were left out.
 
-    The budget is the settings' (`llm_max_calls`, `llm_max_tokens`). Raises
-    `LLMError` if no model is configured or nothing at all was answered.
+    The budget is the settings'. Raises `LLMError` if no model is configured or nothing at all was answered.
     """
     wanted = [r for r in catalogue.relations if not any(p.origin == "llm" for p in r.phrases)]
-    own = chat is None
-    model = chat or ChatGateway.of(replace(settings, llm_cache=settings.llm_cache or str(settings.home_dir / REPLIES)))
+    cached = replace(settings, llm_cache=settings.llm_cache or str(settings.home_dir / REPLIES))
     examples = [text for some in EXAMPLE.values() for text in some]
     samples = {relation.name: _samples(gateway, relation) for relation in wanted}
     others = split_names([name for rows in samples.values() for row in rows for name in row])
     found: dict[str, tuple[Phrase, ...]] = {}
     reasons: Counter[str] = Counter()
     failure: LLMError | None = None
-    try:
+    with closing(ChatGateway.of(cached)) as model:
         for start in range(0, len(wanted), 8):
             some = wanted[start : start + 8]
             completed = model.complete([_prompt(relation, samples[relation.name][:SAMPLES]) for relation in some])
@@ -252,13 +248,9 @@ def phrases_by_llm(
                 names = [name for row in samples[relation.name] for name in row if name]
                 found[relation.name] = select_phrases(relation, texts, names, others, examples, reasons)
                 reasons["relations without a phrase"] += not found[relation.name]
-            progress("asking", min(start + 8, len(wanted)), len(wanted))
         spent = f"{model.usage.calls:,} calls, {model.usage.cached:,} from the cache"
         why = f"; of others: {failure}" if failure else ""
         say(f"{len(found):,} of {len(wanted):,} relations by {model.endpoint.model} ({spent}){why}")
-    finally:
-        if own:
-            model.close()
     if failure is not None and not found:
         raise failure
     kept = leave_out_strays(found, catalogue, vectors, reasons)

@@ -111,16 +111,14 @@ def read_descriptions(path: Path, catalogue: Catalogue) -> dict[str, RelationDes
     return words.by_name()
 
 
-def words_of(
-    catalogue: Catalogue, said: Iterable[tuple[str, Sequence[str]]], origin: Origin = "user"
-) -> dict[str, RelationDescription]:
+def words_of(catalogue: Catalogue, said: Iterable[tuple[str, Sequence[str]]]) -> dict[str, RelationDescription]:
     """Return what is said of relations by name, from relations as they are written (``^name``) and their phrases.
 
     Raises `UsageError` for a relation that the graph does not have, `InputError` for a phrase that cannot be one.
     """
     known, words = _Names(catalogue), _Words()
     for written, texts in said:
-        words.add(*known.find(written), [_check_column(text) for text in texts if text.strip()], origin)
+        words.add(*known.find(written), [_check_column(text) for text in texts if text.strip()], "user")
     return words.by_name()
 
 
@@ -237,25 +235,16 @@ def add_relation_descriptions(
     return DescriptionReport(len(changed), num_new, find_ambiguous_phrases(all_), left_out or {})
 
 
-def remove_descriptions(
-    gateway: Gateway, catalogue: Catalogue, names: Sequence[str] = (), origin: Origin | None = None
-) -> DescriptionReport:
-    """Take back what was said of relations: of those named, or of all; of one origin, or of user and language model."""
+def remove_descriptions(gateway: Gateway, catalogue: Catalogue, names: Sequence[str] = ()) -> DescriptionReport:
+    """Take back what user and language model said of relations: of those named, or of all."""
     chosen = {find_relation(catalogue, name)[0].name for name in names}
-    origins = {origin} if origin else {"user", "llm"}
     changed = []
     num_phrases = 0
     for relation in catalogue.relations:
         if chosen and relation.name not in chosen:
             continue
-        kept = tuple(phrase for phrase in relation.phrases if phrase.origin not in origins)
-        by_user = "user" in origins
-        now = replace(
-            relation,
-            phrases=kept,
-            said_label=None if by_user else relation.said_label,
-            description=None if by_user else relation.description,
-        )
+        kept = tuple(phrase for phrase in relation.phrases if phrase.origin not in ("user", "llm"))
+        now = replace(relation, phrases=kept, said_label=None, description=None)
         if now != relation:
             changed.append(now)
             num_phrases += len(relation.phrases) - len(kept)
