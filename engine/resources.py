@@ -31,31 +31,38 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-class Resources:
-    """Hold what the stages share; one for each engine, safe to use from several threads.
+class _Opened:
+    """Holds what is made once, safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._turn = threading.RLock()
+        self._opened: dict[object, Any] = {}
+
+    def get_or_make(self, key: object, make: Callable[[], T]) -> T:
+        """Return the value for this key, such as what a part opened; the first call makes it, other threads wait."""
+        with self._turn:
+            if key not in self._opened:
+                self._opened[key] = make()
+            made: T = self._opened[key]
+            return made
+
+
+class Resources(_Opened):
+    """Hold what the stages share; one for each engine.
 
     The encoder with its vectors, checkpoints and the language model's gateway do not depend on the graph and are opened
     once. `of_graph` returns what belongs to one edition of the graph.
     """
 
     def __init__(self, settings: Settings, connection: Connection) -> None:
+        super().__init__()
         self.settings = settings
         self.connection = connection
         self.placement = Placement(settings.device, settings.precision)
-        self._turn = threading.RLock()
-        self._opened: dict[object, Any] = {}
         self._stores: list[VectorStore] = []
 
     def __reduce__(self) -> tuple[type[Resources], tuple[Settings, Connection]]:
         return type(self), (self.settings, self.connection)
-
-    def get_or_make(self, key: object, make: Callable[[], T]) -> T:
-        """Return the value for this key; the first call makes it, other threads wait for it."""
-        with self._turn:
-            if key not in self._opened:
-                self._opened[key] = make()
-            made: T = self._opened[key]
-            return made
 
     @property
     def encoder(self) -> SentenceEncoder:
@@ -196,23 +203,14 @@ class Resources:
         return encoder
 
 
-class GraphResources:
+class GraphResources(_Opened):
     """Hold what belongs to one edition of a graph, beside the engine's own `resources`."""
 
     def __init__(self, resources: Resources, catalogue: Catalogue, edition: Edition | None = None) -> None:
+        super().__init__()
         self.shared = resources
         self.catalogue = catalogue
         self.edition = edition
-        self._turn = threading.RLock()
-        self._opened: dict[object, Any] = {}
-
-    def get_or_make(self, key: object, make: Callable[[], T]) -> T:
-        """Return the value for this key, such as what a part opened; the first call makes it, other threads wait."""
-        with self._turn:
-            if key not in self._opened:
-                self._opened[key] = make()
-            made: T = self._opened[key]
-            return made
 
     @cached_property
     def relations(self) -> Mapping[int, str]:

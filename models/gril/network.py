@@ -15,7 +15,6 @@ and are no evidence.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,7 +23,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..reg.triples import TripleColumns, columns_as_inputs, to_tensor
+from ..reg.triples import SubgraphModel, TripleColumns, columns_as_inputs
 from ..text.vectors import TextVectors
 from . import GrilDescription, GrowOptions
 
@@ -328,8 +327,8 @@ class GrownTriples:
     tokens: tuple[tuple[float, ...], ...]
 
 
-class GrilModel:
-    """Grows subgraphs with a checkpoint; threads take turns. `vectors` must come from its training's encoder."""
+class GrilModel(SubgraphModel):
+    """Grows subgraphs with a checkpoint."""
 
     def __init__(
         self,
@@ -338,21 +337,17 @@ class GrilModel:
         vectors: TextVectors,
         bridge: Bridge | None = None,
     ) -> None:
-        self.description = description
+        super().__init__(description, network, vectors)
         self._bridge = bridge
-        self._network = network
-        self._vectors = vectors
-        self._device = network.unnamed.device
-        self._turn = threading.RLock()
 
     def grow(self, columns: TripleColumns, is_literal: Bools, question_of: npt.NDArray[np.int64]) -> GrownTriples:
         """Return the triples grown from the topics. is_literal, question_of: (num_nodes,)."""
         with self._turn, torch.no_grad():
             inputs = GrowInputs(
                 **columns_as_inputs(columns, self._vectors, self._device),
-                is_topic=to_tensor(self._device, columns.is_topic),
-                is_literal=to_tensor(self._device, is_literal),
-                question_of=to_tensor(self._device, question_of),
+                is_topic=self._tensor(columns.is_topic),
+                is_literal=self._tensor(is_literal),
+                question_of=self._tensor(question_of),
             )
             grown = self._network(inputs)
             tokens: list[list[float]] = [[] for _ in columns.questions]

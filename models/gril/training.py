@@ -14,7 +14,7 @@ probable, c predicted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -37,10 +37,18 @@ from ..kinds import (
     translate_read_errors,
     write_weights,
 )
-from ..reg.triples import Encode, EncodedGraphs, calibration_pairs, list_learnable_questions, triple_figures
+from ..reg.triples import (
+    TIE_BREAK,
+    Encode,
+    EncodedGraphs,
+    TripleObjective,
+    calibration_pairs,
+    mean_figures,
+    triple_figures,
+)
 from ..subgraphs import UNREACHED, QuestionGraphs, hops_from
 from ..text.vectors import encode_each_once
-from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, split_parameters
+from ..training import Figures, Objective, TrainingFolder, split_parameters
 from . import (
     ACCURACY,
     CHOOSE_AT,
@@ -86,8 +94,6 @@ Question = tuple[int, int]
 """The place of a set, and the number of a question in it."""
 NO_HOPS = 0
 HOP_BATCH = 32
-TIE_BREAK = 1e-3
-"""Weight of the figure by which ties in the selection metric are broken."""
 
 
 class EncodedSubgraphs(EncodedGraphs):
@@ -95,7 +101,9 @@ class EncodedSubgraphs(EncodedGraphs):
 
     def __init__(self, graphs: QuestionGraphs, encode: Encode, device: torch.device) -> None:
         super().__init__(graphs, encode, 0, device)
-        self._on_path = mark_answer_path_nodes(graphs)
+        self._on_path = np.zeros(len(graphs.text_of), dtype=np.bool_)  # a shortest path from a topic to an answer
+        for ends in (graphs.heads, graphs.tails):
+            self._on_path[ends[graphs.is_positive]] = True
 
     @property
     def questions(self) -> Tensor:
@@ -127,14 +135,6 @@ class EncodedSubgraphs(EncodedGraphs):
         return self._tensor(self._on_path[self.nodes_and_triples(questions)[0]].astype(np.float32))
 
 
-def mark_answer_path_nodes(graphs: QuestionGraphs) -> Bools:
-    """Return which nodes are on a shortest path from a topic to an answer, (num_nodes,): the ends of right triples."""
-    found = np.zeros(len(graphs.text_of), dtype=np.bool_)
-    found[graphs.heads[graphs.is_positive]] = True
-    found[graphs.tails[graphs.is_positive]] = True
-    return found
-
-
 def graph_supervision(grown: GrownSubgraph, inputs: GrowInputs, on_path: Tensor) -> Tensor:
     """Return the loss of a batch, a scalar.
 
@@ -159,25 +159,12 @@ def by_set(sets: Sequence[EncodedSubgraphs], batch: Sequence[Question]) -> Itera
             yield encoded, chosen
 
 
-class RetrieverObjective(Objective[GraphRetriever, Question]):
-    """Trains on questions with a right triple in their subgraph, and chooses by such dev questions."""
-
-    def __init__(
-        self,
-        network: GraphRetriever,
-        train: Sequence[EncodedSubgraphs],
-        dev: Sequence[EncodedSubgraphs],
-        config: GrilConfig,
-    ) -> None:
-        questions = list_learnable_questions([each.graphs for each in train])
-        if not questions:
-            raise NothingToLearnError("no question to learn from has an answer in its subgraph")
-        super().__init__(network, questions, config.training, config.batch_size)
-        self._train, self._dev = train, dev
+class RetrieverObjective(TripleObjective):
+    """Grows the subgraphs; chooses by dev questions with a right triple in theirs."""
 
     def loss(self, batch: Sequence[Question]) -> Tensor:
         losses = []
-        for encoded, chosen in by_set(self._train, batch):
+        for encoded, chosen in by_set(self.train, batch):
             inputs = encoded.grow_inputs(chosen, supervised=True)
             with self.autocast():
                 grown = self.network(inputs)
@@ -185,10 +172,10 @@ class RetrieverObjective(Objective[GraphRetriever, Question]):
         return torch.stack(losses).sum() / len(batch)
 
     def evaluate(self) -> Figures:
-        return figures_of(list(score_triples(self.network, self._dev)))
+        return figures_of(score_triples(self.network, self._dev))
 
 
-def score_triples(network: GraphRetriever, sets: Sequence[EncodedSubgraphs]) -> Iterator[tuple[Floats, Bools]]:
+def score_triples(network: nn.Module, sets: Sequence[EncodedSubgraphs]) -> Iterator[tuple[Floats, Bools]]:
     """Yield the logits of each question's triples, −∞ of pruned ones, and which are right."""
     with torch.no_grad():
         for encoded in sets:
@@ -198,13 +185,10 @@ def score_triples(network: GraphRetriever, sets: Sequence[EncodedSubgraphs]) -> 
                 yield scores, encoded.graphs.is_positive[encoded.graphs.triples_of(question)]
 
 
-def figures_of(scored: Sequence[tuple[Floats, Bools]]) -> Figures:
+def figures_of(scored: Iterable[tuple[Floats, Bools]]) -> Figures:
     """Return `RETRIEVER_FIGURES` over questions with right triples, and the selection metric."""
     found = [triple_figures(scores, right, RECALL_AT) for scores, right in scored if right.any()]
-    if not found:
-        raise NothingToLearnError("no question to choose by has an answer in its subgraph")
-    figures = dict(zip(RETRIEVER_FIGURES, np.mean(found, axis=0).tolist(), strict=True))
-    return figures | {"selection_metric": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
+    return mean_figures(RETRIEVER_FIGURES, found, CHOOSE_AT)
 
 
 def hops_to_answers(graphs: QuestionGraphs, max_hops: int) -> Ints:
@@ -415,7 +399,8 @@ class JointObjective(Objective[JointNetwork, Question]):
     def evaluate(self) -> Figures:
         """Return Hits@1 and F1 on dev, F1 at the best of `SHARES`."""
         found = self.outputs()
-        hits = float(np.mean([is_best_right(each.scores, each.is_right) for each in found])) if found else 0.0
+        right = [len(s := each.scores) and s.max() > 0 and each.is_right[s.argmax()] for each in found]
+        hits = float(np.mean(np.array(right, dtype=np.bool_))) if found else 0.0
         f1: float = max(mean_f1_at(share, found) for share in SHARES)
         return {HITS: hits, F1: f1, "selection_metric": hits + TIE_BREAK * f1}
 
@@ -446,11 +431,6 @@ def numbers_of_triples(hops: HopPredictor, encoded: EncodedSubgraphs) -> list[in
     with torch.no_grad():
         predicted = hops(encoded.questions).argmax(dim=1) + 1
     return [TRIPLES_PER_HOP * c for c in predicted.tolist()]
-
-
-def is_best_right(scores: Floats, right: Bools) -> bool:
-    """Return whether the best candidate is right; False if it is not in the text."""
-    return bool(len(scores) and scores.max() > 0 and right[scores.argmax()])
 
 
 def mean_f1_at(share: float, found: Sequence[ReaderOutput]) -> float:

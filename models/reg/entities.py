@@ -8,7 +8,6 @@ without them only names could match what the question asks for.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,18 +19,17 @@ from torch_geometric.nn import PNAConv
 
 from ..kinds import CheckpointOpenOptions, check_checkpoint, load_network
 from ..subgraphs import QuestionGraphs, distance_encoding, encoding_width
-from ..text.vectors import TextVectors
 from ..training import TrainingFolder
 from . import EntityConfig, EntityDescription
 from .triples import (
     EncodedGraphs,
+    SubgraphModel,
     TripleColumns,
     TripleInputs,
     TripleObjective,
     columns_as_inputs,
     encode_sets,
     fit_scorer,
-    to_tensor,
 )
 
 AGGREGATORS = ("mean", "min", "max", "std")
@@ -91,15 +89,8 @@ def triple_logits(of_nodes: Tensor, inputs: TripleInputs) -> Tensor:
     return (of_nodes[inputs.heads] + of_nodes[inputs.tails]) / 2
 
 
-class EntityModel:
-    """Scores triples with a checkpoint. Threads take turns; `vectors` must come from its training's encoder."""
-
-    def __init__(self, description: EntityDescription, network: EntityScorer, vectors: TextVectors) -> None:
-        self.description = description
-        self._network = network
-        self._vectors = vectors
-        self._device = network.unnamed.device
-        self._turn = threading.RLock()
+class EntityModel(SubgraphModel):
+    """Scores triples with a checkpoint."""
 
     def score(self, columns: TripleColumns) -> npt.NDArray[np.float32]:
         """Return the logit of each triple, (num_triples,): the mean of its two entities'."""
@@ -111,8 +102,8 @@ class EntityModel:
         with self._turn, torch.no_grad():
             inputs = TripleInputs(
                 **columns_as_inputs(columns, self._vectors, self._device),
-                distances=to_tensor(self._device, distances),
-                question_of=to_tensor(self._device, columns.question_of),
+                distances=self._tensor(distances),
+                question_of=self._tensor(columns.question_of),
             )
             return triple_logits(self._network(inputs), inputs).float().cpu().numpy()
 

@@ -203,15 +203,23 @@ def columns_as_inputs(columns: TripleColumns, vectors: TextVectors, device: torc
     return to_tensors(device, arrays)
 
 
-class TripleModel:
-    """Scores triples with a checkpoint. Threads take turns; `vectors` must come from its training's encoder."""
+class SubgraphModel:
+    """An open checkpoint. Threads take turns; `vectors` must come from its training's encoder."""
 
-    def __init__(self, description: TripleDescription, network: TripleScorer, vectors: TextVectors) -> None:
+    def __init__(self, description: Any, network: Any, vectors: TextVectors) -> None:
         self.description = description
         self._network = network
         self._vectors = vectors
-        self._tensor = partial(to_tensor, network.unnamed.device)
+        self._device = network.unnamed.device
+        self._tensor = partial(to_tensor, self._device)
         self._turn = threading.RLock()
+
+
+class TripleModel(SubgraphModel):
+    """Scores triples with a checkpoint."""
+
+    def __init__(self, description: TripleDescription, network: TripleScorer, vectors: TextVectors) -> None:
+        super().__init__(description, network, vectors)
         self._of_relations: LRUCache[str, Tensor] = LRUCache(MAX_KEPT)
         self._of_entities: LRUCache[str, Tensor] = LRUCache(MAX_KEPT)
 
@@ -242,7 +250,8 @@ class TripleModel:
                 entities[text_of, 1] + network.of_tail_distance(distances),
                 inputs,
             )
-            return scores.float().cpu().numpy()
+            found: Floats = scores.float().cpu().numpy()
+            return found
 
     def _project_entities(self, vectors: Tensor) -> Tensor:
         """Return the projections as head and as tail, (num_names, 2, hidden)."""
@@ -269,27 +278,24 @@ class TripleModel:
 
 CHOOSE_AT = 100
 TIE_BREAK = 1e-3
-"""Ties in recall go to the better average precision."""
+"""Weight of the figure by which ties in the selection metric are broken."""
 CALIBRATED = 100
 """The number of best triples per dev question that calibration uses."""
-Ranked = Iterable[tuple[QuestionGraphs, int, Floats]]
-"""A set of subgraphs, the number of a question in it, and the scores of its triples."""
 
 
 class TripleObjective(Objective[nn.Module, tuple[int, int]]):
     """Trains on questions with a right triple in their subgraph, by the place of the set and the number in it.
 
-    config: has `training` and `batch_size`; `num_negatives` for `draw`.
+    train, dev: `EncodedGraphs`. config: has `training` and `batch_size`; `num_negatives` for `draw`.
     """
 
-    def __init__(
-        self,
-        network: nn.Module,
-        train: Sequence[EncodedGraphs],
-        dev: Sequence[EncodedGraphs],
-        config: Any,
-    ) -> None:
-        questions = list_learnable_questions([each.graphs for each in train])
+    def __init__(self, network: nn.Module, train: Sequence[Any], dev: Sequence[Any], config: Any) -> None:
+        questions = [
+            (place, question)
+            for place, graphs in enumerate(each.graphs for each in train)
+            for question in range(len(graphs))
+            if graphs.is_positive[graphs.triples_of(question)].any()
+        ]
         if not questions:
             raise NothingToLearnError("no question to learn from has an answer in its subgraph")
         super().__init__(network, questions, config.training, config.batch_size)
@@ -323,10 +329,13 @@ class TripleObjective(Objective[nn.Module, tuple[int, int]]):
         return binary_cross_entropy_with_logits(torch.cat(logits), torch.cat(labels))
 
     def evaluate(self) -> Figures:
-        figures = figures_of(self.iterate_scores())
-        if figures is None:
-            raise NothingToLearnError("no question to choose by has an answer in its subgraph")
-        return figures
+        """Return the means of `FIGURES` over questions with right triples, and the selection metric."""
+        found = [
+            [*triple_figures(scores, right), *compute_answer_recall(graphs, question, scores)]
+            for graphs, question, scores in self.iterate_scores()
+            if (right := graphs.is_positive[graphs.triples_of(question)]).any()
+        ]
+        return mean_figures(FIGURES, found, CHOOSE_AT)
 
     def iterate_scores(self) -> Iterator[tuple[QuestionGraphs, int, npt.NDArray[np.float32]]]:
         """Yield the scores of each dev question's triples."""
@@ -392,17 +401,12 @@ def open_model(folder: Path, opening: CheckpointOpenOptions) -> TripleModel:
     )
 
 
-def figures_of(ranked: Ranked) -> Figures | None:
-    """Return the means of `FIGURES` and the selection metric over questions with right triples; None without any."""
-    found = [
-        [*triple_figures(scores, right), *compute_answer_recall(graphs, question, scores)]
-        for graphs, question, scores in ranked
-        if (right := graphs.is_positive[graphs.triples_of(question)]).any()
-    ]
+def mean_figures(names: Sequence[str], found: Sequence[Sequence[float]], choose_at: int) -> Figures:
+    """Return the means over questions, and the selection metric: recall at `choose_at`, then average precision."""
     if not found:
-        return None
-    figures = dict(zip(FIGURES, np.mean(found, axis=0).tolist(), strict=True))
-    return figures | {"selection_metric": figures[f"recall_at_{CHOOSE_AT}"] + TIE_BREAK * figures["average_precision"]}
+        raise NothingToLearnError("no question to choose by has an answer in its subgraph")
+    figures = dict(zip(names, np.mean(found, axis=0).tolist(), strict=True))
+    return figures | {"selection_metric": figures[f"recall_at_{choose_at}"] + TIE_BREAK * figures["average_precision"]}
 
 
 def triple_figures(scores: Floats, right: Bools, recall_at: Sequence[int] = RECALL_AT) -> list[float]:
@@ -436,16 +440,6 @@ def calibration_pairs(scored: Iterable[tuple[Floats, Bools]]) -> list[tuple[floa
         best = np.argsort(-scores, kind="stable")[: min(CALIBRATED, int(np.isfinite(scores).sum()))]
         found += zip(scores[best].tolist(), right[best].astype(float).tolist(), strict=True)
     return found
-
-
-def list_learnable_questions(sets: Sequence[QuestionGraphs]) -> list[tuple[int, int]]:
-    """Return the questions that have a right triple in their subgraph: place of the set, number in it."""
-    return [
-        (place, question)
-        for place, graphs in enumerate(sets)
-        for question in range(len(graphs))
-        if graphs.is_positive[graphs.triples_of(question)].any()
-    ]
 
 
 def _ends(heads: Ints, tails: Ints, rows: Ints) -> Ints:
