@@ -13,17 +13,19 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import numpy as np
 import torch
 from lodestar.models.kinds import TrainingOptions
-from lodestar.models.mined import read_mined_file
-from lodestar.models.star import SPECIAL_TOKENS, PoolTrainingOptions
+from lodestar.models.mined import Hops, read_mined_file
+from lodestar.models.star import SPECIAL_TOKENS, DualOptions, PoolTrainingOptions
 from lodestar.models.star.network import (
     CachedTokenizer,
     CrossAttentiveScorer,
@@ -32,17 +34,109 @@ from lodestar.models.star.network import (
     mix_shortlist_scores,
     read_checkpoint,
 )
-from lodestar.models.star.training import ExampleSet, PoolObjective, examples_of
+from lodestar.models.star.training import (
+    DualObjective,
+    ExampleCandidates,
+    ExampleSet,
+    PoolObjective,
+    QuestionExample,
+    dual_batch,
+    examples_of,
+)
+from lodestar.models.text import verbalise_path
 from lodestar.models.text.bert import open_pretrained
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training import train
 from lodestar.models.whole_file import file_sha256
-
-from ..speed.shortlisting import stop_scores
-from .error_shares import DualPoolObjective, ErrorShares, Frequencies, error_shares, frequencies
+from torch import Tensor
 
 ENCODER = "all-MiniLM-L6-v2"
+TAIL = 0.2
+"""The least frequent 20 % of training paths, and those that tie with the last of them, are the long tail. If most paths
+occur once, most are in it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorShares:
+    """error: the first path leads to no right answer. shortcut: in addition its words are at least as similar to the
+    question as those of the best right path. long_tail: in addition the best right path is in the long tail. union:
+    either.
+    """
+
+    error: float
+    shortcut: float
+    long_tail: float
+    union: float
+
+
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """How often each path is a positive in training, and the highest count in the long tail."""
+
+    counts: Mapping[Hops, int]
+    tail_count: int
+
+    def is_tail(self, path: Hops) -> bool:
+        """Whether a path is in the long tail; unseen paths are."""
+        return self.counts.get(path, 0) <= self.tail_count
+
+
+def frequencies(examples: ExampleSet) -> Frequencies:
+    """Return the frequencies of the positives of hard path mining."""
+    table = examples.table
+    counts = Counter(
+        table.written[path] for example in examples.examples for path in example.reachable.paths[example.positive]
+    )
+    ordered = sorted(counts.values())
+    return Frequencies(counts, ordered[max(0, round(TAIL * len(ordered)) - 1)] if ordered else 0)
+
+
+def error_shares(
+    ranked: Iterable[tuple[QuestionExample, Floats]], examples: ExampleSet, vectors: TextVectors, known: Frequencies
+) -> ErrorShares:
+    """Return the error shares, given the scores of each example's reachable paths.
+
+    Our reading, as the paper does not give its threshold of high similarity: at least that of the best right path, by
+    F1. Similarity is the cosine of the question without its topic and the verbalised path.
+    """
+    rows: list[tuple[bool, bool, bool]] = []
+    for example, scores in ranked:
+        first, right = int(np.argmax(scores)), int(np.argmax(example.f1))
+        wrong = not example.is_right[first]
+        answered = bool(example.is_right[right])
+        shortcut = (
+            wrong
+            and answered
+            and _cosine(example, first, examples, vectors) >= _cosine(example, right, examples, vectors)
+        )
+        tail = wrong and answered and known.is_tail(examples.table.written[int(example.reachable.paths[right])])
+        rows.append((wrong, shortcut, tail))
+    found = np.array(rows, dtype=np.bool_)
+    shares = [*found.mean(axis=0), found[:, 1:].any(axis=1).mean()]
+    return ErrorShares(*(float(share) for share in shares))
+
+
+def _cosine(example: QuestionExample, row: int, examples: ExampleSet, vectors: TextVectors) -> float:
+    path = verbalise_path(examples.table.path_hops(int(example.reachable.paths[row])))
+    question = example.masked[int(example.reachable.topics[row])]
+    vectors.encode([question, path])
+    return float(vectors.sentence(question) @ vectors.sentence(path))
+
+
+class DualPoolObjective(PoolObjective):
+    """Encodes question and path separately; s is the stop score times τ, as the network has its own scale."""
+
+    def logits(self, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
+        """Return the stop scores of all candidates, (num_candidates,)."""
+        some, candidates = zip(*selected, strict=True)
+        stop: Tensor = self.network(dual_batch(self.texts, examples.table, some, candidates))[0]
+        return stop
+
+    def path_scores(self, logits: Tensor) -> Tensor:
+        """Return the logits times τ."""
+        return logits * self.options.temperature
 
 
 @dataclass(frozen=True)
@@ -87,9 +181,9 @@ def read_examples(arguments: argparse.Namespace) -> Examples:
         learned = replace(learned, examples=tuple(drawn))
     checkpoint = read_checkpoint(arguments.shortlist)
     checkpoint.dual.precision = torch.bfloat16
-    return Examples(
-        learned, chosen, stop_scores(checkpoint, chosen), frequencies(learned), TextVectors(SentenceEncoder(ENCODER))
-    )
+    dual = DualObjective(checkpoint.dual, checkpoint.dual_texts, [], [], DualOptions(), TrainingOptions())
+    stop = [scores for _, scores in dual.iterate_stop_scores(chosen)]
+    return Examples(learned, chosen, stop, frequencies(learned), TextVectors(SentenceEncoder(ENCODER)))
 
 
 def options_of(variant: Variant, arguments: argparse.Namespace) -> PoolTrainingOptions:

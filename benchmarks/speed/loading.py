@@ -1,11 +1,9 @@
-"""Speed and memory of loading: the bulk writer beside the raw importer, the online one beside a naive one.
+"""Speed and memory of loading: the bulk writer beside the raw importer.
 
-    python -m benchmarks.speed.loading bulk --data FOLDER --copies 1 10 100
-    python -m benchmarks.speed.loading online --data FOLDER
-    python -m benchmarks.speed.loading rdf
+    python -m benchmarks.speed.loading --data FOLDER --copies 1 10 100
 
 FOLDER has ``kg.tsv.gz`` and ``names.tsv.gz`` (FB15k-237). Larger graphs are copies of it with renamed entities,
-written as the Freebase dump writes triples. The references run in the same run, over the same rows. Servers are
+written as the Freebase dump writes triples. The reference runs in the same run, over the same rows. Servers are
 embedded ones of their own under a temporary home.
 """
 
@@ -18,28 +16,22 @@ import multiprocessing
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import duckdb
-import neo4j
-import pyoxigraph
 from lodestar.engine.neo4j.embedded import EmbeddedServer
-from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.loaders.bulk import write_import_files
-from lodestar.loaders.formats.delimited import TsvSource
 from lodestar.loaders.formats.freebase import FreebaseSource
-from lodestar.loaders.formats.rdf import RdfSource
-from lodestar.loaders.loading import LoadOptions, load, load_embedded
-from lodestar.loaders.source import Source, Subset
+from lodestar.loaders.loading import LoadOptions, load_embedded
+from lodestar.loaders.source import Subset
 from lodestar.loaders.stage import Stage
 
 PREFIX = "<http://rdf.freebase.com/ns/"
-NAIVE_BATCH = 1_000
 
 
 def copies_of(data: Path, copies: int, folder: Path) -> Path:
@@ -209,117 +201,17 @@ def raw_import(nodes: Path, relationships: Path, folder: Path, cache: Path) -> f
     return time.perf_counter() - started_s
 
 
-def load_naively(data: Path, driver: neo4j.Driver) -> None:
-    """Load as scripts do: a transaction a thousand triples, a MERGE text a relation, label and type written into it."""
-    driver.execute_query("CREATE CONSTRAINT naive IF NOT EXISTS FOR (e:Naive) REQUIRE e.id IS UNIQUE")
-    triples = [line.split("\t") for line in _lines(data / "kg.tsv.gz")]
-    with driver.session() as session:
-        for start in range(0, len(triples), NAIVE_BATCH):
-            by_relation: dict[str, list[list[str]]] = {}
-            for head, relation, tail in triples[start : start + NAIVE_BATCH]:
-                by_relation.setdefault(relation, []).append([head, tail])
-            with session.begin_transaction() as transaction:
-                for relation, pairs in by_relation.items():
-                    text: Any = (
-                        "UNWIND $pairs AS pair MERGE (h:Naive {id: pair[0]}) MERGE (t:Naive {id: pair[1]}) "
-                        f"MERGE (h)-[:`{relation}`]->(t)"
-                    )
-                    transaction.run(text, pairs=pairs).consume()
-                transaction.commit()
-
-
-def online(data: Path, folder: Path, cache: Path) -> None:
-    """Print the table of the online writer beside a naive one, over FB15k-237, each into an empty server."""
-    row("writer", "s", "triples/s", "ratio to naive")
-    instance = EmbeddedServer("online", folder / "home", cache)
-    seconds = {}
-    for name in ("naive", "Lodestar online", "Lodestar online, --append of the same triples by another name"):
-        if not name.endswith("name"):
-            instance.reset()
-            instance.start(progress=False)
-        connection = instance.connection(3_600)
-        with (
-            neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver,
-            Gateway(connection) as gateway,
-        ):
-            driver.execute_query("RETURN 1")
-            started_s = time.perf_counter()
-            if name == "naive":
-                load_naively(data, driver)
-            else:
-                source: Source = TsvSource(
-                    str(data / "kg.tsv.gz"), str(data / "names.tsv.gz"), literals=not name.endswith("name")
-                )
-                mode: Any = "append" if name.endswith("name") else "new"
-                load(source, gateway, LoadOptions(staging=folder / "staging", mode=mode))
-            seconds[name] = time.perf_counter() - started_s
-        row(name, seconds[name], round(310_116 / seconds[name]), seconds["naive"] / seconds[name])
-    instance.reset()
-
-
-RDF_TRIPLES = 1_000_000
-
-
-def rdf_files(folder: Path) -> tuple[Path, Path]:
-    """Write the same triples as N-Triples and as Turtle: five triples about each thing, two of them with literals."""
-    base = "http://graph.example/"
-
-    def triples() -> Iterator[pyoxigraph.Quad]:
-        relations = [pyoxigraph.NamedNode(f"{base}relation#{n}") for n in range(5)]
-        for number in range(RDF_TRIPLES // 5):
-            head = pyoxigraph.NamedNode(f"{base}thing/{number}")
-            for place, relation in enumerate(relations):
-                tail = pyoxigraph.NamedNode(f"{base}thing/{number * 7919 * (place + 1) % (RDF_TRIPLES // 5)}")
-                yield pyoxigraph.Quad(head, relation, pyoxigraph.Literal(f"{number} km") if place > 2 else tail)
-
-    plain, turtle = folder / "made.nt", folder / "made.ttl"
-    pyoxigraph.serialize(triples(), str(plain), pyoxigraph.RdfFormat.N_TRIPLES)
-    prefixes = {"r": f"{base}relation#", "t": f"{base}thing/"}
-    pyoxigraph.serialize(triples(), str(turtle), pyoxigraph.RdfFormat.TURTLE, prefixes=prefixes)
-    return plain, turtle
-
-
-def stage_rdf(path: Path, folder: Path) -> float:
-    """Convert a file as Lodestar does; return the seconds of processor time."""
-    started_s = time.process_time()
-    with Stage(folder / "stage") as staged:
-        staged.fill(RdfSource(str(path)), subset=Subset(), max_rejects=0, rejects_file=None)
-    return time.process_time() - started_s
-
-
-def rdf(repeat: int, folder: Path) -> None:
-    """Print the table of the syntaxes: medians, with least and most. Every round converts both."""
-    files = rdf_files(folder)
-    found: dict[Path, list[tuple[float, float, float]]] = {path: [] for path in files}
-    for _ in range(repeat):
-        for path in files:
-            found[path].append(measured(stage_rdf, path, folder))
-    row("syntax of 10⁶ triples", "s", "processor s", "peak MB", "ratio to N-Triples, by processor time")
-    least = median(cpu for *_, cpu in found[files[0]])
-    for path, some in found.items():
-        seconds, peaks_mb, cpu = map(list, zip(*some, strict=True))
-        row(path.suffix, spread(seconds), spread(cpu), round(max(peaks_mb)), median(cpu) / least)
-
-
 def main() -> None:
-    """Run one of the benchmarks."""
     command = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    command.add_argument("what", choices=["bulk", "online", "rdf"])
-    command.add_argument("--data", type=Path, help="folder with kg.tsv.gz and names.tsv.gz, but for rdf")
+    command.add_argument("--data", type=Path, required=True, help="folder with kg.tsv.gz and names.tsv.gz")
     command.add_argument("--copies", type=int, nargs="+", default=[10], help="how many copies of the graph")
-    command.add_argument("--repeat", type=int, default=3, help="how often each is run by `bulk` (default: 3)")
+    command.add_argument("--repeat", type=int, default=3, help="how often each is run (default: 3)")
     command.add_argument("--work", type=Path, help="folder for generated files (default: a temporary one)")
     arguments = command.parse_args()
     with contextlib.ExitStack() as stack:
         folder = arguments.work or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lodestar-")))
         folder.mkdir(parents=True, exist_ok=True)
-        cache = Settings().cache_dir
-        if arguments.what == "rdf":
-            rdf(arguments.repeat, folder)
-        elif arguments.what == "bulk":
-            bulk(arguments.data, arguments.copies, arguments.repeat, folder, cache)
-        else:
-            online(arguments.data, folder, cache)
+        bulk(arguments.data, arguments.copies, arguments.repeat, folder, Settings().cache_dir)
 
 
 if __name__ == "__main__":

@@ -36,9 +36,6 @@ from lodestar.loaders.maintaining import unload, verify
 from ..question_sets import gold_questions
 
 WARM_UP = 20
-WAYS: dict[str, dict[str, object]] = {
-    "all relations": {},
-}
 Figures = dict[str, object]
 
 
@@ -78,13 +75,9 @@ def describe(name: str) -> Figures:
 
 
 def ask_in_turns(names: Sequence[str], questions: Sequence[Question]) -> Figures:
-    """Return the times of each server and way, and their ratios to the first server's."""
-    engines = {
-        (way, name): Engine(settings_of(name), recipe="similarity", options=options)
-        for way, options in WAYS.items()
-        for name in names
-    }
-    seconds: dict[tuple[str, str], list[float]] = {key: [] for key in engines}
+    """Return the times of each server, and their ratios to the first server's."""
+    engines = {name: Engine(settings_of(name), recipe="similarity") for name in names}
+    seconds: dict[str, list[float]] = {name: [] for name in names}
     try:
         for engine in engines.values():
             engine.prepare()
@@ -92,16 +85,16 @@ def ask_in_turns(names: Sequence[str], questions: Sequence[Question]) -> Figures
             for question in questions:  # vectors are kept and pages are read
                 engine.retrieve_batch([question])
         for question in questions:
-            for key, engine in engines.items():
-                seconds[key].append(seconds_of(partial(engine.retrieve_batch, [question])))
+            for name, engine in engines.items():
+                seconds[name].append(seconds_of(partial(engine.retrieve_batch, [question])))
     finally:
         for engine in engines.values():
             engine.close()
-    found: Figures = {}
-    for (way, name), some in seconds.items():
-        reference = statistics.median(seconds[way, names[0]])
-        found[f"{name}, {way}"] = summary(some) | {"ratio_of_p50": round(statistics.median(some) / reference, 2)}
-    return found
+    reference = statistics.median(seconds[names[0]])
+    return {
+        name: summary(some) | {"ratio_of_p50": round(statistics.median(some) / reference, 2)}
+        for name, some in seconds.items()
+    }
 
 
 def change(name: str, repeat: int) -> Figures:
