@@ -39,17 +39,14 @@ BUDGETS = {
 
 
 def python_files(*folders: str) -> list[Path]:
-    """Return the Python files of folders of the checkout."""
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
 
 def count_lines(files: Iterable[Path]) -> int:
-    """Return the number of lines of files together."""
     return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
 
 
 def module_files() -> dict[str, Path]:
-    """Return the product's modules by name, such as engine.api."""
     found = {}
     for path in python_files(*PRODUCT, "cypher"):
         names = path.relative_to(ROOT).with_suffix("").parts
@@ -94,7 +91,6 @@ def closure(*names: str) -> set[str]:
 
 
 def find_command(*words: str) -> click.Command:
-    """Return a command of the command line; raise `AssertionError` if there is none."""
     from lodestar.engine.cli.main import main
 
     command: click.Command = main
@@ -107,7 +103,6 @@ def find_command(*words: str) -> click.Command:
 
 
 def count_part_options() -> int:
-    """Return the number of options that classes of parts declare."""
     from lodestar.engine.parts import own_places, part_class
 
     declared = set()
@@ -121,7 +116,6 @@ def count_part_options() -> int:
 
 
 def count_options(*words: str) -> int:
-    """Return the number of options of a command, without --help."""
     return sum(isinstance(each, click.Option) for each in find_command(*words).params)
 
 
@@ -133,7 +127,6 @@ def imports_of(verb: str, *more: str) -> int:
 
 
 def figures() -> dict[str, int]:
-    """Return the figures by the names of `BUDGETS`."""
     from lodestar.engine.cli.main import main
 
     product = python_files(*PRODUCT)
@@ -161,7 +154,6 @@ def figures() -> dict[str, int]:
 
 
 def main() -> None:
-    """Print one table."""
     print(f"{'':34}{'now':>9}{'budget':>9}{'then':>9}")
     for name, value in figures().items():
         first, second = ("—" if each is None else f"{each:,}" for each in BUDGETS[name])

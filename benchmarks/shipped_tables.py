@@ -149,8 +149,6 @@ def aliases(name: str, others: Iterable[str], taken: Collection[str] = ()) -> li
 
 
 class SourceTriple(NamedTuple):
-    """One fact, by ids."""
-
     head: str
     relation: str
     tail: str
@@ -167,14 +165,12 @@ class World:
     """The world as GeoNames has it, cities from `MIN_POPULATION` inhabitants on and all capitals."""
 
     def triples(self) -> Iterator[SourceTriple]:
-        """Yield the facts of every country, then those of every city."""
         for iso, country in self._countries.items():
             yield from self._country_triples(f"geo.country.{iso}", iso, country)
         for key, city in self._cities.items():
             yield from self._city_triples(f"geo.city.{key}", city)
 
     def names(self) -> Iterator[SourceName]:
-        """Yield a name, and aliases where they are in use, for everything but the mediators."""
         for code, continent in self._cache.get_continents().items():
             yield SourceName(f"geo.continent.{code}", continent["name"])
         for iso, country in self._countries.items():
@@ -357,7 +353,6 @@ def _named(id_: str, name: str, others: Iterable[str]) -> Iterator[SourceName]:
 
 
 def lands() -> dict[str, str]:
-    """Return the land that a language is likeliest spoken in, by the language; names of one word both, folded."""
     from babel import Locale
     from babel.core import get_global
 
@@ -371,13 +366,11 @@ def lands() -> dict[str, str]:
 
 
 def write_packed(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
-    """Write rows of columns parted by tabs, packed, the same bytes each time."""
     text = "".join("\t".join(row) + "\n" for row in rows)
     path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
 
 
 def main() -> None:
-    """Write the tables."""
     world = World()
     write_packed(WORLD / "triples.tsv.gz", world.triples())
     write_packed(WORLD / "names.tsv.gz", world.names())

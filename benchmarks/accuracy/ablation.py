@@ -84,7 +84,6 @@ class Frequencies:
 
 
 def frequencies(examples: ExampleSet) -> Frequencies:
-    """Return the frequencies of the positives of hard path mining."""
     table = examples.table
     counts = Counter(
         table.written[path] for example in examples.examples for path in example.reachable.paths[example.positive]
@@ -129,20 +128,16 @@ class DualPoolObjective(PoolObjective):
     """Encodes question and path separately; s is the stop score times τ, as the network has its own scale."""
 
     def logits(self, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
-        """Return the stop scores of all candidates, (num_candidates,)."""
         some, candidates = zip(*selected, strict=True)
         stop: Tensor = self.network(dual_batch(self.texts, examples.table, some, candidates))[0]
         return stop
 
     def path_scores(self, logits: Tensor) -> Tensor:
-        """Return the logits times τ."""
         return logits * self.options.temperature
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A row of the table."""
-
     name: str
     is_cross: bool
     options: PoolTrainingOptions
@@ -164,8 +159,6 @@ SHORTLISTING = "the dual encoder that shortlists, from all paths in reach"
 
 @dataclass(frozen=True)
 class Examples:
-    """The examples with the scores that shortlist them."""
-
     train: ExampleSet
     dev: ExampleSet
     dev_stop: list[Floats]
@@ -174,7 +167,6 @@ class Examples:
 
 
 def read_examples(arguments: argparse.Namespace) -> Examples:
-    """Return what is learned from and chosen by."""
     learned, chosen = (examples_of(read_mined_file(file)) for file in (arguments.train, arguments.dev))
     if arguments.questions < len(learned.examples):
         drawn = random.Random(0).sample(learned.examples, arguments.questions)
@@ -187,14 +179,12 @@ def read_examples(arguments: argparse.Namespace) -> Examples:
 
 
 def options_of(variant: Variant, arguments: argparse.Namespace) -> PoolTrainingOptions:
-    """Return how a variant learns."""
     return replace(variant.options, num_negatives=arguments.negatives, pool_size=3 * arguments.negatives)
 
 
 def errors_of(
     variant: Variant, data: Examples, seed: int, arguments: argparse.Namespace, about: Mapping[str, Any]
 ) -> ErrorShares:
-    """Train a variant and return its errors on dev, of the best epoch."""
     options = options_of(variant, arguments)
     torch.manual_seed(seed)
     backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
@@ -227,7 +217,6 @@ def errors_of(
 
 
 def table(folder: Path) -> Iterator[str]:
-    """Yield the table of all figures in a folder."""
     found = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
     about = sorted({(each["dev"], each["train"], each["epochs"], each["negatives"]) for each in found})
     for num_dev, num_train, epochs, negatives in about:
@@ -244,7 +233,6 @@ def table(folder: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    """Train every variant with every seed, print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--train", type=Path, required=True, help="what `lodestar mine` wrote of training questions")
     parser.add_argument("--dev", type=Path, required=True, help="the same of dev questions")

@@ -287,7 +287,6 @@ def report(asked: Asked, tried: Sequence[Tried]) -> None:
 
 
 def main() -> None:
-    """Learn, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graphs", nargs="+", metavar="NAME=FILE")
     parser.add_argument("--leave-out", action="append", default=[], metavar="NAME")

@@ -101,12 +101,10 @@ CHOICE_ROWS = (
 
 
 def rows_of(asked: AskedGraph, names: Sequence[str] | None) -> list[Row]:
-    """Return the rows of these names that are for a graph's questions, without names all."""
     return [row for row in (CHOICE_ROWS if asked.name == "medqa" else ROWS) if not names or row.name in names]
 
 
 def list_graphs(data: Path, work: Path, names: Sequence[str]) -> list[AskedGraph]:
-    """Return the graphs of these names, with the questions over them."""
     webqsp = data / "rog-webqsp-sample" / "questions.jsonl.gz"
     found = [*graphs(data, "dev"), AskedGraph("webqsp", RogSource(str(webqsp)), ((webqsp, 2),))]
     if "medqa" in names:
@@ -152,7 +150,6 @@ def ask(
     checkpoints: dict[str, Path],
     limit: int,
 ) -> None:
-    """Ask the questions over a graph by each row."""
     with serve_graph(asked, settings, work) as own:
         for row in rows:
             for path, max_hop in asked.files:
@@ -168,12 +165,10 @@ def ask(
 
 
 def folder_of(work: Path, path: Path, row: Row) -> Path:
-    """Return where a run is kept."""
     return work / "runs" / f"{path.name.partition('.')[0]} {row.name}"
 
 
 def write_section(asked: Sequence[AskedGraph], work: Path, about: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of the section: a row for each run that is there."""
     yield from about
     yield (
         "\n| questions | n | evidence, reader | Hits@1 | F1 | difference in F1, over | tokens read, written "
@@ -193,7 +188,6 @@ def write_section(asked: Sequence[AskedGraph], work: Path, about: Sequence[str])
 
 
 def write_row(questions: str, row: Row, runs: dict[str, list[Record]]) -> str:
-    """Return a row of the table."""
     records = runs[row.name]
     f1 = {record.id: record.scores["strict/f1"] for record in records}
     difference = ""
@@ -217,13 +211,11 @@ def write_row(questions: str, row: Row, runs: dict[str, list[Record]]) -> str:
 
 
 def with_interval(values: Sequence[float]) -> str:
-    """Return the mean with its 95 % interval."""
     interval = bootstrap_interval(values)
     return f"{fmean(values):.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def describe_run(given: argparse.Namespace, settings: Settings) -> Iterator[str]:
-    """Yield the head of the section."""
     yield "## Answers read by a language model\n"
     yield f"By `python -m benchmarks.accuracy.language_model`, with `{given.model or settings.llm_model}`" + (
         f" (sha256 `{file_sha256(given.weights)[:12]}`)." if given.weights else "."
@@ -235,7 +227,6 @@ def describe_run(given: argparse.Namespace, settings: Settings) -> Iterator[str]
 
 
 def main() -> None:
-    """Ask, and print the section."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with fb237/, metaqa/ and rog-webqsp-sample/")
     parser.add_argument("--work", type=Path, required=True, help="folder of servers and runs, kept")

@@ -11,7 +11,6 @@ it is given: training questions only. ``--sample N`` takes so many questions, by
 from __future__ import annotations
 
 import argparse
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,6 @@ from statistics import mean
 
 import numpy as np
 import numpy.typing as npt
-from lodestar.engine.context import Context
 from lodestar.engine.gold_questions import GoldQuestion
 from lodestar.engine.linking import add_signatures, reranking
 from lodestar.engine.linking.full_text import (
@@ -69,7 +67,6 @@ class Linked:
 
     @property
     def ids(self) -> list[str]:
-        """Ids of the mentioned entities."""
         return [each.named.entity.id for each in self.mentions]
 
     @property
@@ -128,7 +125,6 @@ def _order(scores: Floats, ids: Sequence[str]) -> npt.NDArray[np.int64]:
 
 
 def by_words(weights: Floats) -> Logits:
-    """Weigh by words alone."""
 
     def logits(linked: Linked) -> tuple[list[str], Floats]:
         scores = linked.features @ weights
@@ -139,7 +135,6 @@ def by_words(weights: Floats) -> Logits:
 
 
 def decided(words: Floats, weights: Floats) -> Logits:
-    """Weigh by words, and by the relations at the candidates."""
 
     def logits(linked: Linked) -> tuple[list[str], Floats]:
         ids = [linked.ids[row] for row in linked.considered]
@@ -169,7 +164,6 @@ def fitted(x: Floats, y: Floats, ridge: float = 1.0, rounds: int = 50) -> Floats
 
 
 def fit(questions: Sequence[Linked]) -> tuple[Floats, Floats]:
-    """Return the weights of words, and of words and relations."""
     words = fitted(np.concatenate([q.features for q in questions]), np.concatenate([q.right for q in questions]))
     some = [q for q in questions if len(q.considered)]
     both = fitted(
@@ -180,7 +174,6 @@ def fit(questions: Sequence[Linked]) -> tuple[Floats, Floats]:
 
 
 def print_figures(title: str, questions: Sequence[Linked], logits: Logits) -> None:
-    """Print recall at each rank, what is started from, and the calibration."""
     ranked = [logits(each) for each in questions]
     print(f"\n{title}: {len(questions)} questions, {sum(len(each.topics) for each in questions)} topics")
     print("| first | recall | none |\n|---|---|---|")
@@ -228,28 +221,12 @@ def _lost(question: Linked, started: Sequence[str], ranked: Sequence[str], topic
     return "not among the entities read"
 
 
-def print_times(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLinker) -> None:
-    """Print how long a question takes, one at a time."""
-    db, seconds = Context(gateway).db, []
-    for question in questions:
-        started_s = time.perf_counter()
-        linker.link(db, [question.as_question(())])
-        seconds.append(time.perf_counter() - started_s)
-    p50, p95 = np.percentile(seconds, [50, 95]) * 1000
-    print(f"p50 {p50:.1f} ms, p95 {p95:.1f} ms, {len(seconds)} questions one at a time")
-
-
 def main() -> None:
-    """Print the figures of a question set, or fit the weights to it first."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--questions", type=Path, required=True, metavar="FILE", action="append")
     parser.add_argument("--fit", action="store_true", help="fit the weights to the first file and print them")
     parser.add_argument("--sample", type=int, metavar="N")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--times", type=int, default=0, metavar="N", help="time so many questions")
-    parser.add_argument(
-        "--misses", type=int, default=0, metavar="N", help="print so many questions whose topic is lost"
-    )
     args = parser.parse_args()
     settings = resolve()
     connection = make_connection(settings)
@@ -268,13 +245,6 @@ def main() -> None:
                     print("\n".join(f"{w:8.2f}  {name}" for w, name in zip(weights, names, strict=True)))
             print_figures("by words", questions, by_words(words))
             print_figures("by words and relations", questions, decided(words, both))
-            for each in [q for q in questions if _hits(q, _started(*decided(words, both)(q))) < len(q.topics)][
-                : args.misses
-            ]:
-                ids = decided(words, both)(each)[0][:3]
-                print(f"  {each.question.text!r}: {[sorted(t)[:3] for t in each.topics]}, found {ids}")
-            if args.times:
-                print_times(asked[: args.times], gateway, linker)
 
 
 if __name__ == "__main__":

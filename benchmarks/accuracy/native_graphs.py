@@ -33,7 +33,6 @@ def words_of(relation: str) -> list[str]:
 
 
 def value_of(text: str) -> int | float | str:
-    """Return a literal as a number where it is one."""
     for as_number in (int, float):
         try:
             return as_number(text)
@@ -76,7 +75,6 @@ def convert(name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 
 def write(driver: neo4j.Driver, name: str) -> None:
-    """Write the graph of a server as a property graph into an empty database."""
     nodes, joins = convert(name)
     for query, rows in zip(read_queries(), ([{}], nodes, joins, [{}], [{}]), strict=True):
         for begin in range(0, len(rows), BATCH):
@@ -90,7 +88,6 @@ def read_queries() -> Iterator[str]:
 
 
 def main() -> None:
-    """Make each server anew, and leave it running."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graphs", nargs="+", metavar="NAME[=FILE]")
     for each in parser.parse_args().graphs:

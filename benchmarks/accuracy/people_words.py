@@ -39,8 +39,6 @@ NO = frozenset({"no", "not in the graph"})
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One question with what was said."""
-
     graph: str
     asked: Asked
     answer: Answer
@@ -51,18 +49,15 @@ class Judged:
 
     @property
     def confidence(self) -> float:
-        """Confidence of the answer, 0 where there is none."""
         return self.answer.confidence or 0.0
 
 
 def f1(found: Iterable[str], right: Iterable[str]) -> float:
-    """Return F1 of two sets of names, without regard to case."""
     one, two = {name.casefold() for name in found}, {name.casefold() for name in right}
     return 2 * len(one & two) / (len(one) + len(two)) if one or two else 0.0
 
 
 def judge(graph: str, asked: Asked, answer: Answer) -> Judged:
-    """Return what became of a question."""
     names = [entity.name for entity in answer.answers]
     if asked.kind == "none":
         return Judged(graph, asked, answer, "wrong" if answer.found else "right", "answered" if answer.found else "")
@@ -98,7 +93,6 @@ def _why(asked: Asked, answer: Answer) -> str:
 
 
 def load_graph(graph: Graph, folder: Path, environ: dict[str, str]) -> None:
-    """Put a graph into the server in place of what it holds."""
     command = [sys.executable, "-m", "lodestar", "load", *write(graph, folder), "--replace", "--writer", "online"]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -106,7 +100,6 @@ def load_graph(graph: Graph, folder: Path, environ: dict[str, str]) -> None:
 
 
 def ask_graph(graph: Graph, recipe: str, options: Sequence[str]) -> tuple[list[Judged], list[float]]:
-    """Return the questions of a graph with their answers, and seconds each."""
     changes = [option.partition("=") for option in options]
     values = {key: json.loads(value) for key, _, value in changes}
     with Engine(resolve({"name": NAME}), recipe=recipe, options=values) as engine:
@@ -117,7 +110,6 @@ def ask_graph(graph: Graph, recipe: str, options: Sequence[str]) -> tuple[list[J
 
 
 def rate(label: str, hits: Sequence[bool]) -> str:
-    """Return a row: n, share, interval."""
     values = [float(hit) for hit in hits]
     if not values:
         return f"| {label} | 0 | – | – |"
@@ -126,7 +118,6 @@ def rate(label: str, hits: Sequence[bool]) -> str:
 
 
 def print_report(judged: Sequence[Judged]) -> None:
-    """Print the table, and the kinds of failure."""
     plain = [j for j in judged if j.asked.kind in ("one", "two")]
 
     def right(some: Iterable[Judged]) -> list[bool]:
@@ -155,7 +146,6 @@ def _place(judged: Judged) -> int | None:
 
 
 def print_cases(judged: Sequence[Judged]) -> None:
-    """Print every question with what was said, for reading."""
     for j in judged:
         chains = j.answer.evidence.chains
         path = str(chains[0].value.relation_path) if chains else ""
@@ -165,13 +155,11 @@ def print_cases(judged: Sequence[Judged]) -> None:
 
 
 def main() -> None:
-    """Load, ask and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphs", choices=tuple(GRAPHS), required=True)
     parser.add_argument("--recipe", default="similarity")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=JSON", help="an option of the recipe")
     parser.add_argument("--only", help="one graph by name")
-    parser.add_argument("--describe", nargs=argparse.REMAINDER, help="arguments of `lodestar describe` before asking")
     parser.add_argument("--cases", action="store_true", help="print every question (of graphs for development)")
     arguments = parser.parse_args()
     environ = {**os.environ, "LODESTAR_NAME": NAME}
@@ -181,10 +169,6 @@ def main() -> None:
         if arguments.only in (None, name):
             with tempfile.TemporaryDirectory() as folder:
                 load_graph(graph, Path(folder), environ)
-            if arguments.describe is not None:
-                subprocess.run(
-                    [sys.executable, "-m", "lodestar", "describe", *arguments.describe], env=environ, check=True
-                )
             some, seconds = ask_graph(graph, arguments.recipe, arguments.set)
             judged += some
             times += seconds

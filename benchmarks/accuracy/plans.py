@@ -60,7 +60,6 @@ def normalise(value: object) -> str:
 
 
 def judge(said: Said, gold: Sequence[object]) -> str:
-    """Return one of `VERDICTS`."""
     right, given = {normalise(each) for each in gold}, {normalise(each) for each in said["given"]}
     if not given:
         return "none" if right else "right"
@@ -71,7 +70,6 @@ def judge(said: Said, gold: Sequence[object]) -> str:
 
 @contextmanager
 def open_system(name: str, graph: str) -> Iterator[Ask]:
-    """Yield what asks a system."""
     if name in PEERS:
         with PEERS[name](f"{graph}-native") as peer:
             yield peer
@@ -132,7 +130,6 @@ def calibration_row(graph: str, system: str, said: Sequence[Said], verdicts: Seq
 
 
 def main() -> None:
-    """Ask, and print the tables in Markdown; with --cases each wrong answer as well."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", metavar="NAME=QUESTIONS")
     parser.add_argument("--out", type=Path, required=True, help="folder of the answers, kept")

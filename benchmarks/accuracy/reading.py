@@ -76,7 +76,6 @@ def write_asked(path: Path, asked: Asked) -> None:
 
 
 def read_asked(path: Path) -> Asked:
-    """Return what `write_asked` wrote."""
     with safe_open(path, framework="numpy") as file:
         said: dict[str, Any] = json.loads(file.metadata()["said"])
     tensors = load_file(path)
@@ -120,14 +119,12 @@ def ask(
 
 
 def compare(one: Sequence[float] | Floats, other: Sequence[float] | Floats, *, seed: int = SEED) -> str:
-    """Return a difference with its interval and p."""
     test = compare_pairs(list(map(float, one)), list(map(float, other)), seed=seed)
     low, high = test.interval.low, test.interval.high
     return f"{test.difference:+.3f} [{low:+.3f}, {high:+.3f}], {test.p_value:.3f}"
 
 
 def print_row(recipe: str, file: str, asked: Asked, own: Any) -> Floats:
-    """Print a row of the table, and return the F1 that the union's rows compare."""
     shown = [f"{asked.f1.mean():.3f} / {asked.hits.mean():.3f}"]
     read = figures_of_questions(asked.readings, shipped_reader())
     shown.append(f"{read['f1'].mean():.3f} / {read['hits_at_1'].mean():.3f}")
@@ -143,7 +140,6 @@ def print_row(recipe: str, file: str, asked: Asked, own: Any) -> Floats:
 
 
 def main() -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="folder for what was found")
     parser.add_argument("--dev", action="append", required=True, help="questions that the figures are of")

@@ -30,7 +30,6 @@ NUM_CANDIDATES = (50, 100, 150, 200, 300, 500, 1_000, 2_000)
 
 
 def relations_of(path: Path) -> list[RelationInfo]:
-    """Return the relations of a file of domain, name and range in a line."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         rows = [line.split()[:3] for line in lines]
     known = {name: (domain, range_) for domain, name, range_ in rows}
@@ -41,7 +40,6 @@ def relations_of(path: Path) -> list[RelationInfo]:
 
 
 def median_ms(run: Callable[[], object], repeats: int = 5) -> float:
-    """Return the median milliseconds of a call."""
     times = []
     for _ in range(repeats):
         started = time.perf_counter()
@@ -61,7 +59,6 @@ def recall(index: RelationIndex, questions: Sequence[dict[str, list[str]]], aske
 
 
 def main() -> None:
-    """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True, help="folder for vectors")

@@ -79,13 +79,11 @@ class Example:
 
 
 def verbalise(path: Iterable[Step]) -> str:
-    """Return the words of a path as the product says them."""
     hops = [(DirectedRelation(RelationWords(step.domain, (step.relation,)), step.inverse),) for step in path]
     return verbalise_path(hops)
 
 
 def normalise(question: str) -> str:
-    """Return the words of a question, by which two are the same."""
     return " ".join(_WORD.findall(question.casefold()))
 
 
@@ -151,14 +149,12 @@ def make_corpus(data: Path) -> tuple[list[Example], Counter[str]]:
 
 
 def write_corpus(examples: Iterable[Example], out: Path) -> None:
-    """Write the examples as gzip of JSON lines, the same bytes for the same examples."""
     with out.open("wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as file:
         for example in examples:
             file.write(json.dumps(asdict(example), ensure_ascii=False).encode() + b"\n")
 
 
 def read_corpus(path: Path) -> list[Example]:
-    """Return the examples of a file that `write_corpus` wrote."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return [_restore(json.loads(line)) for line in lines]
 
@@ -170,7 +166,6 @@ def _restore(record: dict[str, object]) -> Example:
 
 
 def hash_corpus(path: Path) -> str:
-    """Return the SHA-256 of what the file holds."""
     with gzip.open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()
 

@@ -134,7 +134,6 @@ class Encoder:
         return Encoded(torch.cat(sentences)[back], [tokens[place] for place in back])
 
     def vectors(self, texts: Sequence[str], most: int, strength: float = 0.0) -> Tensor:
-        """Return unit vectors of texts, (num_texts, dim), with the adapter at a strength."""
         with self.frozen(strength):
             return self.encode(texts, most).sentences
 
@@ -174,7 +173,6 @@ class Batches:
         return torch.stack([self._before[text] for text in texts])
 
     def draw(self, rng: np.random.Generator) -> list[Example]:
-        """Return the examples of a step."""
         names = list(self.by_set)
         drawn = [self.by_set[names[number]] for number in rng.choice(len(names), size=BATCH, p=self.shares)]
         return [some[rng.integers(len(some))] for some in drawn]
@@ -286,7 +284,6 @@ def judge(encoder: Encoder, data: Path, strength: float) -> dict[str, tuple[floa
 
 
 def train(corpus: Path, data: Path, out: Path, num_steps: int, seed: int, seconds: float) -> None:
-    """Train, and write a checkpoint, the adapter and the log into ``out`` every `EVERY` steps."""
     torch.manual_seed(seed)
     out.mkdir(parents=True, exist_ok=True)
     encoder = Encoder(ENCODER)

@@ -35,7 +35,6 @@ BATCH = 10_000
 
 
 def write_people(instance: EmbeddedServer, num_nodes: int) -> None:
-    """Write the graph that is read."""
     connection = instance.connection()
     with neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
         driver.execute_query("CREATE CONSTRAINT IF NOT EXISTS FOR (p:Person) REQUIRE p.number IS UNIQUE")
@@ -58,13 +57,11 @@ def write_people(instance: EmbeddedServer, num_nodes: int) -> None:
 
 
 def open_source(home: Path, cache: Path) -> tuple[Gateway, PropertyGraphSource]:
-    """Return the source of the graph, and the gateway that it reads through."""
     gateway = Gateway(EmbeddedServer("source", home, cache).connection(3_600.0))
     return gateway, map_graph(Neo4jGraph(gateway), Choices())
 
 
 def load_neo4j(home: Path, cache: Path, staging: Path) -> int:
-    """Read and load the graph. Return the number of triples."""
     gateway, source = open_source(home, cache)
     with gateway:
         options = LoadOptions(staging=staging, mode="replace", writer="bulk")
@@ -72,14 +69,12 @@ def load_neo4j(home: Path, cache: Path, staging: Path) -> int:
 
 
 def load_tsv(home: Path, cache: Path, staging: Path) -> int:
-    """Load the files that `write_tsv` wrote; return the number of triples."""
     source = TsvSource(str(staging / "kg.tsv.gz"), str(staging / "names.tsv.gz"), has_header=False)
     options = LoadOptions(staging=staging, mode="replace", writer="bulk")
     return load_embedded(source, EmbeddedServer("target", home, cache), options).num_triples
 
 
 def write_tsv(source: PropertyGraphSource, folder: Path) -> None:
-    """Write the statements that were read as TSV."""
     with ExitStack() as opened:
         files: dict[str, Any] = {
             category: opened.enter_context(gzip.open(folder / name, "wt", compresslevel=2, encoding="utf-8"))
@@ -104,7 +99,6 @@ def _lines(category: str, rows: list[dict[str, str]]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Run the benchmark and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--folder", type=Path, help="Folder for everything (default: a temporary one).")

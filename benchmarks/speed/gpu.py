@@ -47,7 +47,6 @@ SMALL = Sizes(16, (4,), (50,), 200, 1)
 
 
 def rate(number: int, run: Callable[[], object], repeats: int, device: torch.device) -> float:
-    """Return how many of `number` are done in a second, by the median of some runs after one."""
     times = []
     for _ in range(repeats + 1):
         started = time.perf_counter()
@@ -74,7 +73,6 @@ def triple_inputs(number: int, device: torch.device) -> dict[str, torch.Tensor]:
 
 
 def rows(placement: Placement, sizes: Sizes) -> Iterator[tuple[str, float]]:
-    """Yield what is measured and how many a second."""
     device = torch.device(placement.torch_device)
     torch.manual_seed(0)
     encoder = SentenceEncoder(ENCODER, device=placement.torch_device)
@@ -121,7 +119,6 @@ def rows(placement: Placement, sizes: Sizes) -> Iterator[tuple[str, float]]:
 
 
 def measure(device: str, sizes: Sizes, until_s: float) -> dict[str, float]:
-    """Return what was measured on a device until the time is up."""
     found: dict[str, float] = {}
     for name, value in rows(Placement(device), sizes):
         found[name] = value
@@ -131,7 +128,6 @@ def measure(device: str, sizes: Sizes, until_s: float) -> dict[str, float]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true", help="a form for tests")
     parser.add_argument("--device", default="auto", help="cpu, cuda, mps or auto (default)")

@@ -35,7 +35,6 @@ PREFIX = "<http://rdf.freebase.com/ns/"
 
 
 def copies_of(data: Path, copies: int, folder: Path) -> Path:
-    """Write copies of the graph with renamed entities, in the form of the Freebase dump, names included."""
     path = folder / f"copies-{copies}.nt.gz"
     if path.exists():
         return path
@@ -78,7 +77,6 @@ def _measure(sending: Any, function: Callable[..., Any], arguments: tuple[Any, .
 
 
 def row(*cells: object) -> None:
-    """Print a row of a table."""
     shown = (
         f"{cell:,.2f}" if isinstance(cell, float) else f"{cell:,}" if isinstance(cell, int) else str(cell)
         for cell in cells
@@ -87,7 +85,6 @@ def row(*cells: object) -> None:
 
 
 def spread(values: list[float]) -> str:
-    """Return the median with the least and the most, as a cell."""
     shown = f"{median(values):.2f}"
     return shown if len(values) == 1 else f"{shown} ({min(values):.2f} to {max(values):.2f})"
 
@@ -119,7 +116,6 @@ def raw_files(staged: Stage, folder: Path) -> tuple[Path, Path]:
 
 
 def load_bulk(path: Path, home: Path, cache: Path) -> int:
-    """Load a dump with the bulk writer, end to end."""
     instance = EmbeddedServer("bulk", home, cache)
     options = LoadOptions(staging=home / "staging", writer="bulk", mode="replace")
     return load_embedded(FreebaseSource(str(path)), instance, options).num_triples
@@ -139,7 +135,6 @@ class Sized:
 
 
 def sized(dump: Path, folder: Path) -> Sized:
-    """Write a dump as the raw importer's files."""
     folder.mkdir(exist_ok=True)
     stage(dump, folder)
     with Stage(folder / "stage") as staged:
@@ -188,7 +183,6 @@ def tiny(folder: Path) -> Path:
 
 
 def raw_import(nodes: Path, relationships: Path, folder: Path, cache: Path) -> float:
-    """Return the seconds of neo4j-admin's import of CSV files into a new database."""
     from lodestar.engine.neo4j.process import run_admin
 
     instance = EmbeddedServer("raw", folder / "home", cache)

@@ -45,7 +45,6 @@ def ask(page: Page, question: str) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with questions-dev.jsonl.gz")
     parser.add_argument("--questions", type=int, default=40)
@@ -53,8 +52,8 @@ def main() -> None:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         parser.error("expected Chromium, found none: install it")
-    golds, _ = gold_questions(arguments.data / "questions-dev.jsonl.gz")
-    texts = [gold.question.text for gold in golds][: arguments.questions]
+    questions, _ = gold_questions(arguments.data / "questions-dev.jsonl.gz")
+    texts = [question.text for question in questions[: arguments.questions]]
     command = [sys.executable, "-m", "lodestar", "serve", "--port", "0"]
     with (
         subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server,

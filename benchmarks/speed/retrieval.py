@@ -30,7 +30,6 @@ REPEATS = 3
 
 
 def percentiles(seconds: Sequence[float]) -> tuple[float, float]:
-    """Return p50 and p95 in milliseconds."""
     p50, p95 = np.percentile(np.array(seconds) * 1000, [50, 95])
     return float(p50), float(p95)
 
@@ -46,7 +45,6 @@ def lookup_reference_s(gateway: Gateway, ids: Sequence[str], repeats: int = 50) 
 
 
 def report(label: str, runs: Sequence[tuple[float, Evidence[Item]]], reference_s: float) -> None:
-    """Print one table row per stage."""
     rows: dict[str, list[float]] = {}
     for _, evidence in runs:
         for cost in merge_costs(evidence.trace.costs):
@@ -69,7 +67,6 @@ def timed(engine: Engine, batches: Sequence[Sequence[Question]]) -> list[tuple[f
 
 
 def main() -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with questions-dev.jsonl.gz")
     parser.add_argument("--link", action="store_true", help="find the topic entities too, instead of the gold ones")
@@ -82,8 +79,8 @@ def main() -> None:
     recipe = Star(checkpoint=checkpoint, shortlist=arguments.shortlist) if checkpoint else Similarity()
     path = arguments.data / "questions-dev.jsonl.gz"
     golds, sha256 = gold_questions(path)
-    questions = [Question(g.question.text) if arguments.link else g.question for g in golds]
-    ids = list(dict.fromkeys(id_ for g in golds for id_ in g.question.topic_entities))[:BATCH]
+    questions = [Question(each.text) if arguments.link else each for each in golds]
+    ids = list(dict.fromkeys(id_ for each in golds for id_ in each.topic_entities))[:BATCH]
     with Engine(resolve(), recipe=recipe) as engine:
         timed(engine, [[question] for question in questions[:WARM_UP]])
         reference_s = lookup_reference_s(engine.gateway(), ids)

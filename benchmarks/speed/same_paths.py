@@ -28,18 +28,15 @@ Record = Mapping[str, Any]
 
 
 def records(run: Path) -> dict[str, Record]:
-    """Return the records of a run by question id."""
     lines = (run / "records.jsonl").read_text(encoding="utf-8").splitlines()
     return {record["id"]: record for record in map(json.loads, lines)}
 
 
 def paths(record: Record) -> list[tuple[str, str, int]]:
-    """Return topic, relations and number of ends of each path."""
     return [(path["topic"], " → ".join(path["relations"]), path["num_ends"]) for path in record["paths"]]
 
 
 def scores_apart(before: Record, after: Record) -> float:
-    """Return the largest difference between the scores of paths of the same rank."""
     pairs = zip(before["paths"], after["paths"], strict=True)
     return max((abs(left["score"] - right["score"]) for left, right in pairs), default=0.0)
 

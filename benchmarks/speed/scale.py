@@ -1,7 +1,7 @@
 """What grows with the graph: the same work on servers of graphs of several sizes, in turns.
 
     lodestar load tsv grown.tsv --names grown.names.tsv --name large
-    python -m benchmarks.speed.scale --names small large --data FB237 --out scale.json
+    python -m benchmarks.speed.scale --names small large --data FB237
 
 The first server is the reference; all must run and hold FB15k-237, the others within a larger graph of its relations.
 `questions`: the dev questions with their gold topics, one at a time, each asked of every server in turns. `changes`:
@@ -40,25 +40,21 @@ Figures = dict[str, object]
 
 
 def seconds_of(work: Callable[[], object]) -> float:
-    """Return how long a call takes."""
     started_s = time.perf_counter()
     work()
     return time.perf_counter() - started_s
 
 
 def summary(seconds: Sequence[float]) -> Figures:
-    """Return percentiles in milliseconds."""
     p50, p95 = np.percentile(np.array(seconds) * 1_000, [50, 95])
     return {"n": len(seconds), "p50_ms": round(float(p50), 1), "p95_ms": round(float(p95), 1)}
 
 
 def settings_of(name: str) -> Settings:
-    """Return the settings of a server."""
     return resolve({"name": name})
 
 
 def describe(name: str) -> Figures:
-    """Return how large a server's graph and its files are."""
     instance = EmbeddedServer.of(settings_of(name))
     data = instance.home.data
     with Gateway(instance.connection()) as gateway:
@@ -75,7 +71,6 @@ def describe(name: str) -> Figures:
 
 
 def ask_in_turns(names: Sequence[str], questions: Sequence[Question]) -> Figures:
-    """Return the times of each server, and their ratios to the first server's."""
     engines = {name: Engine(settings_of(name), recipe="similarity") for name in names}
     seconds: dict[str, list[float]] = {name: [] for name in names}
     try:
@@ -98,7 +93,6 @@ def ask_in_turns(names: Sequence[str], questions: Sequence[Question]) -> Figures
 
 
 def change(name: str, repeat: int) -> Figures:
-    """Return the times of appends of ten triples, and of their deletions."""
     appended, deleted = [], []
     with tempfile.TemporaryDirectory() as folder, Gateway(loading_connection(settings_of(name))) as gateway:
         relations = [relation.name for relation in gateway.run(read_catalogue()).relations[:10]]
@@ -132,7 +126,6 @@ def start_cold(name: str, question: Question) -> Figures:
 
 
 def verify_all(name: str) -> Figures:
-    """Return how long it takes to count everything again."""
     with Gateway(loading_connection(settings_of(name))) as gateway:
         started_s = time.perf_counter()
         found = verify(gateway)
@@ -140,17 +133,15 @@ def verify_all(name: str) -> Figures:
 
 
 def main() -> None:
-    """Measure the servers and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", default=["questions", "changes", "cold", "verify"])
     parser.add_argument("--names", nargs="+", default=["default"], help="servers, the reference first")
     parser.add_argument("--data", type=Path, required=True, help="folder with questions-dev.jsonl.gz")
     parser.add_argument("--limit", type=int, default=422, help="so many questions of the file")
     parser.add_argument("--repeat", type=int, default=8, help="changes of each kind")
-    parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    golds, sha256 = gold_questions(given.data / "questions-dev.jsonl.gz")
-    questions = [gold.question for gold in golds[: given.limit]]
+    questions, sha256 = gold_questions(given.data / "questions-dev.jsonl.gz")
+    questions = questions[: given.limit]
     report: Figures = {"question_set": sha256, "servers": {name: describe(name) for name in given.names}}
 
     def measure(what: str, work: Callable[[], object]) -> None:
@@ -164,8 +155,6 @@ def main() -> None:
         measure(f"changes {name}", partial(change, name, given.repeat))
         measure(f"cold {name}", partial(start_cold, name, questions[0]))
         measure(f"verify {name}", partial(verify_all, name))
-    if given.out:
-        given.out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -34,17 +34,14 @@ WARM_UP = 32
 
 
 def percentile_ms(seconds: Sequence[float], percent: float) -> float:
-    """Return a percentile in milliseconds."""
     return float(np.percentile(np.array(seconds) * 1000, percent)) if seconds else float("nan")
 
 
 def bodies(questions: Sequence[Question]) -> list[dict[str, Any]]:
-    """Return the questions as requests."""
     return [{"question": q.text, "topics": list(q.topic_entities), "timeout_s": 120} for q in questions]
 
 
 async def ask_once(session: aiohttp.ClientSession, body: dict[str, Any]) -> tuple[int, float]:
-    """Ask, read the whole reply; return status and seconds."""
     started = time.perf_counter()
     async with session.post("/v1/ask", json=body) as response:
         await response.read()
@@ -101,7 +98,6 @@ def clients(loop: str, *arguments: Any) -> tuple[list[tuple[int, float]], float,
 
 
 def main() -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with questions-dev.jsonl.gz")
     parser.add_argument("--checkpoint", default="", help="folder of a trained scorer (default: similarity)")
@@ -112,8 +108,8 @@ def main() -> None:
     checkpoint = {"star.checkpoint": arguments.checkpoint} if arguments.checkpoint else {}
     recipe = read_recipe("star" if checkpoint else "similarity", options=checkpoint)  # what the server asks with
     path = arguments.data / "questions-dev.jsonl.gz"
-    golds, sha256 = gold_questions(path)
-    questions = [gold.question for gold in golds][: arguments.questions]
+    questions, sha256 = gold_questions(path)
+    questions = questions[: arguments.questions]
     figures: dict[str, float] = {"n": len(questions)}
     with Engine(resolve(), recipe=recipe) as engine:
         figures |= library(engine, questions)

@@ -1,7 +1,7 @@
 """How long one triple takes to add and to remove, beside a graph of many, and in a graph of none.
 
     lodestar load tsv KG.tsv --name large
-    python -m benchmarks.speed.small_changes --name large --changes 200 --out small-changes.json
+    python -m benchmarks.speed.small_changes --name large --changes 200 > small-changes.json
 
 Each change is a call of `Engine.add` or `Engine.remove` with one triple, its transaction included, one after the other:
 a new entity at a random entity of the graph, by its id; the same at the entity with the most triples (`hub`); and its
@@ -32,7 +32,6 @@ PAGE = 1_000
 
 
 def ids_of(engine: Engine, number: int, seed: int) -> list[str]:
-    """Return ids of named entities, drawn from the first pages of some random places in the order of ids."""
     rng = np.random.default_rng(seed)
     found: list[str] = []
     gateway = engine.gateway()
@@ -60,7 +59,6 @@ def measure(engine: Engine, ids: list[str], hub: str, times: Times) -> None:
 
 
 def run(name: str, changes: int, seed: int, *, empty: bool) -> dict[str, object]:
-    """Measure the changes of one server's graph."""
     times: Times = {}
     with Engine(name=name) as engine:
         gateway = engine.gateway()
@@ -82,13 +80,11 @@ def run(name: str, changes: int, seed: int, *, empty: bool) -> dict[str, object]
 
 
 def main() -> None:
-    """Measure both graphs and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--name", default="default", help="the server of the large graph")
     parser.add_argument("--empty", default="small-changes-empty", help="a server without a graph; started if need be")
     parser.add_argument("--changes", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     graphs = {
         "large": run(given.name, given.changes, given.seed, empty=False),
@@ -100,8 +96,6 @@ def main() -> None:
     }
     report = {"seed": given.seed, **graphs, "ratios_of_medians": ratios, "load_average": os.getloadavg()}
     print(json.dumps(report, indent=2))
-    if given.out:
-        given.out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
