@@ -12,8 +12,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections import defaultdict
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import neo4j
@@ -22,6 +20,8 @@ from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import resolve
 from lodestar.loaders.formats.temporary_server import DumpGraph, ScriptGraph, ServedGraph
 from lodestar.models.text import split_name
+
+from .peers import read_queries
 
 KIND_RELATIONS = re.compile(r"(^|[/#])type$")
 BATCH = 2_000
@@ -76,15 +76,9 @@ def convert(name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 def write(driver: neo4j.Driver, name: str) -> None:
     nodes, joins = convert(name)
-    for query, rows in zip(read_queries(), ([{}], nodes, joins, [{}], [{}]), strict=True):
+    for query, rows in zip(read_queries("native_graphs"), ([{}], nodes, joins, [{}], [{}]), strict=True):
         for begin in range(0, len(rows), BATCH):
-            driver.execute_query(neo4j.Query(query), rows=rows[begin : begin + BATCH])  # pyright: ignore[reportArgumentType] - ours
-
-
-def read_queries() -> Iterator[str]:
-    """Yield the queries that write a property graph: index, nodes, relationships, without the ids."""
-    text = Path(__file__).with_name("native_graphs.cypher").read_text(encoding="utf-8")
-    yield from (query.strip() for query in text.split(";") if query.strip())
+            driver.execute_query(query, rows=rows[begin : begin + BATCH])
 
 
 def main() -> None:

@@ -117,7 +117,7 @@ def open_vector_search(server: str) -> Iterator[Ask]:
 
     template = RagTemplate(template=INSTRUCTIONS, expected_inputs=["query_text", "context"])
     with _open(server) as (settings, driver):
-        write, index, read, delete = _read_queries("passages")
+        write, index, read, delete = read_queries("passages")
         driver.execute_query(delete)
         texts = [row["text"] for row in driver.execute_query(read).records]
         rows = [{"text": text, "vector": v.tolist()} for text, v in zip(texts, encoder.encode(texts), strict=True)]
@@ -185,14 +185,15 @@ def _said(given: list[str], tokens: int) -> Said:
     return {"given": given, "unsure": False, "probability": None, "tokens": tokens}
 
 
-def _read_queries(name: str) -> list[Any]:
+def read_queries(name: str) -> list[Any]:
+    """Return the queries of a file of Cypher of this folder, in its order."""
     text = Path(__file__).with_name(f"{name}.cypher").read_text(encoding="utf-8")
     return [query.strip() for query in text.split(";\n") if query.strip()]
 
 
 def read_schema(driver: Any) -> dict[str, Any]:
     """Return what nodes and relationships have, and what joins them, in the form of `neo4j_graphrag.schema`."""
-    nodes, joins, relationships = (driver.execute_query(query).records for query in _read_queries("describe_native"))
+    nodes, joins, relationships = (driver.execute_query(query).records for query in read_queries("describe_native"))
     props = [{each["name"]: each["properties"] for each in rows} for rows in (nodes, joins)]
     return {"node_props": props[0], "rel_props": props[1], "relationships": [dict(each) for each in relationships]}
 

@@ -21,6 +21,7 @@ const make = (tag, text = "", name = "") => {
   if (name) made.className = name;
   return made;
 };
+const press = (text, name, onclick) => Object.assign(make("button", text, name), { type: "button", onclick });
 
 let picture = null; // cytoscape's
 let shown = null; // the answer on the page
@@ -227,10 +228,7 @@ function showTopics(answer, given) {
   if (about.length) place.append("about");
   for (const topic of about) place.append(about.length > 1 ? chooser(topic, "chip") : make("span", described(topic), "chip"));
   if (given.length) {
-    const undo = make("button", "let Lodestar choose", "rival");
-    undo.type = "button";
-    undo.addEventListener("click", () => ask(answer.question));
-    place.append(undo);
+    place.append(press("let Lodestar choose", "rival", () => ask(answer.question)));
     return;
   }
   const over = (a, b) => a.span && b.span && a.span[0] < b.span[1] && b.span[0] < a.span[1];
@@ -239,11 +237,9 @@ function showTopics(answer, given) {
   for (const rival of rivals.slice(0, MAX_RIVALS)) place.append(chooser(rival, "rival"));
 
   function chooser(topic, name) {
-    const button = make("button", name === "rival" ? `or ${described(topic)}?` : described(topic), name);
-    button.type = "button";
-    button.title = `Ask about ${described(topic)} alone, ${topic.id}`;
-    button.addEventListener("click", () => ask(answer.question, [topic.id]));
-    return button;
+    const text = name === "rival" ? `or ${described(topic)}?` : described(topic);
+    const title = `Ask about ${described(topic)} alone, ${topic.id}`;
+    return Object.assign(press(text, name, () => ask(answer.question, [topic.id])), { title });
   }
 }
 
@@ -253,12 +249,7 @@ function showMeant(answer) {
   const offered = answer.did_you_mean || [];
   place.hidden = !offered.length;
   if (offered.length) place.append("did you mean");
-  for (const entity of offered) {
-    const button = make("button", `${named(entity)}?`, "rival");
-    button.type = "button";
-    button.addEventListener("click", () => ask(answer.question, [entity.id]));
-    place.append(button);
-  }
+  for (const entity of offered) place.append(press(`${named(entity)}?`, "rival", () => ask(answer.question, [entity.id])));
 }
 
 function showPaths(answer) {
@@ -279,15 +270,13 @@ function showPaths(answer) {
   });
   for (const [first, ...others] of groups.values()) {
     if (!others.length) continue;
-    const button = make("button", `${others.length} more like this`, "more");
-    button.type = "button";
-    button.setAttribute("aria-expanded", "false");
-    button.addEventListener("click", () => {
+    const button = press(`${others.length} more like this`, "more", () => {
       const open = others[0].hidden;
       for (const line of others) line.hidden = !open;
       button.setAttribute("aria-expanded", String(open));
       button.textContent = open ? "fewer" : `${others.length} more like this`;
     });
+    button.setAttribute("aria-expanded", "false");
     first.append(button);
     first.after(...others);
   }
@@ -700,10 +689,8 @@ async function describeGraph() {
 }
 
 function asLine(question, topics) {
-  const button = make("button", question), line = make("li");
-  button.type = "button";
+  const button = press(question, "", () => ask(question, topics)), line = make("li");
   if (topics.length) button.title = `about ${topics.join(", ")}`;
-  button.addEventListener("click", () => ask(question, topics));
   line.append(button);
   return line;
 }
