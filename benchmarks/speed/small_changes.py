@@ -17,7 +17,6 @@ import json
 import os
 import statistics
 import time
-from pathlib import Path
 
 import numpy as np
 from lodestar import Engine
