@@ -44,7 +44,7 @@ def command(
     failed = explanation.answer.failure or find_fault(explanation.answer.evidence)
     if as_json:
         print_json(explanation.to_dict())
-    elif explanation.answer.evidence.topics:
+    elif failed is None or explanation.answer.evidence.topics:
         echo("\n".join(answer_lines(explanation.answer, top_k, reasons=explanation.items)))
         echo("\n".join(click.style(f"  {printable(line)}", dim=True) for line in explanation.lines()))
     if failed is not None:

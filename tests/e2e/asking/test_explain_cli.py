@@ -37,6 +37,12 @@ def test_in_the_terminal(lodestar: Lodestar, checkpoint: str) -> None:
     assert "\x1b" not in ran.out
 
 
+def test_an_answer_that_names_nothing_of_the_graph_is_shown(lodestar: Lodestar) -> None:
+    ran = lodestar("explain", "How many countries are there?")
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("How many countries are there?\n")
+
+
 def test_verbs_that_search_take_a_checkpoint(lodestar: Lodestar, checkpoint: str, tmp_path: Path) -> None:
     explained = lodestar("explain", QUESTION, "--checkpoint", checkpoint, "--json", "--top-k", "10")
     ran = lodestar("ask", QUESTION, "--checkpoint", checkpoint, "--json")
