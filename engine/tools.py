@@ -161,6 +161,7 @@ class EngineTools(ABC):
         path: str | Path,
         *,
         format: str | None = None,  # noqa: A002 - as the command line calls it
+        encoding: str = "",
         append: bool = False,
         replace: bool = False,
         progress: Progress = ignore_progress,
@@ -168,14 +169,14 @@ class EngineTools(ABC):
     ) -> LoadReport:
         """Load a file or a folder, whatever `lodestar load` reads: triples, RDF, tables, GraphML, ….
 
-        format: its name where it cannot be told. options: those of the format, as ``names_path``. progress: called with
-        what is done, how far, and of how much. Raises `InputError` for a fault of the input before it writes anything.
+        format: its name where it cannot be told. encoding: of the text, where it is not UTF-8 or UTF-16. options: those
+        of the format, as ``names_path``. progress: called with what is done, how far, and of how much. Raises
+        `InputError` for a fault of the input before it writes anything.
         """
         from ..loaders.python import source_of_path
 
-        return self._load(
-            lambda: source_of_path(path, format, options), append=append, replace=replace, progress=progress
-        )
+        how = LoadHow(append=append, replace=replace, progress=progress)
+        return self._load(lambda: source_of_path(path, format, options), encoding, **how)
 
     def load_triples(
         self,
@@ -215,14 +216,14 @@ class EngineTools(ABC):
 
         return self._load(lambda: map_graph(NetworkxGraph(graph, name)), **how)
 
-    def _load(self, make_source: Callable[[], Source], **how: Unpack[LoadHow]) -> LoadReport:
+    def _load(self, make_source: Callable[[], Source], encoding: str = "", **how: Unpack[LoadHow]) -> LoadReport:
         from ..loaders.loading import load_source
         from ..loaders.python import options_for
         from ..loaders.reading import use_spool_folder
 
         options = options_for(self.settings, append=how.get("append", False), replace=how.get("replace", False))
         gateway = self.gateway() if self.has_driver else None
-        with use_spool_folder(options.staging):
+        with use_spool_folder(options.staging, encoding):
             source = make_source()
         return load_source(source, self.settings, options, how.get("progress", ignore_progress), gateway=gateway)
 

@@ -87,7 +87,7 @@ def comment_row(line: int, relation: str, text: str) -> StatementRow:
 
 
 def reject_row(line: int, reason: str, text: str) -> StatementRow:
-    return StatementRow(line, "reject", tail=text, reason=reason)
+    return StatementRow(line, "reject", tail=text[:1_000], reason=reason)
 
 
 def row_batches(rows: Iterable[StatementRow]) -> Iterator[pa.RecordBatch]:

@@ -262,6 +262,7 @@ def _make_command(kind: str) -> click.Command:
         made = _OPTIONS[name](made)
     if form.has_file:
         made = click.argument("path", metavar="KG")(made)
+        made = click.option("--encoding", default="", help="Of the text, as latin1 (default: UTF-8 or UTF-16).")(made)
     text = f"Load {form.what}.\n\nExamples are in docs/loading.md."
     if form.example:
         text = f"Load {form.what}.\n\n\b\nExample:\n  lodestar load {form.example}"
@@ -274,14 +275,23 @@ for _command in (*map(_make_command, _FORMATS), add_lines):
     command.add_command(_command)
 
 
-def _load(kind: str, *, settings: Settings, options: LoadOptions, dry_run: bool, as_json: bool, **given: Any) -> None:
+def _load(
+    kind: str,
+    *,
+    settings: Settings,
+    options: LoadOptions,
+    dry_run: bool,
+    as_json: bool,
+    encoding: str = "",
+    **given: Any,
+) -> None:
     """Load what a format reads, or show what would be loaded. given: the format's own arguments."""
     from ...loaders.formats import source_class
     from ...loaders.loading import load_source, preview
     from ...loaders.reading import use_spool_folder
     from ..progress import progress_bar
 
-    with use_spool_folder(options.staging), ExitStack() as opened:
+    with use_spool_folder(options.staging, encoding), ExitStack() as opened:
         mapped = None
         if "mapping_file" in given:
             mapped = opened.enter_context(open_mapped(kind, settings, dry_run=dry_run, **given))

@@ -72,9 +72,10 @@ def _detect(path: str) -> str:
         return "parquet" if columns_by_name(parquet_columns(file)) else "rog"
     lines = start.decode("utf-8", "replace").splitlines()
     whole = lines if len(start) < _LOOKED_AT_BYTES or len(lines) == 1 else lines[:-1]
-    name = unpacked_name(file.name.lower())
+    name = Path(unpacked_name(path)).name.lower()
     found = _by_name(name, whole) or _by_content(name, start, [line for line in whole if line.strip()])
-    return found or _foreign(name, start) or f"the format cannot be told from the file: {_name_one()}"
+    foreign = (advice for pattern, advice in _FOREIGN if re.search(pattern, start[:8_000]))
+    return found or next(foreign, f"the format cannot be told from the file: {_name_one()}")
 
 
 def _name_one() -> str:
@@ -131,14 +132,19 @@ def _of_json(text: str) -> str | None:  # noqa: PLR0911 - a line a form
 
 
 _BY_NETWORKX = "this is DOT, GML or Pajek: NetworkX reads it, and `networkx.write_graphml` writes what is read here"
+_OPENKE = (
+    "this is OpenKE's numbering: write a TSV of train2id.txt's triples, with the names that entity2id.txt and "
+    "relation2id.txt have for the numbers"
+)
 _FOREIGN = (
     (rb"<Ontology\b[^>]*owl#", "this is OWL/XML: `robot convert --input it --output it.ttl` makes Turtle of it"),
     (rb"\AOntology\(|\APrefix\(:?", "this is OWL in functional syntax: `robot convert` makes Turtle of it"),
     (rb"(?m)^Class: |^Ontology: ", "this is OWL in Manchester syntax: `robot convert` makes Turtle of it"),
     (rb"<obo>|<obo\s", "this is OBO-XML: `robot convert` makes Turtle of it"),
     (rb"(?s)\A.{257}ustar", "this is a tar archive: unpack it and load its folder"),
-    (rb"\A\xd0\xcf\x11\xe0|\A.{0,200}xl/workbook", "this is an Excel workbook: save its sheets as CSV"),
-    (rb"\A%PDF|\A\{\\rtf|\APK\x03\x04", "this is a document: save it as text or as tables"),
+    (rb"\A\xd0\xcf\x11\xe0", "this is an Excel workbook: save its sheets as CSV"),
+    (rb"\A%PDF|\A\{\\rtf", "this is a document: save it as text or as tables"),
+    (rb"\A\d+\r?\n[^\t\n]+\t\d+\r?\n", _OPENKE),
     (rb"(?i)\A\s*<(?:!doctype )?html", "this is a web page: save the data that it shows, as CSV or JSON-LD"),
     (rb"\A\s*(?:strict )?(?:di)?graph\b|\A\s*(?:Creator.*\s+)?graph\s*\[|\A\*[Vv]ertices", _BY_NETWORKX),
     (rb"(?im)^(?:create table|insert into)\b", "this is a dump of SQL: run it in SQLite, and load the database's file"),
@@ -148,9 +154,3 @@ _FOREIGN = (
     (rb"\AHDT|\A\$HDT", "this is HDT: `hdt2rdf` makes N-Triples of it"),
 )
 """Formats that are not read, by how their files look, and how to convert them."""
-
-
-def _foreign(name: str, start: bytes) -> str | None:
-    if name.endswith(".xlsx"):
-        return "this is an Excel workbook: save its sheets as CSV"
-    return next((advice for pattern, advice in _FOREIGN if re.search(pattern, start[:8_000])), None)

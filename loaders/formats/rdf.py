@@ -131,7 +131,7 @@ class RdfSource(FileSource):
             start = head.peek(_LOOKED_AT)
             if not start:
                 raise InputError(f"{file.shown}: the file is empty")
-            syntax = detect_syntax(unpacked_name(file.name), start)
+            syntax = detect_syntax(unpacked_name(file.shown), start)
             if syntax is None:
                 raise InputError(f"{file.shown}: expected RDF, found another kind of file")
             if syntax == RdfFormat.RDF_XML:
@@ -168,7 +168,7 @@ def _triples(
     """Yield the triples of quads; rows of other kinds are added to `others`, names of graphs once each."""
     for quad in quads:
         if isinstance(quad, tuple):
-            others.append(reject_row(quad[0], quad[1], ""))
+            others.append(reject_row(0, f"line {quad[0]}: {quad[1]}", ""))
             continue
         subject, object_, graph = quad.subject, quad.object, quad.graph_name
         predicate: Any = quad.predicate
@@ -316,7 +316,7 @@ def _reason(error: SyntaxError, syntax: RdfFormat) -> str:
     if "No scheme found" in reason:
         return "an IRI is relative and the file has no base: give one by --base"
     if "Only UTF-8" in reason:
-        return "its encoding is not read: convert it to UTF-8, as by `iconv`, and take `encoding` from its first line"
+        return "its encoding is not read: name it, as by --encoding latin1"
     if "LoadDocumentCallback" in reason:
         return "a context is on the web, and nothing is fetched: put its content in the place of its address"
     if "subject of a triple" in reason and syntax == RdfFormat.N_QUADS and error.offset == 1:

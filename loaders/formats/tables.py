@@ -23,6 +23,7 @@ import pyarrow as pa
 from ...engine.errors import InputError
 from ...models import quote_line
 from ..reading import (
+    NOT_UTF8,
     PARQUET,
     RereadableFile,
     list_files,
@@ -345,7 +346,7 @@ def looks_like_tables(path: str) -> bool:
 
 def table_name(path: str) -> str:
     """Return the name of the table that a file by its name is, empty for another file."""
-    name = unpacked_name(Path(path).name)
+    name = Path(unpacked_name(path)).name
     return next((name[: -len(end)] for end in ENDINGS if name.lower().endswith(end)), "")
 
 
@@ -373,10 +374,7 @@ def _read_csv(database: Database, file: RereadableFile, name: str, head: bytes, 
                 next(reader)
             database.add_rows(name, names, _whole_rows(reader, len(names), separator, shown, database.notes), shown)
         except UnicodeDecodeError as error:
-            raise InputError(
-                f"{shown}: expected UTF-8, found byte 0x{error.object[error.start]:02x} after line {reader.line_num}: "
-                "convert it, as by `iconv -f latin1 -t utf-8`"
-            ) from error
+            raise InputError(f"{shown}: {NOT_UTF8.format(error.object[error.start])}") from error
         except csv.Error as error:
             raise InputError(f"{shown}:{reader.line_num}: cannot be read as a table: {error}") from error
 

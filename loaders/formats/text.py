@@ -13,7 +13,7 @@ from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from ...engine.writing import RelationFacts
 from ...models import quote_line
 from ..naming import concept_id
-from ..reading import read_records
+from ..reading import NOT_UTF8, SHOWN_BYTES, read_records
 from ..reading.lines import LineReader
 from ..source import NO_ID, FileSource, StatementRow, name_row, reject_row, triple_row
 from .detecting import TEXT_FIELDS
@@ -62,7 +62,7 @@ def documents(file: LineReader) -> Iterator[tuple[int, str, str]]:
         try:
             yield 1, raw.decode().replace("\0", " "), ""
         except UnicodeDecodeError as error:
-            yield 1, quote_line(raw[:200]), f"expected UTF-8, found byte 0x{raw[error.start]:02x}"
+            yield 1, raw[:SHOWN_BYTES].decode("utf-8", "replace"), NOT_UTF8.format(raw[error.start])
         return
     for line, record, fault in read_records(file):
         fields = record if isinstance(record, dict) else {}
@@ -71,7 +71,7 @@ def documents(file: LineReader) -> Iterator[tuple[int, str, str]]:
             yield line, text.encode("utf-8", "replace").decode(), ""
         else:
             expected = f"expected a text called {', '.join(TEXT_FIELDS[:-1])} or {TEXT_FIELDS[-1]}"
-            yield line, quote_line(str(record)), fault or expected
+            yield line, str(record), fault or expected
 
 
 def _ending(name: str) -> str:

@@ -17,7 +17,6 @@ from typing import Any
 import pyarrow as pa
 
 from ...engine.errors import InputError
-from ...models import quote_line
 from ..naming import FREEBASE_ID, XSD
 from ..reading import PARQUET, RereadableFile, format_columns, read_parquet, read_records
 from ..reading.lines import LineReader
@@ -99,7 +98,7 @@ def _triple_of(found: tuple[int, Any, str]) -> StatementRow:
     values: list[Any] = [record[fields[place - 1]] for place in _columns_by_name(tuple(fields)) or ()]
     if not values or not all(map(is_text, values[:2])) or values[2] is None:
         reason = "expected a head, a relation and a tail that are text"
-        return reject_row(line, reason, quote_line(str(record)))
+        return reject_row(line, reason, str(record))
     head, relation, tail = values
     if is_text(tail) and not record.get("is_literal"):
         return triple_row(line, head, relation, tail)
@@ -112,7 +111,7 @@ def _triple_of(found: tuple[int, Any, str]) -> StatementRow:
 def _name_of(found: tuple[int, Any, str]) -> StatementRow:
     line, record, fault = found
     if fault or not isinstance(record, dict) or not all(is_text(record.get(name)) for name in _NAME):
-        return reject_row(line, fault or "expected an id and a name that are text", quote_line(str(record)))
+        return reject_row(line, fault or "expected an id and a name that are text", str(record))
     tag = "alias" if record.get("is_alias") else "name"
     return StatementRow(line, "name", record["id"], tail=record["name"], language=record.get("language"), tag=tag)
 
@@ -133,14 +132,14 @@ class RogSource(FileSource):
             items = graph.get("tuples") if isinstance(graph, dict) else graph
             if fault or not isinstance(items, list):
                 reason = fault or "expected a list called graph or subgraph, found none"
-                yield reject_row(line, reason, quote_line(str(record)))
+                yield reject_row(line, reason, str(record))
                 continue
             for number, item in enumerate(items, 1):
                 if isinstance(item, list) and len(item) == len(_TRIPLE) and all(map(is_text, item)):
                     yield triple_row(line, *item)
                 else:
                     reason = f"expected a head, a relation and a tail that are text as item {number} of the graph"
-                    yield reject_row(line, reason, quote_line(str(item)))
+                    yield reject_row(line, reason, str(item))
 
 
 def _graph_columns(file: RereadableFile) -> Iterator[tuple[int, Any, str]]:

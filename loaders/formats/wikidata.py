@@ -12,7 +12,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...models import quote_line
 from ..naming import XSD, Languages
 from ..reading import RereadableFile, read_records
 from ..source import FileSource, StatementRow, reject_row, triple_row
@@ -37,7 +36,7 @@ class WikidataSource(FileSource):
                 for each in items:
                     yield from (reject_row(line, fault, item),) if fault else self._of_item(line, each)
             except (KeyError, TypeError, AttributeError, ValueError) as error:
-                yield reject_row(line, f"expected an item of Wikidata, found a fault: {error!r}", quote_line(str(item)))
+                yield reject_row(line, f"expected an item of Wikidata, found a fault: {error!r}", str(item))
 
     def _of_item(self, line: int, item: Mapping[str, Any]) -> Iterator[StatementRow]:
         id_ = item["id"]

@@ -17,7 +17,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from glob import glob, has_magic
@@ -30,25 +30,36 @@ import pyarrow as pa
 from isal import igzip_threaded
 from isal.igzip_lib import IsalError
 
-from ...engine.errors import InputError, StorageError
+from ...engine.errors import InputError, StorageError, UsageError
 from ...models import quote_line
 
 _log = logging.getLogger(__name__)
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
+_encoding: ContextVar[str] = ContextVar("encoding", default="")
+NOT_UTF8 = "expected UTF-8, found byte 0x{:02x}: name its encoding, as by --encoding latin1"
 MIB = 1 << 20
 FREE_BYTES = 1 << 30
 """The free space to leave on the disk."""
 
 
 @contextmanager
-def use_spool_folder(folder: Path) -> Iterator[None]:
-    """Keep spooled files within the block in this folder instead of the system's temporary folder."""
-    token = _folder.set(folder)
+def use_spool_folder(folder: Path, encoding: str = "") -> Iterator[None]:
+    """Keep spooled files within the block in this folder instead of the system's temporary folder.
+
+    encoding: of the files that are read within, where they are not in UTF-8 or UTF-16.
+    """
+    if encoding:
+        try:
+            "".encode(encoding)
+        except LookupError as error:
+            raise UsageError(f"--encoding: expected one as latin1 or cp1252, found {encoding!r}") from error
+    tokens = _folder.set(folder), _encoding.set(encoding)
     try:
         yield
     finally:
-        _folder.reset(token)
+        _folder.reset(tokens[0])
+        _encoding.reset(tokens[1])
 
 
 def spool(write: Callable[[IO[bytes]], object], shown: str) -> IO[bytes]:
@@ -99,9 +110,13 @@ _HEAD_BYTES = 8
 _DAMAGED: Any = (gzip.BadGzipFile, zlib.error, IsalError, lzma.LZMAError, zipfile.BadZipFile)
 
 
-def unpacked_name(name: str) -> str:
-    """Return the name of a file without the ending that says that it is packed."""
-    return next((name[: -len(end)] for end in PACKED_ENDINGS if name.lower().endswith(end)), name)
+def unpacked_name(path: str) -> str:
+    """Return a path without the ending that says that it is packed; whatever.zip ends as the file in it does."""
+    name = next((path[: -len(end)] for end in PACKED_ENDINGS if path.lower().endswith(end)), path)
+    if path.lower().endswith(".zip") and not Path(name).suffix:
+        with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+            name += Path(archive.namelist()[0]).suffix if len(archive.namelist()) == 1 else ""
+    return name
 
 
 def _packing(head: bytes) -> str:
@@ -141,6 +156,7 @@ class RereadableFile:
         self._spooled: IO[bytes] | None = None
         self._digest: str | None = None
         self._packing = "packed"
+        self._encoding = _encoding.get()
         self._raw: FileIO | None = None
         self._position_bytes = 0
         with self.translate_faults():
@@ -173,7 +189,7 @@ class RereadableFile:
     def digest(self) -> str:
         if self._digest is None:
             with self.translate_faults(), self._open() as file:
-                self._digest = hashlib.file_digest(file, "sha256").hexdigest()
+                self._digest = hashlib.file_digest(file, "sha256").hexdigest() + self._encoding
         return self._digest
 
     @contextmanager
@@ -189,8 +205,9 @@ class RereadableFile:
                 stream = self._unpack(file, opened)
                 if packing := _packing(head) if stream is not file else "":
                     raise InputError(f"{self.shown}: a {packing} file in a packed file: unpack it first")
-                if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                    texts = codecs.iterdecode(read_pieces(stream), "utf-16")
+                is_utf16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+                if encoding := "utf-16" if is_utf16 else self._encoding:
+                    texts = codecs.iterdecode(read_pieces(stream), encoding)
                     stream = _Pieces(text.encode() for text in texts)
                 unread = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
                 while unread:
@@ -226,6 +243,8 @@ class RereadableFile:
         if packing == "zip":
             archive = opened.enter_context(zipfile.ZipFile(file))
             members = [each for each in archive.infolist() if not each.is_dir() and "__MACOSX" not in each.filename]
+            if {"[Content_Types].xml", "mimetype"} & {each.filename for each in members}:
+                raise InputError(f"{self.shown}: this is of an office program (.xlsx, .ods): save its sheets as CSV")
             if len(members) != 1:
                 raise InputError(f"{self.shown}: expected one file in the archive, found {len(members)}: unpack it")
             return cast(Any, opened.enter_context(archive.open(members[0])))
@@ -252,7 +271,8 @@ class RereadableFile:
             return "no such file"
         if isinstance(error, OSError):
             return f"cannot be read: {error.strerror or error}"
-        return f"expected {'UTF-16' if '16' in str(error) else 'UTF-8'}, found a fault: {error}"
+        encoding = "UTF-16" if "16" in str(error) else self._encoding or "UTF-8"
+        return f"expected {encoding}, found a fault: {error}"
 
     @contextmanager
     def _open(self) -> Iterator[FileIO]:
@@ -281,9 +301,10 @@ def check_xml(file: RereadableFile, form: str) -> None:
             checking.Parse(b"", True)
     except expat.ExpatError as error:
         fault = expat.ErrorString(error.code)
+        fault += ": convert it to UTF-8" if "encoding" in fault else ""
         raise InputError(f"{file.shown}:{error.lineno}: expected {form}, found a fault: {fault}") from error
     except (ValueError, LookupError) as error:  # what expat makes of encodings that it does not know
-        advice = "convert it to UTF-8, as by `iconv`, and take `encoding` from its first line"
+        advice = "convert it to UTF-8 and take `encoding` from its first line"
         raise InputError(f"{file.shown}: its encoding is not read ({error}): {advice}") from error
 
 
@@ -322,6 +343,8 @@ def derive_source_name(path: str, files: list[str]) -> str | None:
 
 
 MAX_RECORD_BYTES = 256_000_000
+SHOWN_BYTES = 1_000
+"""Of what cannot be read, for a message."""
 PARQUET = b"PAR1"
 
 
@@ -352,7 +375,7 @@ def read_records(file: RereadableFile) -> Iterator[tuple[int, Any, str]]:
             try:
                 record, fault = parse_record(text), ""
             except UnreadableError as error:
-                record, fault = quote_line(raw), str(error)
+                record, fault = raw[:SHOWN_BYTES].decode("utf-8", "replace").rstrip(), str(error)
             if is_first and (fault or not isinstance(record, dict | list)):
                 try:
                     yield 1, parse_record(file.read_whole("write a record on each line")), ""
@@ -371,7 +394,7 @@ def parse_record(raw: bytes) -> Any:
         return json.loads(raw.decode())
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise UnreadableError(f"expected UTF-8, found byte 0x{raw[error.start]:02x}", line) from error
+        raise UnreadableError(NOT_UTF8.format(raw[error.start]), line) from error
     except json.JSONDecodeError as error:
         raise UnreadableError(f"expected JSON, found a fault at character {error.colno}", error.lineno) from error
     except RecursionError as error:

@@ -12,8 +12,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from ...engine.errors import InputError
-from ...models import SHOWN_CHARS, quote_line
-from . import RereadableFile
+from . import NOT_UTF8, SHOWN_BYTES, RereadableFile
 
 pc: Any = compute  # its stubs lack most functions
 LINES = pa.schema([("line", pa.int64()), ("text", pa.string())])
@@ -107,7 +106,7 @@ def _readable(lines: pa.Array, first: int, rejects: OnReject) -> Generator[pa.Re
         faults = [_fault(line) for line in lines.to_pylist()]
         for number, (line, fault) in enumerate(zip(lines.to_pylist(), faults, strict=True), first):
             if fault:
-                rejects(number, fault, quote_line(line[: 4 * SHOWN_CHARS]))
+                rejects(number, fault, line[:SHOWN_BYTES].decode("utf-8", "replace"))
         kept = pa.array([fault is None for fault in faults], pa.bool_())
         numbers, lines = numbers.filter(kept), lines.filter(kept)
     if len(lines):
@@ -131,5 +130,5 @@ def _fault(line: bytes) -> str | None:
     try:
         line.decode()
     except UnicodeDecodeError as error:
-        return f"expected UTF-8, found byte 0x{line[error.start]:02x}"
+        return NOT_UTF8.format(line[error.start])
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zipfile
 from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from lodestar.engine.errors import InputError
+from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.writing import domain_of, label_of
 from lodestar.loaders.formats import FORMATS, source_class
 from lodestar.loaders.formats.columns import why_table
@@ -24,6 +25,7 @@ from lodestar.loaders.formats.text import TextSource
 from lodestar.loaders.formats.triple_records import ParquetSource, RogSource
 from lodestar.loaders.loading import LoadOptions, preview
 from lodestar.loaders.naming import FREEBASE_ID
+from lodestar.loaders.reading import use_spool_folder
 from lodestar.loaders.source import Source
 from pyarrow import parquet
 
@@ -427,3 +429,41 @@ def test_a_file_tells_its_format(tmp_path: Path, name: str, content: bytes | str
 def test_labels_and_domains(relation: str, label: str, domain: str | None) -> None:
     assert label_of(relation) == label
     assert domain_of(relation) == domain
+
+
+def test_another_encoding_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "kg.csv"
+    path.write_bytes("head,relation,tail\nZürich,in,Schweiz\n".encode("latin1"))
+    with use_spool_folder(tmp_path):
+        assert "name its encoding, as by --encoding latin1" in read_source(CsvSource(str(path))).rejects[0][1]
+    with use_spool_folder(tmp_path, "latin1"):
+        assert read_source(CsvSource(str(path))).triples == [("Zürich", "in", "Schweiz")]
+    with pytest.raises(UsageError, match="found 'rot13'"), use_spool_folder(tmp_path, "rot13"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"shop.csv": "id,name\n1,Ann\n2,Bo\n"}, None),
+        ({"mimetype": "…", "content.xml": "<a/>"}, r"office program \(.xlsx, .ods\): save its sheets as CSV"),
+        ({"a.csv": "a", "b.csv": "b"}, "expected one file in the archive, found 2"),
+    ],
+)
+def test_what_an_archive_holds(tmp_path: Path, members: dict[str, str], said: str | None) -> None:
+    path = tmp_path / "whatever.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    if said is None:
+        assert detect_format(str(path)) == "tables"
+        return
+    with pytest.raises(InputError, match=said):
+        detect_format(str(path))
+
+
+def test_numbers_of_openke_are_known(tmp_path: Path) -> None:
+    (tmp_path / "entity2id.txt").write_text("2\nAnn Ash\t0\nBo\t1\n")
+    (tmp_path / "train2id.txt").write_text("1\n0 1 0\n")
+    with pytest.raises(InputError, match="this is OpenKE's numbering: write a TSV"):
+        detect_format(str(tmp_path))

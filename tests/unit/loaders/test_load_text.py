@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from lodestar.engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from lodestar.loaders.formats.text import TextSource
+from lodestar.loaders.reading import NOT_UTF8
 
 from tests.made.pipelines import save_pipeline
 from tests.references.read_source import ReadSource, read_source
@@ -69,7 +70,7 @@ def test_documents_of_every_form_say_the_same(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "line", "reason"),
     [
-        ("a.txt", bytes(range(256)) * 8, 1, "expected UTF-8, found byte 0x80"),
+        ("a.txt", bytes(range(256)) * 8, 1, NOT_UTF8.format(0x80)),
         ("a.jsonl", b'{"text": "fine"}\n{"txt": 1}\n', 2, "expected a text called text, contents, content or body"),
         ("a.jsonl", b"[1]\n", 1, "expected a text called text, contents, content or body"),
         ("a.jsonl", b'{"text"', 1, "expected JSON, found a fault at character 8"),
