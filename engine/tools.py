@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -136,16 +135,13 @@ class EngineTools(ABC):
         catalogue = self.gateway().run(read_catalogue())
         return add_relation_descriptions(self.gateway(), catalogue, read_descriptions(Path(path), catalogue))
 
-    def describe_by_llm(
-        self, *, max_calls: int | None = None, say: Callable[[str], None] = lambda _line: None
-    ) -> DescriptionReport:
+    def describe_by_llm(self, *, say: Callable[[str], None] = lambda _line: None) -> DescriptionReport:
         """Have the language model of the settings say it, once for each relation; see `relations.by_llm`."""
         from .relations.by_llm import phrases_by_llm
         from .relations.describing import add_relation_descriptions
 
-        settings = self.settings if max_calls is None else replace(self.settings, llm_max_calls=max_calls)
         catalogue = self.gateway().run(read_catalogue())
-        words, left_out = phrases_by_llm(self.gateway(), catalogue, settings, self.resources.vectors, say=say)
+        words, left_out = phrases_by_llm(self.gateway(), catalogue, self.settings, self.resources.vectors, say=say)
         return add_relation_descriptions(self.gateway(), catalogue, words, left_out)
 
     def undescribe(self, relations: Sequence[str] = ()) -> DescriptionReport:

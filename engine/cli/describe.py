@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 @click.argument("phrases", nargs=-1)
 @click.option("--file", metavar="FILE", help="Lines of a relation and phrases, separated by tabs; - is standard input.")
 @click.option("--llm", is_flag=True, help="Ask the language model (docs/llm.md), once for each relation.")
-@click.option("--max-calls", type=click.IntRange(0), help="The most calls of the language model; 0: no limit.")
 @click.option("--undo", is_flag=True, help="Remove the phrases of this relation, or of all.")
 @json_option
 @engine_options
@@ -29,7 +28,6 @@ def command(
     phrases: tuple[str, ...],
     file: str | None,
     llm: bool,
-    max_calls: int | None,
     undo: bool,
     as_json: bool,
 ) -> None:
@@ -43,7 +41,7 @@ def command(
       lodestar describe owned_by "who looks after" "in charge of"
       lodestar describe ^owned_by "what does it look after"
       lodestar describe --file phrases.tsv
-      lodestar describe --llm --max-calls 100
+      LODESTAR_LLM_MAX_CALLS=100 lodestar describe --llm
       lodestar describe --undo owned_by
     """
     from ..errors import UsageError
@@ -53,7 +51,7 @@ def command(
     if undo:
         done = engine.undescribe([relation] if relation else [])
     elif llm:
-        done = engine.describe_by_llm(max_calls=max_calls, say=say)
+        done = engine.describe_by_llm(say=say)
     elif file is not None:
         done = engine.describe_file(file)
     elif relation and phrases:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,15 +20,13 @@ SECTION = "Train"
 @click.argument("pool", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write.")
 @FORCE
-@click.option("--max-calls", "llm_max_calls", type=click.IntRange(0), help="Budget of calls (default: the setting).")
-@click.option("--max-tokens", "llm_max_tokens", type=click.IntRange(0), help="Of tokens (default: the setting).")
 @json_option
 @database_options
-def command(settings: Settings, pool: Path, out: Path, force: bool, as_json: bool, **budget: int | None) -> None:
+def command(settings: Settings, pool: Path, out: Path, force: bool, as_json: bool) -> None:
     """Refine the supervision of questions: choose the chains of a candidate pool that match the question.
 
     A language model (docs/llm.md) reads numbered chains and returns numbers. Its replies are cached beside the file, so
-    the same command continues after a stop, or when the budget was spent.
+    the same command continues after a stop, or when the budget (LODESTAR_LLM_MAX_CALLS) was spent.
 
     \b
     Example:
@@ -43,7 +40,6 @@ def command(settings: Settings, pool: Path, out: Path, force: bool, as_json: boo
 
     check_output_file("--out", out, reads=[pool], force=force)
     read = pool_of(pool)
-    settings = replace(settings, **{name: value for name, value in budget.items() if value is not None})
     with progress_bar(out.name, "refining") as (progress, _):
         refined = refine_pool(read, settings, out.with_name(f"{out.name}.replies.sqlite"), progress=progress)
     with translate_storage_errors(out):

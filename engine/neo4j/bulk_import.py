@@ -111,7 +111,7 @@ def import_graph(
             collector=_COLLECTOR,
             folder=files.folder,
         )
-        if exit_code and reports_full_disk(output):
+        if exit_code and _NO_ROOM_MESSAGE.search(output):
             raise _no_room(home, files, free_bytes)
         _check_import(exit_code, output, home, files)
         home.importing.unlink()
@@ -128,10 +128,6 @@ def keep_logs(home: ServerHome, keeper: ServerHome) -> None:
     for name in (LOG, REPORT):
         if (home.logs / name).exists():
             (home.logs / name).replace(keeper.logs / name)
-
-
-def reports_full_disk(output: str) -> bool:
-    return _NO_ROOM_MESSAGE.search(output) is not None
 
 
 def _read_options(files: ImportFiles) -> list[str]:

@@ -318,12 +318,8 @@ def read_full_state(db: Gateway) -> GraphState:
     state = db.run(read_graph_state())
     if not state.unfinished_loads and not state.deleting_loads:
         return state
-    return replace(state, under_way=db.run(check_load_running()))
-
-
-def check_load_running() -> Request[bool]:
-    """Read whether a load or a deletion of this user is running, by the lock that it holds."""
-    return Request(template("count_lock_holders"), {}, lambda rows: bool(rows and rows[0][0]))
+    holders = Request(template("count_lock_holders"), {}, lambda rows: bool(rows and rows[0][0]))
+    return replace(state, under_way=db.run(holders))
 
 
 def look_up_relation_name(number: int, relations: Mapping[int, str]) -> str:
@@ -354,8 +350,11 @@ def read_figures(gateway: Gateway) -> dict[str, Any] | None:
 
 def list_loads(gateway: Gateway, state: GraphState) -> list[dict[str, Any]]:
     """Return the manifests of the loads as JSON data, each with its state in words."""
-    loads = gateway.run(read_loads())
-    return [asdict(load) | {"state": describe_state(load, under_way=state.under_way)} for load in loads]
+    half_there = "under way" if state.under_way else "did not finish"
+    return [
+        asdict(load) | {"state": f"deletion {half_there}" if load.deleting else load.finished or half_there}
+        for load in gateway.run(read_loads())
+    ]
 
 
 MAX_KINDS = 1_000
@@ -375,8 +374,3 @@ def read_kinds(gateway: Gateway) -> dict[str, int]:
                 gateway.run(Request(template("count_kinds"), params, dict, {"RELATION": r.stored_as or r.name}))
             )
     return dict(found.most_common())
-
-
-def describe_state(load: LoadManifest, *, under_way: bool) -> str:
-    half_there = "under way" if under_way else "did not finish"
-    return f"deletion {half_there}" if load.deleting else load.finished or half_there

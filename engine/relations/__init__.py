@@ -59,12 +59,6 @@ def words_of_relations(relations: Sequence[RelationInfo]) -> dict[str, RelationW
     return found | {r.name: words_of_relation(r, is_said) for r in relations if found[r.name].is_type}
 
 
-def relation_embedding_text(relation: RelationInfo) -> str:
-    """Return the text that is embedded for a relation: its words, its domain and its range."""
-    words = words_of_relation(relation)
-    return join_without_repeats((words.domain, *words.properties, type_words(relation.range)))
-
-
 AT_A_TIME = 10_000
 """Texts whose vectors are fetched together; `TextVectors` holds more."""
 
@@ -180,5 +174,6 @@ def _search_by_numpy(rows: FloatArray, queries: FloatArray, top_k: int) -> tuple
 
 
 def _texts_of(relation: RelationInfo) -> list[str]:
-    meaning = words_of_relation(relation).meaning
-    return [relation_embedding_text(relation), *dict.fromkeys((*meaning.forward, *meaning.inverse))]
+    words = words_of_relation(relation)
+    own = join_without_repeats((words.domain, *words.properties, type_words(relation.range)))
+    return [own, *dict.fromkeys((*words.meaning.forward, *words.meaning.inverse))]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from ...models.wording import translate_label
 from ...models.wording.kinds import NO_KIND, EndKind, EndSample, end_kinds
@@ -98,18 +98,15 @@ def refresh_end_kinds(gateway: Gateway, names: Collection[str] | None = None) ->
     if names is not None and not names:
         return
     kinds = [
-        {
-            "name": name,
-            **{f"head_{key}": value for key, value in _make_row(head).items()},
-            **{f"tail_{key}": value for key, value in _make_row(tail).items()},
+        {"name": name}
+        | {
+            f"{end}_{key}": value
+            for end, kind in zip(("head", "tail"), ends, strict=True)
+            for key, value in asdict(kind).items()
         }
-        for name, (head, tail) in find_end_kinds(gateway, names).items()
+        for name, ends in find_end_kinds(gateway, names).items()
     ]
     gateway.run(Request(template("set_relation_kinds"), {"kinds": kinds}, lambda _: None))
-
-
-def _make_row(end: EndKind) -> dict[str, object]:
-    return {"kind": end.kind, "share": end.share, "words": list(end.words)}
 
 
 def _rows(name: str, names: dict[str, str] | None = None, **params: object) -> Request[Sequence[Row]]:
