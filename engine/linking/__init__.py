@@ -79,18 +79,15 @@ def _write_loose_query(tokens: Sequence[Token]) -> str:
 
 
 def _select_nearest(tokens: Sequence[Token], pool: Iterable[NamedEntity]) -> tuple[Entity, ...]:
-    def similarity(each: NamedEntity) -> float:
-        return max((_compute_agreement(tokens, name) for name in each.search_names), default=0.0)
+    def agreement(name: str) -> float:
+        target = fold(name)
+        size = max(1, len(target.split()))
+        runs = (" ".join(t.folded for t in tokens[at : at + size]) for at in range(max(1, len(tokens) - size + 1)))
+        return max(DamerauLevenshtein.normalized_similarity(run, target) for run in runs)
 
-    ranked = sorted(((similarity(each), each) for each in pool), key=lambda p: (-p[0], -p[1].degree, p[1].entity.id))
-    return tuple(each.entity for agreement, each in ranked if agreement >= LEAST_SIMILARITY)[:SUGGESTED]
-
-
-def _compute_agreement(tokens: Sequence[Token], name: str) -> float:
-    target = fold(name)
-    size = max(1, len(target.split()))
-    runs = (" ".join(t.folded for t in tokens[at : at + size]) for at in range(max(1, len(tokens) - size + 1)))
-    return max(DamerauLevenshtein.normalized_similarity(run, target) for run in runs)
+    alike = ((max(map(agreement, each.search_names), default=0.0), each) for each in pool)
+    ranked = sorted(alike, key=lambda p: (-p[0], -p[1].degree, p[1].entity.id))
+    return tuple(each.entity for similarity, each in ranked if similarity >= LEAST_SIMILARITY)[:SUGGESTED]
 
 
 def look_up_topics(
@@ -111,7 +108,9 @@ def look_up_topics(
     ]
     signatures = read_topic_signatures(db, list(dict.fromkeys([*given, *found])))
     if unknown := [id_ for id_ in dict.fromkeys(given) if id_ not in signatures]:
-        signatures |= _read_named_signatures(db, unknown)
+        entities = resolve_names(db, unknown)
+        named = db.run(read_signatures([entity.id for entity in entities.values()])) if entities else {}
+        signatures |= {name: named[entity.id] for name, entity in entities.items() if entity.id in named}
     return [
         LinkedQuestion(
             question,
@@ -159,12 +158,6 @@ def compute_link_penalties(topics: Sequence[Topic], link_weight: float) -> Mappi
     """Return each topic's score penalty by id, 0 or less: `link_weight` · (its link score − the best one)."""
     best = max((topic.score for topic in topics), default=0.0)
     return {topic.entity.id: link_weight * (topic.score - best) for topic in topics}
-
-
-def _read_named_signatures(db: Database, names: Sequence[str]) -> dict[str, EntitySignature]:
-    entities = resolve_names(db, names)
-    signatures = db.run(read_signatures([entity.id for entity in entities.values()])) if entities else {}
-    return {name: signatures[entity.id] for name, entity in entities.items() if entity.id in signatures}
 
 
 def _make_given_topics(question: Question, signatures: Mapping[str, EntitySignature]) -> tuple[Topic, ...]:

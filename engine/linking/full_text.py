@@ -215,7 +215,7 @@ class FullTextLinker:
             near = {
                 at: self.nearest.find_nearest([token.folded for token in words.tokens], words.is_content)
                 for at, words in enumerate(every)
-                if self._best(words, found[at]) < NEAREST_BELOW
+                if max(self._weigh(words, found[at]), default=0.0) < NEAREST_BELOW
             }
             ids = list(dict.fromkeys(each.id for some in near.values() for each in some))
             named = db.run(read_search_names(ids)) if ids else {}
@@ -237,12 +237,13 @@ class FullTextLinker:
         found = (find_mention(words, named, LEAST_SIMILARITY, self.type_words) for named in pool)
         return prefer_signs(words, [each for each in found if each is not None])
 
-    def _best(self, words: QuestionWords, found: Sequence[Mention]) -> float:
-        return float(max(compute_probabilities(compute_features(words, found, self.type_words)), default=0.0))
+    def _weigh(self, words: QuestionWords, found: Sequence[Mention]) -> list[float]:
+        weighed: list[float] = compute_probabilities(compute_features(words, found, self.type_words)).tolist()
+        return weighed
 
     def _rank_mentions(self, words: QuestionWords, found: Sequence[Mention]) -> tuple[Topic, ...]:
-        probabilities = compute_probabilities(compute_features(words, found, self.type_words)).tolist()
-        likely = sorted(zip(probabilities, found, strict=True), key=lambda each: (-each[0], each[1].named.entity.id))
+        weighed = zip(self._weigh(words, found), found, strict=True)
+        likely = sorted(weighed, key=lambda each: (-each[0], each[1].named.entity.id))
         kept = likely[: CONSIDERED if self.evidence else self.top_k]
         return tuple(make_candidate(words, mention, probability) for probability, mention in kept)
 
@@ -271,14 +272,15 @@ class FullTextLinker:
 
 
 def make_candidate(words: QuestionWords, found: Mention, probability: float | None = None) -> Topic:
+    span = words.span(found.start, found.end)
     return Topic(
         found.named.entity,
         found.named.degree,
         score=probability or 0.0,
-        mention=words.slice_text(found.start, found.end),
+        mention=words.text[slice(*span)],
         matched_name=found.name,
         probability=probability,
-        span=words.span(found.start, found.end),
+        span=span,
     )
 
 
@@ -375,11 +377,6 @@ def _write_terms(form: ValueMention) -> list[str]:
 
 
 def _make_candidates(text: str, found: Sequence[tuple[ValueMention, Entity]]) -> list[Topic]:
-    kept = [
-        (form, literal)
-        for form, literal in found
-        if not any(form.overlaps(other) and _length(other) > _length(form) for other, _ in found)
-    ]
     return [
         Topic(
             literal,
@@ -390,12 +387,9 @@ def _make_candidates(text: str, found: Sequence[tuple[ValueMention, Entity]]) ->
             span=(form.start, form.end),
             kind="value",
         )
-        for form, literal in kept
+        for form, literal in found
+        if not any(form.overlaps(other) and other.end - other.start > form.end - form.start for other, _ in found)
     ]
-
-
-def _length(form: ValueMention) -> int:
-    return form.end - form.start
 
 
 # Which of several entities of one name is meant. "Paris, Texas" and "Paris (Texas)" mean the Paris that is linked with
@@ -442,13 +436,13 @@ def choose_namesakes(db: Database | Gateway, found: Found) -> list[list[Mention]
             mentions[each.question] = [
                 replace(m, start=each.both[0], end=each.both[1]) if (m.start, m.end) == each.name else m
                 for m in mentions[each.question]
-                if (m.named.entity.id in fitting if (m.start, m.end) == each.name else not _is_within(m, each.both))
+                if (
+                    m.named.entity.id in fitting
+                    if (m.start, m.end) == each.name
+                    else m.start < each.both[0] or m.end > each.both[1]
+                )
             ]
     return mentions
-
-
-def _is_within(mention: Mention, span: tuple[int, int]) -> bool:
-    return span[0] <= mention.start and mention.end <= span[1]
 
 
 def _find_fitting(asked: Sequence[dict[str, Any]]) -> Request[list[set[str]]]:
@@ -473,11 +467,8 @@ def _find_qualifiers(at: int, words: QuestionWords, mentions: Sequence[Mention])
                 if words.span(*other)[0] == beside.end():
                     yield _Qualifier(at, span, (span[0], other[1]), ids=tuple(ids))
         if year := _YEAR_AFTER.match(words.text, after):
-            yield _Qualifier(at, span, (span[0], _end_token(words, year.end())), year=year[1])
+            end = sum(token.start < year.end() for token in words.tokens)
+            yield _Qualifier(at, span, (span[0], end), year=year[1])
         elif (year := _YEAR_BEFORE.search(words.text[:first])) and not FUNCTION_WORDS.intersection(year[2].split()):
             begin = next(place for place, token in enumerate(words.tokens) if token.start >= year.start())
             yield _Qualifier(at, span, (begin, span[1]), year=year[1])
-
-
-def _end_token(words: QuestionWords, end: int) -> int:
-    return sum(token.start < end for token in words.tokens)

@@ -257,10 +257,6 @@ class QuestionWords:
         """Return where a run of words stands in the text: its first character, and the one after its last."""
         return self.tokens[start].start, self.tokens[end - 1].end
 
-    def slice_text(self, start: int, end: int) -> str:
-        first, after = self.span(start, end)
-        return self.text[first:after]
-
     def find(self, words: Sequence[str]) -> int | None:
         """Return where these folded words first stand with a word of content among them."""
         wanted, size = tuple(words), len(words)
@@ -334,12 +330,6 @@ def prefer_signs(words: QuestionWords, found: Sequence[Mention]) -> list[Mention
     return [each for each in found if each not in exact or each in right.get((each.start, each.end), exact)]
 
 
-def capitals_differ(words: QuestionWords, found: Mention) -> bool:
-    """Whether a capitalised name stands in small letters in a question that has capitals elsewhere."""
-    run: Sequence[Token] = words.tokens[found.start : found.end]
-    return words.is_cased and found.name[:1].isupper() and any(t.text.islower() for t in run if len(t.text) > 3)
-
-
 Floats = npt.NDArray[np.float64]
 Span = tuple[int, int]
 
@@ -378,21 +368,15 @@ def compute_features(words: QuestionWords, found: Sequence[Mention], type_words:
     same: dict[Span, list[Mention]] = {}
     for each in found:
         same.setdefault((each.start, each.end), []).append(each)
-    rivals = {span: _SameRun.of(some) for span, some in same.items()}
+    rivals = {span: _SameRun(some) for span, some in same.items()}
     return np.array([_compute_row(words, each, rivals, type_words) for each in found])
 
 
-@dataclass(frozen=True, slots=True)
 class _SameRun:
-    degree: float
-    quality: tuple[bool, int]
-    is_whole: bool
-    """Whether a whole name without a typo is among them."""
-
-    @classmethod
-    def of(cls, same: Sequence[Mention]) -> _SameRun:
-        is_whole = any(m.kind == "whole" and m.similarity == 1 for m in same)
-        return cls(max(map(_degree, same)), min(map(_quality, same)), is_whole)
+    def __init__(self, same: Sequence[Mention]) -> None:
+        self.degree = max(map(_degree, same))
+        self.quality = min(map(_quality, same))
+        self.is_whole = any(m.kind == "whole" and m.similarity == 1 for m in same)
 
 
 def _compute_row(
@@ -407,6 +391,7 @@ def _compute_row(
     longer = [r for other, r in rivals.items() if other != span and other[0] <= span[0] and span[1] <= other[1]]
     same = rivals[span]
     small = all(token.text.islower() for token in content)
+    in_small = words.is_cased and found.name[:1].isupper() and any(t.text.islower() for t in run if len(t.text) > 3)
     is_type = all(t.folded in type_words or t.folded.removesuffix("s") in type_words for t in content)
     return [
         1.0,
@@ -414,7 +399,7 @@ def _compute_row(
         *(float(found.kind == kind) for kind in KINDS[1:]),
         len(run) / max(len(run), len(found.name.split())) if found.kind != "initials" else 1.0,
         1 - 2.0 ** -len(content),
-        float(capitals_differ(words, found)),
+        float(in_small),
         float(words.is_cased and found.start > 0 and not small),
         _degree(found),
         _degree(found) - same.degree,

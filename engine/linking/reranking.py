@@ -72,12 +72,12 @@ class RelationFeatureExtractor:
         "which films are there" the type is the topic.
         """
         asked = find_which_noun(text)
-        rest = [topic for topic in some if topic.span != asked or not self._is_type(topic)]
-        return rest or some
 
-    def _is_type(self, topic: Topic) -> bool:
-        entering = [self._words.get(-number) for number in topic.relations]
-        return bool(entering) and all(words is not None and words.is_type for words in entering)
+        def is_type(topic: Topic) -> bool:
+            entering = [self._words.get(-number) for number in topic.relations]
+            return bool(entering) and all(words is not None and words.is_type for words in entering)
+
+        return [topic for topic in some if topic.span != asked or not is_type(topic)] or some
 
     def kind(self, topic: Topic) -> str:
         """Return what an entity is, in a word or two; empty where its relations do not tell."""
@@ -156,12 +156,6 @@ def weigh_candidates(found: Sequence[Topic], relations: Floats) -> Floats:
 
 
 def compute_features(found: Sequence[Topic], relations: Floats) -> Floats:
-    """Return x, (num_candidates, num_features), in the order of `FEATURES`."""
-    return np.column_stack([np.ones(len(found)), compute_log_odds(found), relations])
-
-
-def compute_log_odds(found: Sequence[Topic]) -> Floats:
-    """Return the log-odds of the candidates' probabilities by names, (num_candidates,)."""
+    """Return x, (num_candidates, num_features), in the order of `FEATURES`. A topic's score is p by names."""
     p = np.clip([candidate.score for candidate in found], _LEAST, 1 - _LEAST)
-    odds: Floats = np.log(p) - np.log1p(-p)
-    return odds
+    return np.column_stack([np.ones(len(found)), np.log(p) - np.log1p(-p), relations])
