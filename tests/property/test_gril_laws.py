@@ -1,4 +1,4 @@
-"""Laws of GRIL's retriever: relabelled nodes leave scores unchanged, a batch is its questions alone, more is seen."""
+"""Laws of GRIL's retriever: relabelled nodes leave scores unchanged, more is seen."""
 
 from __future__ import annotations
 
@@ -35,20 +35,6 @@ def one(triples: list[tuple[int, int, int]], topics: list[int], seed: int = 1) -
     return replace(inputs, relations=torch.randn(3, DIMENSION, generator=numbers))
 
 
-def joined(first: GrowInputs, second: GrowInputs) -> GrowInputs:
-    """Two questions as one disjoint graph."""
-    nodes, relations = len(first.is_topic), len(first.relations)
-    moved = replace(
-        second,
-        heads=second.heads + nodes,
-        tails=second.tails + nodes,
-        relation_of=second.relation_of + relations,
-        question_of=second.question_of + len(first.questions),
-    )
-    names = [name for name in GrowInputs.__slots__ if name != "grown_anyway"]
-    return GrowInputs(*(torch.cat([getattr(first, name), getattr(moved, name)]) for name in names))
-
-
 @settings(max_examples=examples(60))
 @given(graphs, st.sets(st.integers(0, NODES - 1), min_size=1, max_size=3), sigmas, st.randoms(use_true_random=False))
 def test_relabelled_nodes_leave_scores_unchanged(
@@ -72,19 +58,6 @@ def test_relabelled_nodes_leave_scores_unchanged(
     torch.testing.assert_close(after.entity_probability, before.entity_probability[old])
     torch.testing.assert_close(after.entities, before.entities[old])
     assert torch.equal(after.is_kept, before.is_kept[order])
-
-
-@settings(max_examples=examples(60))
-@given(graphs, graphs, sigmas)
-def test_a_batch_is_each_question_alone(
-    first: list[tuple[int, int, int]], second: list[tuple[int, int, int]], sigma: float
-) -> None:
-    alone = [one(first, [0], 1), one(second, [1, 2], 2)]
-    with torch.no_grad():
-        together = network(sigma)(joined(*alone))
-        apart = [network(sigma)(each) for each in alone]
-    for name in ("path_probability", "entity_probability", "entities", "is_kept"):
-        torch.testing.assert_close(getattr(together, name), torch.cat([getattr(each, name) for each in apart]))
 
 
 @settings(max_examples=examples(60))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.llm import Completed, Completion, Prompt, read_numbers
+from lodestar.engine.llm import Completed, Completion, Prompt
 from lodestar.engine.reorganising.filtering import (
     FI,
     Relevance,
@@ -66,30 +66,6 @@ def noting(asked: list[Prompt]) -> Callable[[Prompt], Completed]:
 
 def shown(evidence: Evidence[Any]) -> list[tuple[str, int | None]]:
     return [(item.value.ends[0].id, item.group) for item in evidence.items]
-
-
-@pytest.mark.parametrize(
-    ("reply", "numbers"),
-    [
-        ("1, 3", {1, 3}),
-        ("[2,4]", {2, 4}),
-        ("The useful paths are 1 and 4.", {1, 4}),
-        ("2-4", {2, 3, 4}),
-        ("1 – 2, 4", {1, 2, 4}),
-        ("0, 1, 5, 99", {1}),
-        ("<think>3 looks wrong, 2 too</think>\n4", {4}),
-        ("<think>3 looks wrong,\n2 too</think>\n4", {4}),
-        ("none", set()),
-        ("[]", set()),
-        ("There are no useful paths", set()),
-        ("1.5", None),
-        ("9999999", None),
-        ("I cannot say", None),
-        ("", None),
-    ],
-)
-def test_the_numbers_of_a_reply_are_read_leniently(reply: str, numbers: set[int] | None) -> None:
-    assert read_numbers(reply, 4) == numbers
 
 
 class TestGroups:

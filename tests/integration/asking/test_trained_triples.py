@@ -1,4 +1,4 @@
-"""ReG@Triple from a real graph to an answer: subgraphs read, a scorer trained, asked with and without reorganisation."""
+"""ReG@Triple and GRIL from a real graph to an answer: subgraphs read, a model trained, asked; the same on both sides."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from lodestar import Engine
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.reorganising import Reorganise
-from lodestar.engine.retrieval.triples import RegTriple
+from lodestar.engine.retrieval.triples import Gril, RegTriple
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import write_question_graphs
 from lodestar.engine.training import training_config
 from lodestar.engine.values import Chain, Question, Triple
+from lodestar.models.gril import KIND as GRIL
+from lodestar.models.gril.training import EncodedSubgraphs, GrilCheckpoint
+from lodestar.models.kinds import CheckpointOpenOptions, ModelKind
 from lodestar.models.reg import TRIPLE as TRIPLES
 from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions, read_graphs
 
@@ -28,28 +32,33 @@ LEARNED = (
 CHOSEN = (("What is the capital of Chile?", "m.chile", "m.santiago"),)
 
 
-def question_set(name: str, asked: tuple[tuple[str, str, str], ...]) -> QuestionSet:
+def graphs_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, str, str], ...]) -> QuestionGraphs:
     questions = tuple(
         GoldQuestion(f"{name}-{place}", text, (GoldAnswer(answer),), (topic,))
         for place, (text, topic, answer) in enumerate(asked)
     )
-    return QuestionSet(name, "test", "1" * 64, questions)
-
-
-def graphs_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, str, str], ...]) -> QuestionGraphs:
     path = folder / f"{name}.safetensors"
-    write_question_graphs(question_set(name, asked), engine, engine.resources.vectors, path, SubgraphOptions())
+    write_question_graphs(
+        QuestionSet(name, "test", "1" * 64, questions), engine, engine.resources.vectors, path, SubgraphOptions()
+    )
     return read_graphs(path)
+
+
+def trained(kind: ModelKind, engine: Engine, folder: Path) -> str:
+    train, dev = (graphs_of(engine, folder, *each) for each in (("train", LEARNED), ("dev", CHOSEN)))
+    config = training_config(kind, ["training.head_learning_rate=0.01", "hidden=32"], epochs=10)
+    train_in(kind, config, [train], [dev], folder / "checkpoint", vectors=engine.resources.vectors)
+    return str(folder / "checkpoint")
 
 
 @pytest.fixture(scope="module")
 def checkpoint(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("reg")
-    train, dev = (graphs_of(engine, folder, *each) for each in (("train", LEARNED), ("dev", CHOSEN)))
-    config = training_config(TRIPLES, ["training.head_learning_rate=0.01", "hidden=32"], epochs=10)
-    vectors = engine.resources.vectors
-    train_in(TRIPLES, config, [train], [dev], folder / "reg", vectors=vectors)
-    return str(folder / "reg")
+    return trained(TRIPLES, engine, tmp_path_factory.mktemp("reg"))
+
+
+@pytest.fixture(scope="module")
+def gril(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return trained(GRIL, engine, tmp_path_factory.mktemp("gril"))
 
 
 def test_triples_come_best_first_with_probabilities(settings: Settings, engine: Engine, checkpoint: str) -> None:
@@ -80,3 +89,26 @@ def test_chains_of_the_triples_answer(settings: Settings, engine: Engine, checkp
     assert answer.evidence.kind == "chain"
     chains = [item.value for item in answer.evidence.items if isinstance(item.value, Chain)]
     assert any(end.id == "m.santiago" for chain in chains for end in chain.ends)
+
+
+@pytest.mark.long
+def test_what_is_asked_is_what_was_trained_on(settings: Settings, engine: Engine, gril: str, tmp_path: Path) -> None:
+    """The same logits from a file of subgraphs and from the graph, for every triple kept, one question or a batch."""
+    asked = (*LEARNED, *CHOSEN)
+    graphs = graphs_of(engine, tmp_path, "asked", asked)
+    opening = CheckpointOpenOptions("cpu", torch.float32, lambda _: engine.resources.vectors)
+    network = GrilCheckpoint(Path(gril), opening).retriever._network
+    encoded = EncodedSubgraphs(graphs, engine.resources.vectors.encoder.encode, torch.device("cpu"))
+    with Engine(settings, recipe=Gril(checkpoint=gril, keep=1_000)) as one:
+        questions = [Question(text, (topic,)) for text, topic, _ in asked]
+        together = one.retrieve_batch(questions, top_k=1_000)
+        alone = [one.retrieve(question, top_k=1_000) for question in questions]
+    for number, (batched, single) in enumerate(zip(together, alone, strict=True)):
+        with torch.no_grad():
+            grown = network(encoded.grow_inputs([number]))
+        kept = grown.path_probability[grown.is_kept].double().clamp(1e-6, 1 - 1e-6)
+        expected = sorted((kept / (1 - kept)).log().tolist(), reverse=True)
+        assert 0 < len(batched.items) == int(grown.is_kept.sum())
+        np.testing.assert_allclose([item.score for item in batched.items], expected, rtol=1e-3, atol=1e-3)
+        assert {item.value for item in single.items} == {item.value for item in batched.items}
+        np.testing.assert_allclose([i.score for i in single.items], expected, rtol=1e-3, atol=1e-3)
