@@ -77,12 +77,14 @@ class NearEntity:
     cosine: float
 
 
-class NearestEntitySearch:
-    """Search spans of words in an entity index: `top_k` entities for each, with a cosine of at least `least`."""
+NEAREST, LEAST_COSINE = 5, 0.6
 
-    def __init__(self, index: EntityIndex, vectors: TextVectors, *, top_k: int = 5, least: float = 0.6) -> None:
+
+class NearestEntitySearch:
+    """Search spans of words in an entity index: `NEAREST` entities for each, of at least `LEAST_COSINE`."""
+
+    def __init__(self, index: EntityIndex, vectors: TextVectors) -> None:
         self._index, self._vectors = index, vectors
-        self._top_k, self._least = top_k, least
 
     def find_nearest(self, words: Sequence[str], is_content: Sequence[bool]) -> list[NearEntity]:
         """Return the entities near any span that begins and ends with a content word, each with its nearest span, by
@@ -98,11 +100,11 @@ class NearestEntitySearch:
             return []
         texts = [" ".join(words[start:end]) for start, end in spans]
         self._vectors.encode(texts)
-        found = self._index.search(np.stack([self._vectors.sentence(text) for text in texts]), self._top_k)
+        found = self._index.search(np.stack([self._vectors.sentence(text) for text in texts]), NEAREST)
         best: dict[str, NearEntity] = {}
         for (start, end), some in zip(spans, found, strict=True):
             for id_, cosine in some:
-                if cosine >= self._least and (id_ not in best or cosine > best[id_].cosine):
+                if cosine >= LEAST_COSINE and (id_ not in best or cosine > best[id_].cosine):
                     best[id_] = NearEntity(id_, start, end, min(1.0, cosine))
         return sorted(best.values(), key=lambda each: (-each.cosine, each.id))
 

@@ -90,13 +90,12 @@ class NameQuery:
     read: int = 0
 
 
-def find_entity_candidates(
-    queries: Sequence[Sequence[NameQuery]], *, popular: int = 3
-) -> Request[list[list[NamedEntity]]]:
-    """Find for each question the entities that match any of its full-text queries, each once, under the first match.
+POPULAR = 3
+"""How many entities with the most triples a full-text query returns besides the best matches."""
 
-    popular: how many entities with the most triples each query returns besides the best matches.
-    """
+
+def find_entity_candidates(queries: Sequence[Sequence[NameQuery]]) -> Request[list[list[NamedEntity]]]:
+    """Find for each question the entities that match any of its full-text queries, each once, under the first match."""
 
     def decode(rows: Sequence[Row]) -> list[list[NamedEntity]]:
         found: list[dict[str, NamedEntity]] = [{} for _ in queries]
@@ -110,7 +109,7 @@ def find_entity_candidates(
         for question, of_question in enumerate(queries)
         for each in of_question
     ]
-    return Request(template("find_entity_candidates"), {"queries": query_params, "popular": popular}, decode)
+    return Request(template("find_entity_candidates"), {"queries": query_params, "popular": POPULAR}, decode)
 
 
 def read_search_names(ids: Sequence[str]) -> Request[dict[str, NamedEntity]]:
@@ -177,10 +176,8 @@ def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) 
     return Request(template("expand_steps"), params, decode)
 
 
-def expand_values(
-    expansions: Sequence[Expansion], fan_out: int, max_tails: int, max_triples: int = MAX_TRIPLES_OF_VALUE
-) -> Request[list[ExpansionResult]]:
-    """Take steps back from literals, through the first `max_triples` triples of each."""
+def expand_values(expansions: Sequence[Expansion], fan_out: int, max_tails: int) -> Request[list[ExpansionResult]]:
+    """Take steps back from literals, through the first `MAX_TRIPLES_OF_VALUE` triples of each."""
 
     def decode(rows: Sequence[Row]) -> list[ExpansionResult]:
         return _decode_expansions(rows, fan_out, max_tails)
@@ -189,7 +186,7 @@ def expand_values(
         "expansions": [_expansion_params(x) for x in expansions],
         "fan_out": fan_out,
         "max_tails": max_tails,
-        "max_triples": max_triples,
+        "max_triples": MAX_TRIPLES_OF_VALUE,
     }
     return Request(template("expand_values"), params, decode)
 
