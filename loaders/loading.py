@@ -25,8 +25,8 @@ from ..engine.neo4j.catalogue import (
 )
 from ..engine.neo4j.gateway import Gateway, OpenTransaction
 from ..engine.progress import Progress, Say, ignore_progress
+from ..engine.relations import refresh_end_kinds
 from ..engine.relations.describing import describe_from_source, store_descriptions
-from ..engine.relations.kinds import refresh_end_kinds
 from ..engine.settings import LOAD_TIMEOUT_S, Settings
 from ..engine.whole_file import lock_file, translate_storage_errors
 from ..engine.writing import BASE_LOAD, BATCH_SIZE, begin_load, check_graph_was_loaded, ensure_schema

@@ -16,8 +16,8 @@ from ..engine.neo4j import Request, catalogue, template
 from ..engine.neo4j.catalogue import GRAPH_VERSION, LoadManifest, RelationInfo, read_catalogue, read_graph_state
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
+from ..engine.relations import refresh_end_kinds
 from ..engine.relations.describing import describe_from_source, read_source_descriptions, remove_descriptions
-from ..engine.relations.kinds import refresh_end_kinds
 from ..engine.writing import BATCH_SIZE, Name, changing, make_write_request, parse_name_properties
 from ..engine.writing.changing import ChangeReport, LiteralValue, Stated, check_loads_complete
 from .export import stream_triples

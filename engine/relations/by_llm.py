@@ -27,8 +27,8 @@ from ..neo4j import Request, Row, template
 from ..neo4j.catalogue import Catalogue, Phrase, RelationInfo
 from ..neo4j.gateway import Gateway
 from ..settings import Settings
+from . import AMONG
 from .describing import RelationDescription, check_text
-from .kinds import AMONG
 
 FloatArray = npt.NDArray[np.float32]
 

@@ -24,7 +24,7 @@ from ..neo4j import Row, split_into_requests
 from ..neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, read_loads
 from ..neo4j.gateway import Gateway, OpenTransaction
 from ..neo4j.graph import find_entities_by_name
-from ..relations.kinds import refresh_end_kinds
+from ..relations import refresh_end_kinds
 from ..values import Entity, literal_term
 from . import (
     BASE_LOAD,
