@@ -96,7 +96,11 @@ def home_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def server(home_dir: Path, cache_dir: Path) -> Iterator[EmbeddedServer]:
     """An embedded Neo4j called ``default`` in this run's home, stopped and deleted at the end."""
-    instance = EmbeddedServer("default", home_dir, cache_dir)
+    yield from run_server("default", home_dir, cache_dir)
+
+
+def run_server(name: str, home_dir: Path, cache_dir: Path) -> Iterator[EmbeddedServer]:
+    instance = EmbeddedServer(name, home_dir, cache_dir)
     instance.start(heap_mb=HEAP_MB, pagecache_mb=PAGECACHE_MB, progress=False)
     try:
         yield instance
@@ -212,9 +216,4 @@ def engine(open_over: OpenOver) -> Iterator[Engine]:
 @pytest.fixture(scope="session")
 def source_server(home_dir: Path, cache_dir: Path) -> Iterator[EmbeddedServer]:
     """A second embedded Neo4j, which `lodestar load neo4j` reads."""
-    instance = EmbeddedServer("source", home_dir, cache_dir)
-    instance.start(heap_mb=HEAP_MB, pagecache_mb=PAGECACHE_MB, progress=False)
-    try:
-        yield instance
-    finally:
-        instance.reset()
+    yield from run_server("source", home_dir, cache_dir)

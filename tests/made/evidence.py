@@ -1,16 +1,15 @@
-"""Evidence made by hand, for tests of whatever takes it; and the search, run on a graph in memory."""
+"""Evidence made by hand, for tests of whatever takes it; and a search, run on a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from lodestar.engine.evidence import Calibration, Evidence
+from lodestar.engine.evidence import Calibration, Evidence, Item
 from lodestar.engine.linking import look_up_topics
 from lodestar.engine.values import Chain, ChainStep, Entity, Path, Question, RelationStep, Scored, Topic, Triple
 
 from tests.fakes.call_context import make_context
-from tests.fakes.memory_graph import MemoryGraph
 
 T = TypeVar("T")
 
@@ -51,13 +50,20 @@ def ranked(*chains: Chain) -> tuple[Scored[Chain], ...]:
 
 
 def retrieved(
-    graph: MemoryGraph,
+    graph: Any,
     retriever: Any,
     questions: Sequence[Question],
     top_k: int = 10,
     linked: Sequence[Sequence[Topic]] | None = None,
 ) -> list[Evidence[Any]]:
-    """What a retriever finds on a graph in memory, cut as a pipeline cuts it."""
+    """What a retriever finds on a graph, in memory or not, cut as a pipeline cuts it."""
     ctx = make_context(graph)
     topics = look_up_topics(ctx.db, questions, linked or [() for _ in questions])
     return [each.cut_to(top_k) for each in retriever(ctx, topics, top_k)]
+
+
+def chains(evidence: Evidence[Item]) -> list[Chain]:
+    """The items of evidence, which are chains all of them."""
+    found = [each.value for each in evidence.items if isinstance(each.value, Chain)]
+    assert len(found) == len(evidence.items)
+    return found

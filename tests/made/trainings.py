@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from lodestar.engine.training import train_in_folder
 from lodestar.models.kinds import ModelKind
-from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training import TrainingFolder
 from lodestar.models.whole_file import file_sha256
 from safetensors.torch import load_file, save_file
@@ -43,11 +41,6 @@ class OneEncoder(dict[str, Any]):
         return self._vectors
 
 
-def training_folder(folder: Path, vectors: Any = None, **more: Any) -> TrainingFolder:
-    """Return a folder to train in; `vectors` of one encoder, else of any by its name."""
-    return TrainingFolder(folder, vectors={} if vectors is None else OneEncoder(vectors), **more)
-
-
 def train_sets(
     kind: ModelKind,
     config: Any,
@@ -56,25 +49,13 @@ def train_sets(
     folder: Path,
     *,
     encode: Callable[..., Any] | None = None,
+    vectors: Any = None,
     **more: Any,
 ) -> Any:
-    """Train a model in a folder. more: see `TrainingFolder`."""
-    vectors = None if encode is None else Encoding(encode)
-    return training_folder(folder, vectors, **more).fit(kind, config, train, dev)
-
-
-def train_in(
-    kind: ModelKind,
-    config: Any,
-    train: Sequence[Any],
-    dev: Sequence[Any],
-    folder: Path,
-    *,
-    vectors: TextVectors | None = None,
-    **more: Any,
-) -> Any:
-    """Train as the command line does: one training at a time in a folder, errors in one line."""
-    return train_in_folder(kind, config, train, dev, training_folder(folder, vectors, **more))
+    """Train in a folder, with `vectors` of one encoder (or what encodes), else of any by its name."""
+    vectors = vectors if encode is None else Encoding(encode)
+    out = TrainingFolder(folder, vectors={} if vectors is None else OneEncoder(vectors), **more)
+    return out.fit(kind, config, train, dev)
 
 
 class StoppedError(Exception):

@@ -17,8 +17,8 @@ from lodestar.engine.values import Question
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
+from tests.made.evidence import retrieved
 from tests.made.graphs import TripleSource, load
-from tests.made.searches import searched
 
 pytestmark = pytest.mark.usefixtures("empty_graph")
 
@@ -52,9 +52,9 @@ def test_neo4j_answers_as_the_fake_does(gateway: Gateway, seed: int, hub_degree:
     questions = [Question(" ".join(rng.sample(relations, 2)), (id_,)) for id_ in rng.sample(sorted(fake.names), 6)]
     bounds = FrontierBounds(hub_degree=hub_degree)
     over_neo4j = BeamSearch(numbered(gateway), WordScorer(), max_hop=3, bounds=bounds)
-    real = searched(gateway, over_neo4j, questions, 20)
+    real = retrieved(gateway, over_neo4j, questions, 20)
     over_fake = BeamSearch(fake.numbered, WordScorer(), max_hop=3, bounds=bounds)
-    expected = searched(fake, over_fake, questions, 20)
+    expected = retrieved(fake, over_fake, questions, 20)
     assert [unordered(r) for r in real] == [unordered(r) for r in expected]
     known = set(triples)
     for path in (i for r in real for p in r.items for i in p.value.instances()):
@@ -82,7 +82,7 @@ def test_a_hub_is_bounded_in_time_and_in_what_it_returns(
     found: list[Evidence[Any]] = []
     for _ in range(20):
         started = time.perf_counter()
-        found = searched(gateway, search, questions, 5)
+        found = retrieved(gateway, search, questions, 5)
         seconds.append(time.perf_counter() - started)
     round_trips = len(sent) / 20
     capital, two_hops, people = found

@@ -21,7 +21,7 @@ from lodestar.models.kinds import CheckpointOpenOptions, ModelKind
 from lodestar.models.reg import TRIPLE as TRIPLES
 from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions, read_graphs
 
-from tests.made.trainings import train_in
+from tests.made.trainings import train_sets
 
 LEARNED = (
     ("What is the capital of Peru?", "m.peru", "m.lima"),
@@ -47,7 +47,7 @@ def graphs_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, s
 def trained(kind: ModelKind, engine: Engine, folder: Path) -> str:
     train, dev = (graphs_of(engine, folder, *each) for each in (("train", LEARNED), ("dev", CHOSEN)))
     config = training_config(kind, ["training.head_learning_rate=0.01", "hidden=32"], epochs=10)
-    train_in(kind, config, [train], [dev], folder / "checkpoint", vectors=engine.resources.vectors)
+    train_sets(kind, config, [train], [dev], folder / "checkpoint", vectors=engine.resources.vectors)
     return str(folder / "checkpoint")
 
 

@@ -22,8 +22,8 @@ from lodestar.engine.values import Question
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
+from tests.made.evidence import retrieved
 from tests.made.plain_graph import write_graph
-from tests.made.searches import searched
 
 pytestmark = pytest.mark.usefixtures("empty_graph")
 
@@ -67,11 +67,11 @@ def test_neo4j_answers_as_the_fake_does(gateway: Gateway, driver: neo4j.Driver, 
     write_graph(driver, gateway, triples, names, literals=VALUES, related=related)
     fake = MemoryGraph(triples, names, literals=VALUES, related=related)
     questions = [Question(" ".join(rng.sample(relations, 2)), (id_,)) for id_ in rng.sample(sorted(fake.names), 6)]
-    real = searched(gateway, search(gateway, hub_degree=hub_degree), questions, 20)
+    real = retrieved(gateway, search(gateway, hub_degree=hub_degree), questions, 20)
     beam = BeamSearch(
         fake.numbered, WordScorer(), max_hop=3, bounds=FrontierBounds(hub_degree=hub_degree), stored_as=fake.stored_as
     )
-    assert [unordered(r) for r in real] == [unordered(r) for r in (searched(fake, beam, questions, 20))]
+    assert [unordered(r) for r in real] == [unordered(r) for r in (retrieved(fake, beam, questions, 20))]
     ends = [end for r in real for p in r.items for end in p.value.ends]
     assert {end.is_literal for end in ends} == {True, False}
     instances = [i for r in real for p in r.items for i in p.value.instances()]
@@ -120,7 +120,7 @@ def test_a_hub_of_literals_is_bounded_in_time_and_in_what_it_returns(gateway: Ga
     found: list[Evidence[Any]] = []
     for _ in range(20):
         started = time.perf_counter()
-        found = searched(gateway, beam, questions, 5)
+        found = retrieved(gateway, beam, questions, 5)
         seconds.append(time.perf_counter() - started)
     entries, founder, notes = (evidence.items[0].value for evidence in found)
     assert str(founder.relation_path) == "lives.at → rare.founder"
@@ -134,6 +134,6 @@ def test_a_hub_of_literals_is_bounded_in_time_and_in_what_it_returns(gateway: Ga
 
 def test_a_literal_that_is_named_by_id_is_walked_back_from(gateway: Gateway, driver: neo4j.Driver) -> None:
     write_graph(driver, gateway, [("a", "says", MOTTO)], {"a": "A"}, literals=VALUES)
-    (found,) = searched(gateway, search(gateway), [Question("says?", (MOTTO,))], 5)
+    (found,) = retrieved(gateway, search(gateway), [Question("says?", (MOTTO,))], 5)
     assert [topic.entity.is_literal for topic in found.topics] == [True]
     assert [(str(i.value.relation_path), [e.id for e in i.value.ends]) for i in found.items] == [("^says", ["a"])]

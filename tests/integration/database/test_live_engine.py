@@ -15,9 +15,9 @@ from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.values import Question
 
 from tests.conftest import clear_database
+from tests.made.evidence import chains
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES
 from tests.made.plain_graph import write_graph, write_load
-from tests.made.searches import chains
 
 BEGUN, DONE = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
 LATER_BEGUN, LATER_DONE = "2026-01-02T00:00:00Z", "2026-01-02T00:01:00Z"

@@ -15,13 +15,6 @@ from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, refuses, says
 from tests.made.pool_examples import CHAINS, candidate_pool, pooled_question
 
 
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
-
-
 def asking(llm: ScriptedLLM, **changes: object) -> Settings:
     settings = Settings(llm_base_url=llm.base_url, llm_model="scripted", llm_api_key="k")
     return replace(settings, **changes)
