@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import neo4j
 import pytest
+from lodestar.engine.api import Engine
 from lodestar.engine.errors import GraphError
 from lodestar.engine.neo4j.catalogue import read_graph_state
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.settings import Settings
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES
 from tests.made.plain_graph import write_graph, write_load
@@ -31,3 +35,30 @@ def test_a_graph_is_whole_when_one_load_is_finished(gateway: Gateway, driver: ne
     write_load(driver, "b" * 64, deleting=True, finished=None)
     state = gateway.run(read_graph_state())
     assert (state.num_finished_loads, state.deleting_loads) == (0, ("b.tsv",))
+
+
+# A database without a graph: whatever is asked of it, one line says what to do.
+
+VERBS: dict[str, Callable[[Engine], object]] = {
+    "ask": lambda engine: engine.ask("What is the capital of Peru?"),
+    "ask many": lambda engine: engine.ask_batch(["What is the capital of Peru?"] * 2),
+    "retrieve": lambda engine: engine.retrieve("What is the capital of Peru?"),
+    "entities": lambda engine: engine.link("Peru"),
+    "relations": lambda engine: engine.relations("capital"),
+}
+
+
+@pytest.mark.usefixtures("empty_graph")
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_empty_graph_is_one_line(verb: str, settings: Settings) -> None:
+    with Engine(settings) as engine, pytest.raises(GraphError, match="the graph is empty: load one with"):
+        VERBS[verb](engine)
+
+
+@pytest.mark.usefixtures("empty_graph")
+def test_what_other_programs_wrote_is_said_with_the_command_that_reads_it(
+    driver: neo4j.Driver, settings: Settings
+) -> None:
+    driver.execute_query("UNWIND range(1, 1104) AS number CREATE (:Person {name: 'Person ' + number})")
+    with Engine(settings) as engine, pytest.raises(GraphError, match=r"1,104 nodes .* `lodestar load neo4j`"):
+        engine.ask("Who is Person 7?")

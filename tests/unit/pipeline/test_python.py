@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lodestar import Answer, Engine, Question
-from lodestar.engine.errors import UsageError
-from lodestar.engine.evidence import NO_ANSWER, Evidence
+from lodestar import Engine
+from lodestar.engine.api import find_fault
+from lodestar.engine.errors import EntityNotFoundError, LodestarError, UsageError
+from lodestar.engine.evidence import NO_ANSWER, Answer, Evidence
 from lodestar.engine.settings import Settings, resolve
-from lodestar.engine.values import AnswerEntity, Chain
+from lodestar.engine.values import AnswerEntity, Chain, Question
+from threadpoolctl import ThreadpoolController
 
 from tests.fakes.memory_engine import open_engine
 
@@ -74,3 +76,61 @@ def test_what_cannot_be_said_is_one_line_without_secrets() -> None:
     with pytest.raises(UsageError) as raised:
         Engine(uri="bolt://127.0.0.1:1", password=1234)
     assert str(raised.value) == "setting password: expected text, found int"
+
+
+# What cannot be asked: alone it is an answer without entities, in a batch no other question is lost with it.
+
+GOOD = "What is the capital of Peru?"
+
+
+BAD: dict[str | Question, type[LodestarError]] = {
+    "": UsageError,
+    "x" * 10_001: UsageError,
+    "xyzzy?": EntityNotFoundError,
+    Question("What is it?", ("Atlantis",)): EntityNotFoundError,
+}
+
+
+def test_a_question_without_a_known_entity_is_answered_with_a_reason(tmp_path: Path) -> None:
+    with open_engine(tmp_path, "similarity") as engine:
+        answer = engine.ask("xyzzy?")
+        assert (answer.found, answer.reason) == (False, "nothing linked")
+        assert "no known entity in the question" in answer.text
+        assert engine.retrieve("xyzzy?").note.startswith("no known entity")
+        with pytest.raises(UsageError, match="the question is empty"):
+            engine.ask("")
+
+
+def test_a_batch_says_the_fault_of_each_question(tmp_path: Path) -> None:
+    with open_engine(tmp_path, "similarity") as engine:
+        first, *others, last = engine.ask_batch([GOOD, *BAD, GOOD])
+        for (bad, error), other in zip(BAD.items(), others, strict=True):
+            assert type(find_fault(other.evidence)) is error, bad
+    assert find_fault(first.evidence) is None
+    assert (first.text, last.text) == ("Lima", "Lima")
+
+
+# What a call computes is computed with one BLAS thread; then the limit before holds again.
+
+
+def num_threads() -> set[int]:
+    """Threads of NumPy's BLAS; another library may have loaded one of its own later."""
+    libraries = ThreadpoolController().select(user_api="blas").info()
+    return {library["num_threads"] for library in libraries if "numpy" in library["filepath"]}
+
+
+def test_a_call_computes_with_one_blas_thread(tmp_path: Path) -> None:
+    seen: list[set[int]] = []
+
+    def answer(_ctx: Any, evidence: Any) -> list[Answer]:
+        seen.append(num_threads())
+        return [Answer(each, (), "", "none") for each in evidence]
+
+    with (
+        open_engine(tmp_path, "similarity") as engine,
+        ThreadpoolController().select(user_api="blas").limit(limits=2),
+    ):
+        engine._own = {"answerer": answer}
+        engine.ask("What is the capital of Peru?")
+        assert seen == [{1}]
+        assert num_threads() == {2}

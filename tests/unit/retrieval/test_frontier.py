@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 from lodestar.engine.neo4j.graph import read_signatures
-from lodestar.engine.retrieval.frontier import Frontier, FrontierBounds, FrontierTree
+from lodestar.engine.retrieval.frontier import (
+    Frontier,
+    FrontierBounds,
+    FrontierTree,
+    is_return_path,
+    select_answer_ends,
+)
 from lodestar.engine.values import Entity, RelationStep, Topic
 
 from tests.fakes.call_context import make_context
@@ -110,3 +116,32 @@ def test_the_branching_of_a_path_is_the_relations_that_lead_on_at_each_hop() -> 
     assert walk(RECORDS, tree, "ann", "job").log_branching() == pytest.approx(math.log(3))
     firm = walk(RECORDS, tree, "ann", "job", "at")
     assert firm.log_branching() == pytest.approx(math.log(3) + math.log(3))
+
+
+# Where a path ends for the asker.
+
+ANN, BEN = Entity("ann", "Ann"), Entity("ben", "Ben")
+THERE, BACK, ON = RelationStep("parent"), RelationStep("parent", inverse=True), RelationStep("child")
+INTO, OUT = RelationStep("marriage", to_mediator=True), RelationStep("spouse", inverse=True)
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ((THERE,), False),
+        ((THERE, BACK), True),
+        ((THERE, THERE), False),
+        ((THERE, ON), False),
+        ((THERE, ON, BACK), False),
+        ((THERE, INTO, RelationStep("marriage", inverse=True), BACK), True),
+        ((INTO, OUT), False),
+    ],
+)
+def test_a_path_walks_back_where_it_is_its_own_way_home(steps: tuple[RelationStep, ...], expected: bool) -> None:
+    assert is_return_path(steps) is expected
+
+
+def test_topics_are_ends_only_where_that_is_asked_for_and_not_straight_back() -> None:
+    assert select_answer_ends((THERE, ON), (ANN, BEN), {"ann"}, return_to_topic=False) == (BEN,)
+    assert select_answer_ends((THERE, ON), (ANN, BEN), {"ann"}, return_to_topic=True) == (ANN, BEN)
+    assert select_answer_ends((THERE, BACK), (ANN, BEN), {"ann"}, return_to_topic=True) == (BEN,)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import GraphError
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.supervision.subgraphs import write_question_graphs
+from lodestar.models.mined import MAX_RATIO, MinedFileError, read_pool, write_pool
+from lodestar.models.mined import read_mined_file as read_mined
 from lodestar.models.subgraphs import UNNAMED, QuestionGraphs, SubgraphOptions, read_graphs
 
 from tests.fakes.memory_engine import WholeGraph, open_engine
+from tests.made.mined_examples import mined_file
+from tests.made.pool_examples import candidate_pool
 
 WORLD = WholeGraph(
     [
@@ -99,3 +105,27 @@ def test_a_file_of_subgraphs_has_the_triples_on_shortest_paths_as_positives(tmp_
         assert graphs.is_topic[first : graphs.node_starts[number + 1]].sum() == 1
     literals = [texts.entities[text] for text in graphs.text_of[graphs.is_literal]]
     assert literals == ["1535"] * 3
+
+
+# Files of candidate pools: what is written is read, and what is wrong with one is told with its line.
+
+
+@pytest.mark.parametrize("read", [read_pool, read_mined], ids=["pool", "paths"])
+def test_a_small_file_that_is_large_when_it_is_unpacked_is_not_taken_in(
+    tmp_path: Path, read: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lodestar.models.mined.FREE_BYTES", 1 << 20)
+    monkeypatch.setattr("lodestar.models.mined.MAX_LINE_BYTES", 1 << 18)
+    path = tmp_path / "bomb.jsonl.gz"
+    (write_pool(path, candidate_pool(1)) if read is read_pool else mined_file(path))
+    with gzip.open(path, "rb") as file:
+        head, question, *_ = file.read().splitlines(keepends=True)
+    for lines, fault in (
+        ([b'{"id": "' + b"x" * (1 << 18) + b'"}\n'], "found a longer one"),
+        ([question] * ((2 << 20) // len(question)), "bytes when it is unpacked, found more"),
+    ):
+        with gzip.open(path, "wb", compresslevel=9) as file:
+            file.writelines([head, *lines])
+        assert path.stat().st_size < 2 * (1 << 20) / MAX_RATIO
+        with pytest.raises(MinedFileError, match=fault):
+            read(path)

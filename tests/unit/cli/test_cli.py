@@ -1,0 +1,112 @@
+"""Verbs without a database: the server that is asked, what is not there, the small world, warnings."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from lodestar.engine.cli import demo, serve, show_warnings
+from lodestar.engine.cli.db import command
+from lodestar.engine.cli.options import find_running_server
+from lodestar.engine.linking.entity_index import index_folder
+from lodestar.engine.neo4j.embedded import EmbeddedServer
+from lodestar.engine.serving import server
+from lodestar.engine.settings import Settings, make_connection
+
+
+def known_server(name: str, *others: Any, running: bool) -> Any:
+    return SimpleNamespace(name=name, others=lambda: others, status=lambda: SimpleNamespace(running=running))
+
+
+def test_each_name_is_a_server_with_an_address_and_an_index_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def status(server: EmbeddedServer) -> Any:
+        return SimpleNamespace(phase="running", running=True, bolt_uri=f"bolt://{server.name}")
+
+    monkeypatch.setattr(EmbeddedServer, "status", status)
+    both = [Settings(home=str(tmp_path), name=name) for name in ("films", "laws")]
+    for each in both:
+        home = EmbeddedServer.of(each).home
+        home.create()
+        home.private_file("password", each.name)
+    connections = [make_connection(each) for each in both]
+    assert [(each.uri, each.password) for each in connections] == [("bolt://films", "films"), ("bolt://laws", "laws")]
+    assert len({index_folder(*each) for each in zip(both, connections, strict=True)}) == 2
+
+
+@pytest.mark.parametrize(
+    ("default", "others", "asked"),
+    [
+        (False, {"demo": True, "films": False}, "demo"),
+        (True, {"demo": True}, "default"),
+        (False, {"demo": True, "films": True}, "default"),
+        (False, {}, "default"),
+    ],
+)
+def test_the_only_running_server_is_asked_and_said(
+    default: bool,
+    others: dict[str, bool],
+    asked: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    known = [known_server(name, running=running) for name, running in others.items()]
+    monkeypatch.setattr(EmbeddedServer, "of", lambda _settings: known_server("default", *known, running=default))
+    assert find_running_server(Settings()).name == asked
+    assert ("'demo' is, and is asked" in capsys.readouterr().err) == (asked == "demo")
+
+
+# What is not there is not said to be deleted.
+
+
+def test_a_server_that_is_not_there_is_not_deleted(tmp_path: Path) -> None:
+    ran = CliRunner().invoke(command, ["reset", "--name", "nope", "--json"], env={"LODESTAR_HOME": str(tmp_path)})
+    assert ran.exit_code == 0
+    assert "nope: there is no such server, nothing deleted" in ran.stderr
+    assert json.loads(ran.stdout) == {"name": "nope", "deleted": None}
+
+
+# The small world of `serve --demo` goes into an embedded server, whatever database the environment names.
+
+
+@pytest.mark.parametrize(("name", "expected"), [("", "demo"), ("mine", "mine")])
+def test_the_world_is_not_loaded_into_a_database_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, name: str, expected: str
+) -> None:
+    used: list[Settings] = []
+
+    def note(settings: Settings, *_rest: Any, **_more: Any) -> Any:
+        used.append(settings)
+        return SimpleNamespace(start=lambda: None)
+
+    monkeypatch.setattr(EmbeddedServer, "of", note)
+    monkeypatch.setattr(demo, "load_world", note)
+    monkeypatch.setattr(server, "run_server", note)
+    env = {"LODESTAR_URI": "neo4j://graph.example.org", "LODESTAR_NAME": name}
+    ran = CliRunner().invoke(serve.command, ["--demo"], env=env)
+    assert ran.exit_code == 0, ran.output
+    assert [(each.uri, each.name) for each in used] == [("", expected)] * 3
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    log = logging.getLogger("lodestar")
+    before = list(log.handlers)
+    yield
+    log.handlers[:] = before
+
+
+def test_a_warning_is_one_harmless_line_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    show_warnings()
+    show_warnings()
+    logging.getLogger("lodestar.engine.api").warning("the load of a\x1b[31m\nb did not finish")
+    logging.getLogger("lodestar.engine.api").info("not shown")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "lodestar: the load of a\\x1b[31m b did not finish\n")
