@@ -15,14 +15,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..engine.errors import GraphError, StorageError, UsageError
-from ..engine.neo4j.catalogue import (
-    GraphState,
-    LoadManifest,
-    RelationInfo,
-    read_catalogue,
-    read_graph_state,
-    read_loads,
-)
+from ..engine.neo4j import catalogue
+from ..engine.neo4j.catalogue import GraphState, LoadManifest
 from ..engine.neo4j.gateway import Gateway, OpenTransaction
 from ..engine.progress import Progress, Say, ignore_progress
 from ..engine.relations import refresh_end_kinds
@@ -67,13 +61,10 @@ class LoadPlan:
     """What a load does to the graph: the number it gets, and whether it replaces the graph's content."""
 
     number: int
-    is_first: bool = False
-    """Whether the graph has no load yet."""
+    is_first: bool = False  # whether the graph has no load yet
     replaces: bool = False
-    finished: LoadManifest | None = None
-    """Whether this content is loaded already, so that there is nothing to do."""
-    num_other_nodes: int = 0
-    """The number of foreign nodes in the database, which stay."""
+    finished: LoadManifest | None = None  # whether this content is loaded already, so that there is nothing to do
+    num_other_nodes: int = 0  # the number of foreign nodes in the database, which stay
 
 
 class Load:
@@ -92,12 +83,12 @@ class Load:
         """The identity of the load: of the source's content and of every option that changes the graph."""
         self._started_s = time.monotonic()
         self._rejects_file = options.staging / f"{self.sha256[:16]}.rejects.tsv"
-        self._said: list[RelationInfo] = []
+        self._said: list[catalogue.RelationInfo] = []
 
     def make_plan(self, gateway: Gateway | None) -> LoadReport | None:
         """Find out what the load does to a graph, None for a server without one; return its report if it is there."""
-        state = gateway.run(read_graph_state()) if gateway else GraphState(0, 0, 0)
-        loads = gateway.run(read_loads()) if gateway and state.num_loads else ()
+        state = gateway.run(catalogue.read_graph_state()) if gateway else GraphState(0, 0, 0)
+        loads = gateway.run(catalogue.read_loads()) if gateway and state.num_loads else ()
         self.plan = plan_load(self.sha256, self.options, state, loads)
         return LoadReport.of_manifest(self.plan.finished, self._seconds()) if self.plan.finished else None
 
@@ -137,7 +128,7 @@ class Load:
 
     def begin(self, gateway: Gateway, writer: str, replaced: Gateway | None) -> None:
         """Make the schema and the unfinished manifest; keep what somebody said of the relations that are replaced."""
-        known = replaced.run(read_catalogue()).relations if replaced else ()
+        known = replaced.run(catalogue.read_catalogue()).relations if replaced else ()
         self._said = [r for r in known if r.said_label or r.description or r.phrases]
         words = json.dumps(self._words, ensure_ascii=False) if self._words else None
         ensure_schema(gateway)
@@ -323,10 +314,8 @@ def _check_room(folder: Path, counts: StageCounts) -> None:
         )
 
 
-WHOLE_BYTES = 10_000_000
-"""A smaller source is read to its end."""
-SAMPLE_BATCHES = 4
-"""Batches to sample from each file of a larger one, about 15 MB of text together."""
+WHOLE_BYTES = 10_000_000  # A smaller source is read to its end
+SAMPLE_BATCHES = 4  # batches to sample from each file of a larger one, about 15 MB of text together
 SHOWN = 3
 
 

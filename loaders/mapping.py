@@ -37,10 +37,8 @@ from ..models import quote_line
 from ..models.wording import singular
 
 MAX_FILE_BYTES = 200_000_000
-MAX_NUMBERS = 64
-"""A longer list of numbers is a vector, such as an embedding, of which no number says anything."""
-NO_LABEL = ""
-"""Stands for the label of nodes that have none."""
+MAX_NUMBERS = 64  # A longer list of numbers is a vector, such as an embedding, of which no number says anything
+NO_LABEL = ""  # stands for the label of nodes that have none
 
 
 class PropertySample(NamedTuple):
@@ -65,12 +63,9 @@ class LabelFacts:
 
     num: int = 0
     keys: Counter[str] = field(default_factory=Counter)
-    samples: dict[str, PropertySample] = field(default_factory=dict)
-    """Of the commonest type of each property's values."""
-    key: str = ""
-    """The property that is known to be the key."""
-    key_is_code: bool = False
-    """Whether the key may be what people call things."""
+    samples: dict[str, PropertySample] = field(default_factory=dict)  # of the commonest type of each property's values
+    key: str = ""  # the property that is known to be the key
+    key_is_code: bool = False  # whether the key may be what people call things
 
 
 @dataclass(slots=True)
@@ -166,18 +161,12 @@ TOGETHER = (("firstname", "lastname"), ("givenname", "familyname"), ("forename",
 ALIASES = ("alias", "aliases", "altlabel", "altlabels", "alternatename", "alternatenames", "nickname", "nicknames",
            "synonym", "synonyms", "alsoknownas", "aka")  # fmt: skip
 
-ENDINGS = ("name", "title", "label", "description")
-"""How what names a thing ends."""
-LEAST_COVERAGE = 0.5
-"""The least share of a label's nodes that have a name."""
-LEAST_DISTINCT = 0.5
-"""The least share of values that differ where only the end of a property's name speaks for it."""
-MOST_CHARS = 120
-"""The longest mean of texts that are names."""
-LEAST_LIKE_NAMES = 0.9
-"""The least share of texts that look like names where a property's name does not say so."""
-MOST_CODE_CHARS = 12
-"""The longest mean of texts of a key that are aliases."""
+ENDINGS = ("name", "title", "label", "description")  # how what names a thing ends
+LEAST_COVERAGE = 0.5  # the least share of a label's nodes that have a name
+LEAST_DISTINCT = 0.5  # the least share of values that differ where only the end of a property's name speaks for it
+MOST_CHARS = 120  # the longest mean of texts that are names
+LEAST_LIKE_NAMES = 0.9  # the least share of texts that look like names where a property's name does not say so
+MOST_CODE_CHARS = 12  # the longest mean of texts of a key that are aliases
 
 
 @lru_cache(10_000)
@@ -373,10 +362,8 @@ def _toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-MOST_LINES = 25
-"""Labels and relationship types that are shown, those with most elements first."""
-MOST_KEYS = 8
-"""Properties of one of them that are shown."""
+MOST_LINES = 25  # labels and relationship types that are shown, those with most elements first
+MOST_KEYS = 8  # properties of one of them that are shown
 
 
 def describe_mapping(survey: Survey, mapping: GraphMapping) -> Iterator[str]:

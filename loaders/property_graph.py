@@ -27,35 +27,20 @@ from ..engine.progress import Progress, ignore_progress
 from ..engine.writing import RelationFacts
 from ..engine.writing.changing import LiteralValue
 from . import mapping as mappings
+from . import source as source_rows
 from .mapping import MAX_NUMBERS, NO_LABEL, Choices, GraphMapping, LabelMapping, PropertySample, Survey, fold
 from .naming import XSD
 from .reading import RereadableFile, spool
-from .source import (
-    BATCH_ROWS,
-    Part,
-    Source,
-    SourceRowBatches,
-    StatementRow,
-    alias_row,
-    digest_of,
-    name_row,
-    row_batches,
-    triple_row,
-)
+from .source import Source, StatementRow
 
-TYPE = "type"
-"""The relation between a node and its labels."""
-LINKED_TO = "linked_to"
-"""The relation of edges that have no type."""
+TYPE = "type"  # the relation between a node and its labels
+LINKED_TO = "linked_to"  # the relation of edges that have no type
 UNNAMED_EDGES = "edges without a relation, which are called linked_to"
-ID = "id"
-"""The property that has a node's id, by which it is called without a name."""
-EDGE_RECORDS = r"edge/\d+"
-"""The ids of the records that edges with properties are."""
+ID = "id"  # the property that has a node's id, by which it is called without a name
+EDGE_RECORDS = r"edge/\d+"  # the ids of the records that edges with properties are
 RELATION_KEYS = ("relation", "predicate", "type", "label", "edgelabel", "relationship")
 """What the property of an edge is called that is its relation."""
-KIND_KEYS = ("kind", "type", "nodetype", "entitytype")
-"""What the property of a node is called that is its label."""
+KIND_KEYS = ("kind", "type", "nodetype", "entitytype")  # what the property of a node is called that is its label
 
 
 _NUMBERED = re.compile(r"[A-Za-z]{0,2}[-_:]?\d+|[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|\d+(?:[-/]\d+)*")
@@ -92,22 +77,16 @@ class PropertyGraph(ABC):
     """A property graph that can be read once."""
 
     kind: str
-    unnamed_ids: str | None = None
-    """As a `Source` has it: None where all names are given."""
+    unnamed_ids: str | None = None  # as a `Source` has it: None where all names are given
     needs_edges = False
-    expected = "expected nodes, found none"
-    """What is said of a graph without nodes."""
-    keys_are_codes = False
-    """Whether short texts that are keys are what people call things, such as ALFKI."""
+    expected = "expected nodes, found none"  # what is said of a graph without nodes
+    keys_are_codes = False  # whether short texts that are keys are what people call things, such as ALFKI
 
     def __init__(self, name: str, shown: str = "") -> None:
         self.name = name
-        self.shown = shown or name
-        """As messages name it."""
-        self.options: Mapping[str, object] = {}
-        """Where it is, as plain data for JSON."""
-        self.notes: Counter[str] = Counter()
-        """What was left out or assumed when it was read, with counts."""
+        self.shown = shown or name  # as messages name it
+        self.options: Mapping[str, object] = {}  # where it is, as plain data for JSON
+        self.notes: Counter[str] = Counter()  # what was left out or assumed when it was read, with counts
 
     @abstractmethod
     def elements(self) -> Iterator[Element]:
@@ -146,8 +125,7 @@ class FileGraph(EdgeGraph):
         super().__init__(self._file.name, self._file.shown)
 
 
-SAMPLE_SIZE = 1_000
-"""Values of each property of a label that are looked at."""
+SAMPLE_SIZE = 1_000  # values of each property of a label that are looked at
 
 
 def _sample(key: str, values: Sequence[Any]) -> PropertySample:
@@ -223,8 +201,7 @@ class PropertyGraphSource(Source):
         self._position = 0
         self._only_some = set(self.mapping.labels) != set(self.survey.labels)
         """Whether labels are left out, so that relationships of their nodes are, too."""
-        self._is_kept: dict[str, bool] = {}
-        """Whether the nodes so far are read, by id, where not all are."""
+        self._is_kept: dict[str, bool] = {}  # whether the nodes so far are read, by id, where not all are
         self._mapped: dict[tuple[str, ...], list[tuple[str, LabelMapping]]] = {}
 
     def _write(self, file: IO[bytes]) -> None:
@@ -234,7 +211,7 @@ class PropertyGraphSource(Source):
             line = json.dumps(each._replace(properties=properties), ensure_ascii=False).encode("utf-8", "replace")
             self._hash.update(line)
             file.write(line + b"\n")
-            if number % BATCH_ROWS == 0:
+            if number % source_rows.BATCH_ROWS == 0:
                 self._progress("fetching", number, 0)
 
     def _look_at(self, each: Element) -> None:
@@ -280,7 +257,7 @@ class PropertyGraphSource(Source):
         return self._position
 
     def digest(self) -> str:
-        return digest_of(self.kind, asdict(self.mapping), [self._hash.hexdigest()])
+        return source_rows.digest_of(self.kind, asdict(self.mapping), [self._hash.hexdigest()])
 
     def options(self) -> Mapping[str, object]:
         return self._graph.options
@@ -290,8 +267,8 @@ class PropertyGraphSource(Source):
         """What was left out or assumed, with counts, when the source has been read."""
         return {what: num for what, num in (self._left_out + self._graph.notes).items() if num}
 
-    def parts(self) -> Iterator[Part]:
-        yield SourceRowBatches(self.name, row_batches(self._rows()))
+    def parts(self) -> Iterator[source_rows.Part]:
+        yield source_rows.SourceRowBatches(self.name, source_rows.row_batches(self._rows()))
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         """Return the commonest label at the ends of relations."""
@@ -302,7 +279,7 @@ class PropertyGraphSource(Source):
         self._left_out = Counter()
         self._is_kept = {}
         if self.mapping.types:
-            yield from (name_row(0, label, label) for label in self.mapping.labels if label)
+            yield from (source_rows.name_row(0, label, label) for label in self.mapping.labels if label)
         ahead: list[tuple[int, Relationship]] = []
         for number, each in enumerate(self._elements(), 1):
             self._position = number
@@ -323,20 +300,20 @@ class PropertyGraphSource(Source):
             self._left_out["nodes"] += 1
             return
         if self.mapping.types:
-            yield from (triple_row(line, node.id, TYPE, label) for label, _ in mapped if label)
+            yield from (source_rows.triple_row(line, node.id, TYPE, label) for label, _ in mapped if label)
         texts = {key: [each.text.strip() for each in found] for key, found in node.properties}
         named_by = next((each.name for _, each in mapped if any(texts.get(key) for key in each.name)), ())
         if named_by:
-            yield name_row(line, node.id, " ".join(texts[key][0] for key in named_by if texts.get(key)))
+            yield source_rows.name_row(line, node.id, " ".join(texts[key][0] for key in named_by if texts.get(key)))
         elif numbered := next(((label, each.key) for label, each in mapped if texts.get(each.key)), None):
             label, key = numbered
             text = texts[key][0]
             name = f"{label[:1].upper()}{label[1:]} {text}" if label and _NUMBERED.fullmatch(text) else text
-            yield name_row(line, node.id, name)
+            yield source_rows.name_row(line, node.id, name)
         aliases = dict.fromkeys(key for _, each in mapped for key in each.aliases if key not in named_by)
         other_names = [text for key in named_by for text in texts.get(key, [])[1:]] if len(named_by) == 1 else []
         other_names += [text for key in aliases for text in texts.get(key, [])]
-        yield from (alias_row(line, node.id, text) for text in other_names)
+        yield from (source_rows.alias_row(line, node.id, text) for text in other_names)
         keys = {each.key for _, each in mapped}
         kept = {key for _, each in mapped for key in each.kept}.difference(named_by, aliases, keys)
         others = [(key, found) for key, found in node.properties if key not in {*aliases, *named_by, *keys}]
@@ -349,11 +326,11 @@ class PropertyGraphSource(Source):
             return
         literals = [*self._literals(line, found.id, found.properties, keys)]
         if literals:
-            yield triple_row(line, found.start, found.type, found.id)
-            yield triple_row(line, found.id, found.type, found.end)
+            yield source_rows.triple_row(line, found.start, found.type, found.id)
+            yield source_rows.triple_row(line, found.id, found.type, found.end)
             yield from literals
         else:
-            yield triple_row(line, found.start, found.type, found.end)
+            yield source_rows.triple_row(line, found.start, found.type, found.end)
 
     def _map_labels(self, labels: tuple[str, ...]) -> list[tuple[str, LabelMapping]]:
         """Return the labels that count of those that nodes have together, the first first."""

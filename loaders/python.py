@@ -14,24 +14,14 @@ from ..engine.settings import Settings
 from ..engine.values import Entity
 from ..engine.writing.changing import LiteralValue, Stated, parse_stated_triples
 from ..models import quote_line
+from . import source
 from .export import stream_names, stream_triples
 from .formats.columns import columns_by_name
 from .formats.table_graph import TableGraph
 from .formats.tables import Database
 from .loading import LoadOptions, Mode
 from .property_graph import EdgeGraph, Element
-from .source import (
-    NO_ID,
-    Part,
-    Source,
-    SourceRowBatches,
-    StatementRow,
-    alias_row,
-    digest_of,
-    name_row,
-    row_batches,
-    triple_row,
-)
+from .source import Source
 
 if TYPE_CHECKING:
     import networkx
@@ -58,30 +48,30 @@ class TriplesSource(Source):
     """Triples as `Engine.add` takes them, and names by id; an id without names is its own."""
 
     kind = "triples"
-    unnamed_ids = NO_ID
+    unnamed_ids = source.NO_ID
 
     def __init__(self, triples: Iterable[Stated], names: Mapping[str, str | Sequence[str]], name: str) -> None:
         self.name = name
-        self._batches = [*row_batches(_stated_rows(triples, names))]
+        self._batches = [*source.row_batches(_stated_rows(triples, names))]
 
     def digest(self) -> str:
-        return digest_of(self.kind, {}, [repr(batch.to_pydict()) for batch in self._batches])
+        return source.digest_of(self.kind, {}, [repr(batch.to_pydict()) for batch in self._batches])
 
-    def parts(self) -> Iterator[Part]:
-        yield SourceRowBatches(self.name, iter(self._batches))
+    def parts(self) -> Iterator[source.Part]:
+        yield source.SourceRowBatches(self.name, iter(self._batches))
 
 
-def _stated_rows(triples: Iterable[Stated], names: Mapping[str, str | Sequence[str]]) -> Iterator[StatementRow]:
+def _stated_rows(triples: Iterable[Stated], names: Mapping[str, str | Sequence[str]]) -> Iterator[source.StatementRow]:
     for number, (head, relation, tail) in enumerate(parse_stated_triples(triples), 1):
         start = head.id if isinstance(head, Entity) else head
         if isinstance(tail, LiteralValue):
-            yield StatementRow(number, "triple", start, relation, tail.value, True, tail.datatype, tail.language)
+            yield source.StatementRow(number, "triple", start, relation, tail.value, True, tail.datatype, tail.language)
         else:
-            yield triple_row(number, start, relation, tail.id if isinstance(tail, Entity) else tail)
+            yield source.triple_row(number, start, relation, tail.id if isinstance(tail, Entity) else tail)
     for id_, given in names.items():
         first, *more = [given] if isinstance(given, str) else given
-        yield name_row(0, id_, first)
-        yield from (alias_row(0, id_, alias) for alias in more)
+        yield source.name_row(0, id_, first)
+        yield from (source.alias_row(0, id_, alias) for alias in more)
 
 
 def triples_of_dataframe(frame: Any) -> list[tuple[Any, ...]]:

@@ -28,10 +28,8 @@ class LoadReport(StageCounts):
     number: int
     writer: str
     seconds: float
-    num_related: int = 0
-    """Relations without their own relationship type."""
-    question: str | None = None
-    """A question that the graph answers."""
+    num_related: int = 0  # relations without their own relationship type
+    question: str | None = None  # A question that the graph answers
     rejects_file: str | None = None
     already_loaded: bool = False
     num_removed: int = 0

@@ -134,18 +134,14 @@ class Source(ABC):
     whether ids and relations are valid.
     """
 
-    kind: str
-    """The format's name on the command line."""
-    name: str
-    """The user's name for this source: a file's name, a package and its version."""
-    max_rejects = 0
-    """How many rejected lines end the load, unless the user says."""
+    kind: str  # the format's name on the command line
+    name: str  # the user's name for this source: a file's name, a package and its version
+    max_rejects = 0  # how many rejected lines end the load, unless the user says
     languages: Sequence[str] = ()
     """Languages of names, lower case, in order of preference for the main name; others follow."""
     all_languages: bool = True
     """Whether names in other languages are kept, too. Otherwise only of what has no name in these, the first."""
-    name_relations: Sequence[str] = ()
-    """The relations whose literals are names, the best first."""
+    name_relations: Sequence[str] = ()  # the relations whose literals are names, the best first
     unnamed_ids: str | None = None
     """None if ids are not names. Otherwise an unnamed entity's id is its name, unless this regular expression (RE2)
     matches all of it."""
@@ -179,8 +175,7 @@ class Source(ABC):
         return {}
 
 
-NO_ID = r"[^\s\S]"
-"""Matches nothing: as `Source.unnamed_ids`, every id may be a name."""
+NO_ID = r"[^\s\S]"  # matches nothing: as `Source.unnamed_ids`, every id may be a name
 
 
 def digest_of(kind: str, options: Mapping[str, object], contents: Iterable[str]) -> str:
@@ -191,10 +186,8 @@ def digest_of(kind: str, options: Mapping[str, object], contents: Iterable[str])
 class FileSource(Source):
     """A source of a file (``-`` is standard input), a folder or a pattern, packed or not; perhaps with a names file."""
 
-    parser = ""
-    """The parser of its lines in `parsers/`; without one, `rows` reads a file."""
-    endings: Sequence[str] = ()
-    """Of a folder with files that end so, only these are read."""
+    parser = ""  # the parser of its lines in `parsers/`; without one, `rows` reads a file
+    endings: Sequence[str] = ()  # of a folder with files that end so, only these are read
 
     def __init__(self, path: str, names_path: str | None = None, **options: object) -> None:
         """Open the files; `options` are those that change the result, as plain data for JSON."""

@@ -85,20 +85,15 @@ def translate_interrupts() -> Iterator[None]:
         raise
 
 
-MIN_MEMORY_MB = 1_000
-"""The smallest default of DuckDB's buffers; blocks of lines and Arrow batches come on top."""
+MIN_MEMORY_MB = 1_000  # the smallest default of DuckDB's buffers; blocks of lines and Arrow batches come on top
 SHARE_OF_FREE_MEMORY = 0.25
 """The default of DuckDB's buffers as a share of the memory that is free: Neo4j runs beside the conversion."""
 MOST_THREADS = 8
-MOST_PASSES = 256
-"""Shares in which terms are collected, at most."""
-MAX_COMPARED = 5_000_000
-"""The most entities whose ids are compared with one another."""
-SEGMENT_BATCHES = 16
-"""Batches of 16 MB and less between two looks at the rejects."""
+MOST_PASSES = 256  # shares in which terms are collected, at most
+MAX_COMPARED = 5_000_000  # the most entities whose ids are compared with one another
+SEGMENT_BATCHES = 16  # batches of 16 MB and less between two looks at the rejects
 NODES_A_MB = 500
-REPORT_EVERY_S = 0.1
-"""A source of many files is long in adding up how far it is read."""
+REPORT_EVERY_S = 0.1  # A source of many files is long in adding up how far it is read
 _BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
 OUTER_BLANKS = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
 """What a searched name is trimmed of: a pattern, since DuckDB's trim of many characters takes seven times as long."""
@@ -115,22 +110,18 @@ class StageCounts:
     num_relations: int
     num_names: int
     num_duplicates: int
-    num_names_ignored: int = 0
-    """Name statements of ids that are in no triple, or that say what another one says."""
+    num_names_ignored: int = 0  # name statements of ids that are in no triple, or that say what another one says
     checksum: int | str = 0
     num_values: int = 0
     """Triples whose tail is a literal because it is written as a value, and has neither a name nor triples."""
-    num_unnamed: int = 0
-    """Entities without a name."""
+    num_unnamed: int = 0  # entities without a name
     num_unnamed_tails: int = 0
     """Those among them that are in no triple but as its tail; looked up where the source takes tails for values."""
-    unnamed_tails: Sequence[str] = ()
-    """The first of these."""
+    unnamed_tails: Sequence[str] = ()  # the first of these
     num_kinds: int = 0
     num_alike: int = 0
     """Ids that differ from another only in case, spaces or Unicode's normal form; looked up where ids are names."""
-    alike: Sequence[str] = ()
-    """Two of these."""
+    alike: Sequence[str] = ()  # two of these
     examples: Sequence[Sequence[str]] = ()
     """Relations, each with the name of an entity that it leads from to one other with a name."""
     num_rejects: int = 0
@@ -154,8 +145,7 @@ class Stage:
         self._num_passes = 1
         self._parts: list[Part] = []
         self.share_read = 1.0
-        self.relation_facts: Mapping[str, RelationFacts] = {}
-        """What the source knows of relations beyond their names."""
+        self.relation_facts: Mapping[str, RelationFacts] = {}  # what the source knows of relations beyond their names
 
     def __enter__(self) -> Self:
         return self
@@ -490,8 +480,7 @@ class Stage:
             raise StorageError(f"{error.filename or self.folder}: cannot be written: {reason}") from error
 
 
-ABANDONED_S = 7 * 24 * 3_600
-"""The age of a folder that a killed process left; a running load holds its lock."""
+ABANDONED_S = 7 * 24 * 3_600  # the age of a folder that a killed process left; a running load holds its lock
 
 
 def delete_abandoned_stages(staging: Path) -> None:

@@ -147,8 +147,7 @@ def label_of(relation: str) -> str:
     return LABEL_SEPARATOR.join(dict.fromkeys(parts)) or relation
 
 
-MAX_TYPES = 65_000
-"""Neo4j Community allows 65,536 relationship types; the rest is for pictures and foreign data."""
+MAX_TYPES = 65_000  # neo4j Community allows 65,536 relationship types; the rest is for pictures and foreign data
 
 RELATED = "RELATED"
 """The type of relationships whose relation has no type of its own; their property ``relation`` names it."""
@@ -160,8 +159,7 @@ class RelationFacts:
 
     range: str | None = None
     inverse: str | None = None
-    label: str | None = None
-    """A readable label, if the name is not readable."""
+    label: str | None = None  # A readable label, if the name is not readable
 
 
 def relation_rows(
@@ -359,10 +357,8 @@ def finish_load(gateway: Gateway, load: LoadManifest) -> None:
 
 FIELDS = ("number", "dimension", "first_day", "last_day")
 """The properties of a typed value; those that a text has none of are null."""
-MAX_CHARS = 41
-"""Longer texts have no typed value."""
-_TYPED = re.compile(r"[0-9]|^[+-]?INF$")
-"""What a text has that has a typed value."""
+MAX_CHARS = 41  # longer texts have no typed value
+_TYPED = re.compile(r"[0-9]|^[+-]?INF$")  # what a text has that has a typed value
 
 
 @cache

@@ -43,8 +43,7 @@ from . import (
     write_relations,
 )
 
-MAX_ID_BYTES = 8_000
-"""Neo4j's range index takes keys of about 8,160 bytes."""
+MAX_ID_BYTES = 8_000  # neo4j's range index takes keys of about 8,160 bytes
 MAX_VALUE_CHARS = 1_000_000
 LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 CHECKSUM_MODULUS = (1 << 63) - 1
@@ -277,11 +276,9 @@ def _read_stating_loads(db: OpenTransaction, triples: Collection[TripleKey]) -> 
     return {TripleKey(triple[0], triple[1], triple[2], is_literal): tuple(loads) for triple, is_literal, loads in rows}
 
 
-SOURCE = "changes"
-"""The name of the load that added triples belong to, and its kind."""
+SOURCE = "changes"  # the name of the load that added triples belong to, and its kind
 CHANGES_SHA256 = hashlib.sha256(SOURCE.encode()).hexdigest()
-MAX_TRIPLES = 100_000
-"""Of one change, because the database holds all of a transaction in memory."""
+MAX_TRIPLES = 100_000  # of one change, because the database holds all of a transaction in memory
 _SHOWN = 3
 
 Names = Mapping[str, str | Name | Sequence[str | Name]]
@@ -293,17 +290,13 @@ class ChangeReport:
     """What a change did. Entities are ids, relations their names."""
 
     num_added: int = 0
-    num_known: int = 0
-    """Triples to add that the graph had."""
+    num_known: int = 0  # triples to add that the graph had
     num_removed: int = 0
-    num_missing: int = 0
-    """Triples to remove that the graph did not have."""
-    num_names: int = 0
-    """Names that were new to their entities."""
+    num_missing: int = 0  # triples to remove that the graph did not have
+    num_names: int = 0  # names that were new to their entities
     new_entities: tuple[str, ...] = ()
     new_relations: tuple[str, ...] = ()
-    removed_entities: tuple[str, ...] = ()
-    """Entities that no triple has any more."""
+    removed_entities: tuple[str, ...] = ()  # entities that no triple has any more
     removed_relations: tuple[str, ...] = ()
 
     def __str__(self) -> str:

@@ -34,8 +34,7 @@ FORMATS = {
     "wikidata": "wikidata:WikidataSource",
 }
 
-GRAPHS = ("cypher", "dump", "gexf", "graphml", "json", "tables")
-"""The formats that have property graphs."""
+GRAPHS = ("cypher", "dump", "gexf", "graphml", "json", "tables")  # the formats that have property graphs
 
 _PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 

@@ -45,8 +45,7 @@ def columns_by_name(cells: Sequence[str]) -> tuple[int, ...] | None:
     return None
 
 
-LEAST_SAME = 7
-"""In so many rows a column that is always the same is no chance."""
+LEAST_SAME = 7  # in so many rows a column that is always the same is no chance
 
 
 def why_table(rows: Sequence[Sequence[str]]) -> str | None:
@@ -116,8 +115,7 @@ END_PAIRS = (
 """How the columns of the two ends of an edge begin."""
 _END_KEYS = ("id", "index", "", "identifier", "key", "code", "curie", "name", "label", "title", "node", "text")
 """How the columns go on that tell ends apart, the likeliest first."""
-EndColumns = dict[str, tuple[str, str]]
-"""The columns of both ends by how they go on: id, name, type, or nothing."""
+EndColumns = dict[str, tuple[str, str]]  # the columns of both ends by how they go on: id, name, type, or nothing
 
 
 def find_end_columns(names: Sequence[str]) -> EndColumns | None:
@@ -143,8 +141,7 @@ _NAMED = re.compile(r"[^\W\d][./:#][^\W\d]|[^\W\d_]_[^\W\d_]|[a-z][A-Z]")
 """What names of programs and of vocabularies have in them: people.person.born, has_part, bornIn."""
 
 
-MOST_WORDS = 6
-"""The most words of a relation."""
+MOST_WORDS = 6  # the most words of a relation
 
 
 def _reads_as_relation(text: str) -> bool:
@@ -200,12 +197,9 @@ _HEADER = re.compile(
     r"|.+[\W_][Nn]o|.*[a-z](?:I[Dd]|Name|Title|Label|Key|Code|Type|Date|Description|No)|[a-z]+(?:id|name|title|label|description)"
 )
 """Names of columns; a city may be called Madrid."""
-_VALUE = re.compile(rf"\s*(?:[$€£]?(?:{NUMERIC})|(?i:true|false))\s*")
-"""What is a value and no name of a column."""
-_NO_NAME = re.compile(r"\s*(?:[/{<\[]|\w+://)")
-"""How no column is called: a path, an IRI, JSON."""
-_LONG_BYTES = 1 << 14
-"""The last line of a longer text may be cut off."""
+_VALUE = re.compile(rf"\s*(?:[$€£]?(?:{NUMERIC})|(?i:true|false))\s*")  # what is a value and no name of a column
+_NO_NAME = re.compile(r"\s*(?:[/{<\[]|\w+://)")  # how no column is called: a path, an IRI, JSON
+_LONG_BYTES = 1 << 14  # the last line of a longer text may be cut off
 
 
 def read_header(head: str, shown: str) -> tuple[str, list[str]]:

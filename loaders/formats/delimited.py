@@ -67,8 +67,7 @@ class DelimitedSource(FileSource):
     parser = "delimited"
     usual_separator: ClassVar[str]
     quoted: ClassVar[bool] = False
-    looks_at_columns: ClassVar[bool] = True
-    """Whether a table is told from triples."""
+    looks_at_columns: ClassVar[bool] = True  # whether a table is told from triples
 
     def __init__(
         self,

@@ -29,8 +29,7 @@ class GraphmlGraph(FileGraph):
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        self._keys: dict[tuple[str, str], _Key] = {}
-        """By what they are of (node, edge or all) and their id."""
+        self._keys: dict[tuple[str, str], _Key] = {}  # by what they are of (node, edge or all) and their id
 
     def elements(self) -> Iterator[Element]:
         form = "GEXF" if self.kind == "gexf" else "GraphML"

@@ -10,10 +10,8 @@ from ...models import quote_line
 from ..property_graph import Element, FileGraph, Node, Relationship
 from ..reading import read_records
 
-LINKS = ("links", "edges", "relationships")
-"""How the list of edges of a document is called."""
-_LINES = ("node", "relationship")
-"""The types of APOC's lines."""
+LINKS = ("links", "edges", "relationships")  # how the list of edges of a document is called
+_LINES = ("node", "relationship")  # the types of APOC's lines
 _ENDS = (("source", "target"), ("from", "to"), ("start", "end"))
 
 

@@ -13,8 +13,7 @@ from ..reading.lines import LineReader
 from ..source import FileSource, StatementRow, alias_row, comment_row, name_row, reject_row, triple_row
 
 _TAG = re.compile(r"(?P<tag>[\w-]+):\s*(?P<value>.*)")
-_REST = re.compile(r"(?<!\\)(?:\s*\{[^{}]*\}\s*)?(?:\s+!.*)?$")
-"""Qualifiers and the comment at the end of a line."""
+_REST = re.compile(r"(?<!\\)(?:\s*\{[^{}]*\}\s*)?(?:\s+!.*)?$")  # qualifiers and the comment at the end of a line
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _LITERALS = {"def": "definition", "comment": "comment", "namespace": "namespace", "subset": "subset"}
 _ENTITIES = {"is_a": "is_a", "xref": "xref", "instance_of": "instance_of", "replaced_by": "replaced_by"}

@@ -51,8 +51,7 @@ class Ontology:
         self._supers: list[tuple[Term, BlankNode]] = []
         self._properties: set[str] = set()
         self._facts: dict[str, dict[str, str]] = {}
-        self._ends: dict[str, tuple[list[NamedNode], list[NamedNode]]] = {}
-        """The classes at the ends of properties."""
+        self._ends: dict[str, tuple[list[NamedNode], list[NamedNode]]] = {}  # the classes at the ends of properties
         self.has_individuals = False
 
     def takes(self, subject: Term, predicate: NamedNode, object_: Term) -> bool:

@@ -45,8 +45,7 @@ _RELATIVE = "relative-iri-of-lodestar:/"
 _SCHEMA_ORG = re.compile(rb'("@context"\s*:\s*\[?\s*)"https?://schema\.org/?(?:docs/jsonldcontext\.jsonld?)?"')
 pc: Any = compute  # its stubs lack most functions
 _LOOKED_AT = 1 << 16
-MAX_STATEMENT_BYTES = 1 << 24
-"""What the parser holds of a statement at most."""
+MAX_STATEMENT_BYTES = 1 << 24  # what the parser holds of a statement at most
 _ANONYMOUS = re.compile(r"[0-9a-f]{20,32}")
 
 SYNTAXES = {
@@ -203,8 +202,7 @@ def _has_space(ids: pa.Array, iris: pa.Array) -> pa.Array:
 class _Terms:
     def __init__(self, source: RdfSource, scope: str, syntax: RdfFormat) -> None:
         self.syntax = syntax
-        self.graphs: set[str] = set()
-        """The names of graphs so far."""
+        self.graphs: set[str] = set()  # the names of graphs so far
         self._scope = scope
         self._names = sorted(source.name_relations)
         self._bases = tuple(sorted(source._bases, key=len, reverse=True))

@@ -22,16 +22,8 @@ import pyarrow as pa
 
 from ...engine.errors import InputError
 from ...models import quote_line
-from ..reading import (
-    NOT_UTF8,
-    PARQUET,
-    RereadableFile,
-    list_files,
-    parquet_columns,
-    read_records,
-    unpacked_name,
-    warn_of_others,
-)
+from .. import reading
+from ..reading import NOT_UTF8, PARQUET, RereadableFile
 from ..source import split_batches
 from ..stage import run_on_batches
 from .columns import columns_by_name, is_table, of_importer, read_header
@@ -39,8 +31,7 @@ from .columns import columns_by_name, is_table, of_importer, read_header
 JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet")
 SQLITE = b"SQLite format 3\0"
-DUCKDB = b"DUCK"
-"""What a DuckDB file has after eight bytes."""
+DUCKDB = b"DUCK"  # what a DuckDB file has after eight bytes
 MAX_FIELD_BYTES = 256_000_000
 _HEAD_BYTES = 1 << 16
 _FETCHED_ROWS = 5_000
@@ -86,8 +77,7 @@ class Table:
     is_declared: bool = False
     label: str = ""
     root: str = ""
-    joins: tuple[Reference, Reference] | None = None
-    """The two ends where the table is a relationship."""
+    joins: tuple[Reference, Reference] | None = None  # the two ends where the table is a relationship
     relation_column: str = ""
 
     @property
@@ -109,8 +99,7 @@ class Database:
         self.connection = duckdb.connect(config={"temp_directory": self._folder.name, "threads": 2})
         self.connection.execute("SET preserve_insertion_order = true")
         self.tables: dict[str, Table] = {}
-        self.notes: Counter[str] = Counter()
-        """What was assumed when they were read, with counts."""
+        self.notes: Counter[str] = Counter()  # what was assumed when they were read, with counts
 
     def add(self, name: str, relation: duckdb.DuckDBPyRelation, shown: str) -> Table:
         """Take over a table; raise `InputError` for two of one name and for what DuckDB cannot read."""
@@ -211,12 +200,14 @@ class Database:
             parts = f"string_split_regex({c}, '\\s*[{mark}]\\s*')"
             if max(marked) < LEAST_LISTS * column.num:
                 continue
-            num, num_different, longest = self.connection.execute(
-                f"SELECT count(part), count(DISTINCT part), max(length(part)) "
-                f"FROM (SELECT unnest({parts}) AS part FROM {table.view}) WHERE part <> ''"
+            kept = f"list_filter({parts}, lambda part: part <> '')"
+            is_shared, longest, is_whole = self.connection.execute(
+                f"SELECT coalesce(bool_or(num > 1 AND is_list), false), max(length(part)), "
+                f"(SELECT bool_and(len({kept}) > 0) FROM {table.view} WHERE {c} IS NOT NULL) "
+                f"FROM (SELECT part, count(*) AS num, bool_or(is_list) AS is_list FROM "
+                f"(SELECT unnest({kept}) AS part, len({kept}) > 1 AS is_list FROM {table.view}) GROUP BY part)"
             ).fetchall()[0]
-            if num_different < num and longest <= MOST_PART_CHARS:
-                kept = f"list_filter({parts}, lambda part: part <> '')"
+            if is_shared and is_whole and longest <= MOST_PART_CHARS:
                 self.connection.execute(f"ALTER TABLE {table.view} ALTER {c} TYPE VARCHAR[] USING {kept}")
                 column.is_list = True
 
@@ -258,8 +249,7 @@ _DAY_FIRST, _MONTH_FIRST = (
     ("date", f"{form}/[0-9]{{4}}", f"coalesce(strftime(try_strptime(value, '{written}/%Y'), '%Y-%m-%d'), value)")
     for form, written in ((f"{_DAY}/{_MONTH}", "%d/%m"), (f"{_MONTH}/{_DAY}", "%m/%d"))
 )
-LEAST_LISTS = 0.2
-"""The least share of a column's texts that hold several values, so that all are lists."""
+LEAST_LISTS = 0.2  # the least share of a column's texts that hold several values, so that all are lists
 MOST_PART_CHARS = 60
 _TYPES = (
     (None, "(0x|\\\\x)[0-9A-Fa-f]{16,}", "NULL"),  # bytes
@@ -288,17 +278,17 @@ def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-_HEADERS = ("-header", "_header")
-"""How the stem of a file ends that has the header of others."""
+_HEADERS = ("-header", "_header")  # how the stem of a file ends that has the header of others
 
 
 def read_tables(path: str) -> Database:
     """Read all tables of a folder, a pattern or a file; raise `InputError` for what is none."""
     database = Database()
-    listed = [each for each in list_files(path) if each == path or table_name(each)]
-    listed = listed or [each for each in list_files(path) if unpacked_name(each).lower().endswith(JSON_ENDINGS)]
-    warn_of_others(path, listed)
-    files = {each: table_name(each) or Path(unpacked_name(each)).stem for each in listed}
+    there = reading.list_files(path)
+    listed = [each for each in there if each == path or table_name(each)]
+    listed = listed or [each for each in there if reading.unpacked_name(each).lower().endswith(JSON_ENDINGS)]
+    reading.warn_of_others(path, listed)
+    files = {each: table_name(each) or Path(reading.unpacked_name(each)).stem for each in listed}
     headers = {stem[: -len(_HEADERS[0])]: each for each, stem in files.items() if stem.endswith(_HEADERS)}
     for each, name in files.items():
         file = RereadableFile(each)
@@ -325,18 +315,19 @@ def read_tables(path: str) -> Database:
 
 def database_kind(start: bytes) -> str:
     """Return what a file that begins so is: sqlite, duckdb or parquet; empty for another."""
-    kinds = {"sqlite": start.startswith(SQLITE), "duckdb": start[8:12] == DUCKDB, "parquet": start.startswith(PARQUET)}
-    return next((kind for kind, fits in kinds.items() if fits), "")
+    if start.startswith((SQLITE, PARQUET)):
+        return "sqlite" if start.startswith(SQLITE) else "parquet"
+    return "duckdb" if start[8:12] == DUCKDB else ""
 
 
 def looks_like_tables(path: str) -> bool:
     """Return whether a folder or a file holds tables, rather than triples or text."""
-    files = [each for each in list_files(path) if each == path or table_name(each)]
+    files = [each for each in reading.list_files(path) if each == path or table_name(each)]
     heads = {each: RereadableFile(each).first_bytes(_HEAD_BYTES) for each in files}
     longest = max(heads, key=lambda each: len(heads[each]), default="")
     kind = database_kind(heads.get(longest, b""))
     if kind == "parquet":
-        names = parquet_columns(RereadableFile(longest))
+        names = reading.parquet_columns(RereadableFile(longest))
         return bool(names) and columns_by_name(names) is None and not {"graph", "subgraph"} & set(names)
     texts = {each: start.decode("utf-8", "replace") for each, start in heads.items() if table_name(each)}
     if len(files) > 1 and any(of_importer(text) for text in texts.values()):
@@ -346,7 +337,7 @@ def looks_like_tables(path: str) -> bool:
 
 def table_name(path: str) -> str:
     """Return the name of the table that a file by its name is, empty for another file."""
-    name = Path(unpacked_name(path)).name
+    name = Path(reading.unpacked_name(path)).name
     return next((name[: -len(end)] for end in ENDINGS if name.lower().endswith(end)), "")
 
 
@@ -442,11 +433,12 @@ def _read_json(database: Database, file: RereadableFile, name: str) -> None:
 
 
 def _json_rows(file: RereadableFile, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    for line, record, fault in read_records(file):
+    for line, record, fault in reading.read_records(file):
         if fault:
             raise InputError(f"{file.shown}:{line}: {fault}")
         tables: dict[str, Any] = {name: record if isinstance(record, list) else [record]}
-        if isinstance(record, dict) and record and all(map(_are_records, record.values())):
+        lists = record.values() if isinstance(record, dict) else ()
+        if lists and all(isinstance(each, list) and each and all(isinstance(i, dict) for i in each) for each in lists):
             tables = record
         results = record.get("results") if isinstance(record, dict) else None
         if isinstance(results, dict) and isinstance(results.get("bindings"), list):
@@ -456,10 +448,6 @@ def _json_rows(file: RereadableFile, name: str) -> Iterator[tuple[str, dict[str,
                 if not isinstance(row, dict):
                     raise InputError(f"{file.shown}:{line}: expected objects, found {quote_line(str(row))}")
                 yield called, row
-
-
-def _are_records(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
 
 
 def _flat(row: Mapping[str, Any], notes: Counter[str], before: str = "") -> Iterator[tuple[str, Any]]:
@@ -474,22 +462,17 @@ def _flat(row: Mapping[str, Any], notes: Counter[str], before: str = "") -> Iter
 
 def _text_batches(schema: pa.Schema, rows: Iterable[Sequence[Any]]) -> Iterator[pa.RecordBatch]:
     for some in split_batches(rows, 10_000):
-        texts = [[_text(value) for value in column] for column in zip(*some, strict=True)]
         arrays = [
-            pa.array(_as_lists(column) if pa.types.is_list(field.type) else column, field.type)
-            for column, field in zip(texts, schema, strict=True)
+            pa.array([_text(value, pa.types.is_list(each.type)) for value in column], each.type)
+            for column, each in zip(zip(*some, strict=True), schema, strict=True)
         ]
         yield pa.record_batch(arrays, schema=schema)
 
 
-def _as_lists(values: Iterable[Any]) -> list[list[str] | None]:
-    return [value if value is None or isinstance(value, list) else [value] for value in values]
-
-
-def _text(value: object) -> Any:
-    if isinstance(value, list):
-        return [str(item) for item in value]
-    return None if value is None or isinstance(value, bytes) else str(value)
+def _text(value: object, is_list: bool) -> Any:
+    if value is None or isinstance(value, bytes):
+        return None
+    return [str(item) for item in (value if isinstance(value, list) else [value])] if is_list else str(value)
 
 
 def _read_duckdb(database: Database, path: str) -> None:

@@ -33,8 +33,7 @@ from .existing_neo4j import Neo4jGraph
 
 MAX_SCRIPT_BYTES = 500_000_000
 HEAP_MB, PAGE_CACHE_MB = 1_024, 256
-_STARTS = (b"DZV1", b"DGV1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
-"""How dumps begin."""
+_STARTS = (b"DZV1", b"DGV1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # how dumps begin
 _CSV = re.compile(r"""(?is)(\bLOAD\s+CSV\s+(?:WITH\s+HEADERS\s+)?FROM\s+)(["'])(.+?)\2""")
 _PIECES = re.compile(r"""(?s)//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`|;|[^;"'`/]+|/""")
 

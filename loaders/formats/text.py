@@ -148,8 +148,7 @@ class ConceptFinder:
             yield [span.text for span in (read.noun_chunks if self._by_chunks else read.ents)]
 
 
-MAX_CONCEPTS = 40
-"""The most concepts of a snippet; pairs grow with its square."""
+MAX_CONCEPTS = 40  # the most concepts of a snippet; pairs grow with its square
 
 
 class TextSource(FileSource):

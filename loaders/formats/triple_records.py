@@ -17,20 +17,11 @@ from typing import Any
 import pyarrow as pa
 
 from ...engine.errors import InputError
+from .. import source
 from ..naming import FREEBASE_ID, XSD
 from ..reading import PARQUET, RereadableFile, format_columns, read_parquet, read_records
 from ..reading.lines import LineReader
-from ..source import (
-    BATCH_ROWS,
-    NO_ID,
-    FileSource,
-    Part,
-    SourceRowBatches,
-    StatementRow,
-    reject_row,
-    row_batches,
-    triple_row,
-)
+from ..source import FileSource, StatementRow
 from .columns import columns_by_name
 
 _TRIPLE = ("head", "relation", "tail")
@@ -46,13 +37,13 @@ class JsonLinesSource(FileSource):
     endings: Sequence[str] = (".jsonl", ".ndjson", ".json")
 
     def __init__(self, path: str, names_path: str | None = None) -> None:
-        self.unnamed_ids = NO_ID if names_path is None else None
+        self.unnamed_ids = source.NO_ID if names_path is None else None
         super().__init__(path, names_path)
 
-    def part_of_names(self, file: LineReader) -> Part:
+    def part_of_names(self, file: LineReader) -> source.Part:
         if not file.first_bytes(len(PARQUET)).startswith((b"{", b"[", PARQUET)):
             return super().part_of_names(file)
-        return SourceRowBatches(file.shown, row_batches(map(_name_of, _records(file, _NAME))))
+        return source.SourceRowBatches(file.shown, source.row_batches(map(_name_of, _records(file, _NAME))))
 
     def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         return map(_triple_of, _records(file, _TRIPLE))
@@ -81,7 +72,7 @@ def _records(file: RereadableFile, wanted: Sequence[str]) -> Iterator[tuple[int,
         return [*columns, *(name for name in _OPTIONAL if name in found)]
 
     number = 0
-    for batch in read_parquet(file, choose, BATCH_ROWS):
+    for batch in read_parquet(file, choose, source.BATCH_ROWS):
         texts = [column if pa.types.is_boolean(column.type) else column.cast(pa.string()) for column in batch.columns]
         for record in pa.record_batch(texts, names=batch.schema.names).to_pylist():
             number += 1
@@ -91,17 +82,17 @@ def _records(file: RereadableFile, wanted: Sequence[str]) -> Iterator[tuple[int,
 def _triple_of(found: tuple[int, Any, str]) -> StatementRow:
     line, record, fault = found
     if fault:
-        return reject_row(line, fault, record)
+        return source.reject_row(line, fault, record)
     if isinstance(listed := found[1], list) and len(listed) == len(_TRIPLE):
         return _triple_of((line, dict(zip(_TRIPLE, listed, strict=True)), ""))
     fields = list(record) if isinstance(record, dict) else []
     values: list[Any] = [record[fields[place - 1]] for place in _columns_by_name(tuple(fields)) or ()]
     if not values or not all(map(is_text, values[:2])) or values[2] is None:
         reason = "expected a head, a relation and a tail that are text"
-        return reject_row(line, reason, str(record))
+        return source.reject_row(line, reason, str(record))
     head, relation, tail = values
     if is_text(tail) and not record.get("is_literal"):
-        return triple_row(line, head, relation, tail)
+        return source.triple_row(line, head, relation, tail)
     datatype = {bool: "boolean", int: "integer", float: "double"}.get(type(tail))
     text = tail if isinstance(tail, str) else json.dumps(tail, ensure_ascii=False)
     written = record.get("datatype") or (datatype and f"{XSD}{datatype}")
@@ -111,7 +102,7 @@ def _triple_of(found: tuple[int, Any, str]) -> StatementRow:
 def _name_of(found: tuple[int, Any, str]) -> StatementRow:
     line, record, fault = found
     if fault or not isinstance(record, dict) or not all(is_text(record.get(name)) for name in _NAME):
-        return reject_row(line, fault or "expected an id and a name that are text", str(record))
+        return source.reject_row(line, fault or "expected an id and a name that are text", str(record))
     tag = "alias" if record.get("is_alias") else "name"
     return StatementRow(line, "name", record["id"], tail=record["name"], language=record.get("language"), tag=tag)
 
@@ -132,14 +123,14 @@ class RogSource(FileSource):
             items = graph.get("tuples") if isinstance(graph, dict) else graph
             if fault or not isinstance(items, list):
                 reason = fault or "expected a list called graph or subgraph, found none"
-                yield reject_row(line, reason, str(record))
+                yield source.reject_row(line, reason, str(record))
                 continue
             for number, item in enumerate(items, 1):
                 if isinstance(item, list) and len(item) == len(_TRIPLE) and all(map(is_text, item)):
-                    yield triple_row(line, *item)
+                    yield source.triple_row(line, *item)
                 else:
                     reason = f"expected a head, a relation and a tail that are text as item {number} of the graph"
-                    yield reject_row(line, reason, str(item))
+                    yield source.reject_row(line, reason, str(item))
 
 
 def _graph_columns(file: RereadableFile) -> Iterator[tuple[int, Any, str]]:

@@ -39,8 +39,7 @@ _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 _encoding: ContextVar[str] = ContextVar("encoding", default="")
 NOT_UTF8 = "expected UTF-8, found byte 0x{:02x}: name its encoding, as by --encoding latin1"
 MIB = 1 << 20
-FREE_BYTES = 1 << 30
-"""The free space to leave on the disk."""
+FREE_BYTES = 1 << 30  # the free space to leave on the disk
 
 
 @contextmanager
@@ -308,8 +307,7 @@ def check_xml(file: RereadableFile, form: str) -> None:
         raise InputError(f"{file.shown}: its encoding is not read ({error}): {advice}") from error
 
 
-_NOT_READ = (".", "_")
-"""How names begin that Hadoop, Spark and Lodestar leave beside the files of a folder."""
+_NOT_READ = (".", "_")  # how names begin that Hadoop, Spark and Lodestar leave beside the files of a folder
 
 
 def list_files(path: str, endings: Sequence[str] = ()) -> list[str]:
@@ -343,8 +341,7 @@ def derive_source_name(path: str, files: list[str]) -> str | None:
 
 
 MAX_RECORD_BYTES = 256_000_000
-SHOWN_BYTES = 1_000
-"""Of what cannot be read, for a message."""
+SHOWN_BYTES = 1_000  # of what cannot be read, for a message
 PARQUET = b"PAR1"
 
 

@@ -20,11 +20,9 @@ LINES = pa.schema([("line", pa.int64()), ("text", pa.string())])
 MAX_LINE_BYTES = 1_000_000
 FIRST_BLOCK_BYTES = 1 << 20
 """The size of the first block; each block doubles it, so that short files start at once, too."""
-BLOCK_BYTES = 4 << 20
-"""The largest block."""
+BLOCK_BYTES = 4 << 20  # the largest block
 FIRST_LINES = 100
-FIRST_BYTES = 1 << 16
-"""Where these have CR and no LF, lines end in CR."""
+FIRST_BYTES = 1 << 16  # where these have CR and no LF, lines end in CR
 
 OnReject = Callable[[int, str, str], None]
 """Called with a line's number, why it is rejected, and the line, shortened for a message."""
