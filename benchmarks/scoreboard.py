@@ -31,7 +31,7 @@ SYSTEMS = {
 HEAD = """## Beside what people use instead
 
 By `python -m benchmarks.scoreboard`. The same questions over the same graph with the same language model
-(`{model}`), in one run. Right: F1 of the answers ≥ .8. Stated falsely: neither right nor called
+(`{model}`). Right: F1 of the answers ≥ .8. Stated falsely: neither right nor called
 unsure. Lodestar's answers rest on triples of the graph.
 
 | questions | n | system | right | 95 % | stated falsely | 95 % | unsure | none | s, median | tokens |
@@ -44,6 +44,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True, help="folder of the answers, kept")
     parser.add_argument("--questions", type=int, default=60)
+    parser.add_argument("--asked", action="store_true", help="ask nothing: print what there is, each row with its n")
     parser.add_argument("--system", dest="systems", action="append", choices=SYSTEMS, help="default: all")
     parser.add_argument("--model", default="Qwen2.5-Coder-1.5B-Instruct, Q4_K_M", help="its name for the page")
     arguments = parser.parse_args()
@@ -51,11 +52,17 @@ def main() -> None:
     for title, (graph, file) in SETS.items():
         lines = (arguments.data / file).read_text(encoding="utf-8").splitlines()
         questions = [json.loads(line) for line in lines if line.strip()][: arguments.questions]
-        gold = [question.get("gold", question.get("answers", [])) for question in questions]
         for system in arguments.systems or SYSTEMS:
-            said = ask_rest(arguments.out / f"{graph}-{system}.jsonl", questions, graph, system)
+            path, some = arguments.out / f"{graph}-{system}.jsonl", questions
+            if arguments.asked:
+                there = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+                some = [
+                    each for each in questions if each["question"] in {json.loads(one)["question"] for one in there}
+                ]
+            said = ask_rest(path, some, graph, system)
+            gold = [question.get("gold", question.get("answers", [])) for question in some]
             verdicts = [judge(*pair) for pair in zip(said, gold, strict=True)]
-            print(accuracy_row(title, SYSTEMS[system], said, verdicts))
+            print(accuracy_row(title, SYSTEMS[system], said, verdicts) if said else "", end="\n" if said else "")
 
 
 if __name__ == "__main__":
