@@ -268,7 +268,7 @@ class PropertyGraphSource(Source):
         return {what: num for what, num in (self._left_out + self._graph.notes).items() if num}
 
     def parts(self) -> Iterator[source_rows.Part]:
-        yield source_rows.SourceRowBatches(self.name, source_rows.row_batches(self._rows()))
+        yield source_rows.SourceRowBatches(self.name, source_rows.record_batches(self._rows()))
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         """Return the commonest label at the ends of relations."""

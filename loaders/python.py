@@ -52,7 +52,7 @@ class TriplesSource(Source):
 
     def __init__(self, triples: Iterable[Stated], names: Mapping[str, str | Sequence[str]], name: str) -> None:
         self.name = name
-        self._batches = [*source.row_batches(_stated_rows(triples, names))]
+        self._batches = [*source.record_batches(_stated_rows(triples, names))]
 
     def digest(self) -> str:
         return source.digest_of(self.kind, {}, [repr(batch.to_pydict()) for batch in self._batches])

@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeVar
 import pyarrow as pa
 
 from ..engine.errors import InputError, UsageError
+from ..engine.whole_file import read_text
 from ..engine.writing import RelationFacts
 from .reading import derive_source_name, list_files, warn_of_others
 from .reading.lines import LineReader
@@ -90,11 +91,7 @@ def reject_row(line: int, reason: str, text: str) -> StatementRow:
     return StatementRow(line, "reject", tail=text[:1_000], reason=reason)
 
 
-def row_batches(rows: Iterable[StatementRow]) -> Iterator[pa.RecordBatch]:
-    return record_batches(rows, ROWS)
-
-
-def record_batches(rows: Iterable[Sequence[object]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def record_batches(rows: Iterable[Sequence[object]], schema: pa.Schema = ROWS) -> Iterator[pa.RecordBatch]:
     """Yield tuples as record batches of a schema, `BATCH_ROWS` at a time."""
     for batch in split_batches(rows, BATCH_ROWS):
         columns = [pa.array(column, field.type) for column, field in zip(zip(*batch, strict=True), schema, strict=True)]
@@ -219,7 +216,7 @@ class FileSource(Source):
             if self.parser:
                 yield LineFile(file, self.parser, self.parameters(file))
             else:
-                yield SourceRowBatches(file.shown, row_batches(self.rows(file)))
+                yield SourceRowBatches(file.shown, record_batches(self.rows(file)))
         if self.names_file:
             yield self.part_of_names(self.names_file)
 
@@ -281,13 +278,7 @@ class Subset:
 
 def read_list(path: str) -> tuple[str, ...]:
     """Return the lines of a file without blank ones and comments (``#``)."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: expected UTF-8 text, found byte 0x{error.object[error.start]:02x}") from error
-    lines = (line.strip() for line in text.splitlines())
+    lines = map(str.strip, read_text(Path(path), "the list").splitlines())
     found = tuple(line for line in lines if line and not line.startswith("#"))
     if not found:
         raise InputError(f"{path}: expected one name a line, found none")

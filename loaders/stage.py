@@ -221,20 +221,21 @@ class Stage:
 
     def node_rows(self, name: str, size: int, **variables: Any) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a query of nodes, by node; some are joined at a time, since DuckDB holds what it joins."""
-        with self.translate_errors():
-            ((num_nodes,),) = self._open().cursor().execute(query("numbering/num_nodes")).fetchall()
+        ((num_nodes,),) = self._fetch("numbering/num_nodes")
         for first in range(0, num_nodes, step := self._memory_mb * NODES_A_MB):
             yield from self.rows(name, size, first=first, last=first + step - 1, **variables)
 
     def relations(self) -> dict[str, int]:
         """Return the relations in the order of their names, each with its number of triples."""
-        with self.translate_errors():
-            return dict(self._open().cursor().execute(query("results/relations")).fetchall())
+        return dict(self._fetch("results/relations"))
 
     def relation_words(self) -> list[tuple[str, list[str], str | None]]:
         """Return what the source says of relations: name, its names and aliases, and a comment."""
+        return self._fetch("results/relation_words")
+
+    def _fetch(self, name: str) -> list[Any]:
         with self.translate_errors():
-            return self._open().cursor().execute(query("results/relation_words")).fetchall()
+            return self._open().cursor().execute(query(name)).fetchall()
 
     def add_signatures(self) -> None:
         """Give the entities their signatures and degrees in a graph that has nothing else.

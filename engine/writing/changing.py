@@ -128,21 +128,17 @@ def parse_stated_triples(triples: Iterable[Sequence[object]]) -> list[Parsed]:
 
 
 def _parse(place: int, triple: Sequence[object]) -> Parsed:
-    shown = quote_line(repr(triple))
-    if not isinstance(triple, tuple | list) or len(triple) != 3:
-        raise InputError(f"triple {place}: expected (head, relation, tail), found {shown}")
-    relation = triple[1]
-    head, tail = map(_parse_end, (triple[0], triple[2]))
-    if not isinstance(relation, str) or head is None or tail is None:
-        raise InputError(
-            f"triple {place}: expected an entity's id or name, a relation as text, and an entity or a value, found "
-            f"{shown}"
-        )
-    if isinstance(head, LiteralValue):
-        raise InputError(f"triple {place}: a literal is never a head: {shown}")
-    if fault := _fault_of_end(head) or fault_of_relation(relation) or _fault_of_end(tail):
-        raise InputError(f"triple {place}: {fault}: {shown}")
-    return head, relation, tail
+    fault, shown = "expected (head, relation, tail)", quote_line(repr(triple))
+    if isinstance(triple, tuple | list) and len(triple) == 3:
+        relation = triple[1]
+        head, tail = map(_parse_end, (triple[0], triple[2]))
+        if not isinstance(relation, str) or head is None or tail is None:
+            fault = "expected an entity's id or name, a relation as text, and an entity or a value"
+        elif isinstance(head, LiteralValue):
+            fault = "a literal is never a head"
+        elif not (fault := _fault_of_end(head) or fault_of_relation(relation) or _fault_of_end(tail) or ""):
+            return head, relation, tail
+    raise InputError(f"triple {place}: {fault}, found {shown}")
 
 
 def _parse_end(end: object) -> End | LiteralValue | None:
@@ -300,21 +296,17 @@ class ChangeReport:
     removed_relations: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        counts = {
-            "added": self.num_added,
-            "there already": self.num_known,
-            "removed": self.num_removed,
-            "not there": self.num_missing,
-        }
-        parts = [f"{number:,} {what}" for what, number in counts.items() if number] or ["nothing to change"]
+        counts = (self.num_added, "added"), (self.num_known, "there already"), (self.num_removed, "removed")
+        parts = [f"{num:,} {what}" for num, what in (*counts, (self.num_missing, "not there")) if num]
+        parts = parts or ["nothing to change"]
         parts += [f"{self.num_names:,} new names"] if self.num_names else []
-        listed = {
-            "new entities": self.new_entities,
-            "new relations": self.new_relations,
-            "entities without triples removed": self.removed_entities,
-            "relations without triples removed": self.removed_relations,
-        }
-        for what, some in listed.items():
+        listed = (
+            ("new entities", self.new_entities),
+            ("new relations", self.new_relations),
+            ("entities without triples removed", self.removed_entities),
+            ("relations without triples removed", self.removed_relations),
+        )
+        for what, some in listed:
             if some:
                 shown = ", ".join(map(quote_line, some[:_SHOWN])) + (" …" if len(some) > _SHOWN else "")
                 parts.append(f"{len(some):,} {what} ({shown})")

@@ -31,8 +31,8 @@ from ..source import (
     Part,
     SourceRowBatches,
     StatementRow,
+    record_batches,
     reject_row,
-    row_batches,
     split_batches,
 )
 from .ontology import Ontology, is_ontology
@@ -143,10 +143,10 @@ class RdfSource(FileSource):
                 is_plain = ontology is None and _are_plain(chunk)
                 others: list[StatementRow] = []
                 yield terms.batch(chunk if is_plain else list(_triples(chunk, terms, ontology, others)))
-                yield from row_batches(others)
+                yield from record_batches(others)
             if ontology is not None:
                 yield terms.batch([Triple(*each) for each in ontology.last_triples()])
-                yield from row_batches(StatementRow(0, "axiom") for _ in range(ontology.num_axioms))
+                yield from record_batches(StatementRow(0, "axiom") for _ in range(ontology.num_axioms))
                 self._facts |= {
                     terms.without_base(name): RelationFacts(*(each and terms.without_base(each) for each in facts))
                     for name, facts in ontology.facts().items()

@@ -161,18 +161,23 @@ class TableGraph(PropertyGraph):
         """Make a table of the ends of edges, with what other columns say of them."""
         name = f"{table.name} nodes"
         called = {of: of or "id" for of in found} if len(found) > 1 else {suffix: "name"}
-        key = quote_name(called[suffix])
         chosen = " UNION ALL ".join(
             f"SELECT {', '.join(f'{quote_name(pair[end])} AS {quote_name(called[of])}' for of, pair in found.items())} "
             f"FROM {table.view}"
             for end in (0, 1)
         )
-        others = "".join(
-            f", any_value({quote_name(each)}) AS {quote_name(each)}" for of, each in called.items() if of != suffix
+        made = self._make_table(
+            name, f"({chosen})", called[suffix], [each for of, each in called.items() if of != suffix]
         )
-        rows = f"SELECT {key}{others} FROM ({chosen}) WHERE {key} IS NOT NULL GROUP BY {key} ORDER BY {key}"
+        made.columns[called[suffix]].type = None
+        return made
+
+    def _make_table(self, name: str, of: str, key: str, others: Sequence[str]) -> Table:
+        """Make a table of what a column of another has, with what other columns say of it."""
+        said = "".join(f", any_value({quote_name(each)}) AS {quote_name(each)}" for each in others)
+        rows = f"SELECT {quote_name(key)}{said} FROM {of} WHERE {quote_name(key)} IS NOT NULL GROUP BY 1 ORDER BY 1"
         made = self._database.add(name, self._database.connection.sql(rows), name)
-        made.key, made.root, made.columns[called[suffix]].type = (called[suffix],), name, None
+        made.key, made.root = (key,), name
         return made
 
     def _find_named_columns(self) -> None:
@@ -190,12 +195,7 @@ class TableGraph(PropertyGraph):
                 if not stem or not named or name in table.key or fold(stem) in taken or not self._is_id(table, name):
                     continue
                 if self._is_determined(table, name, named, 0):
-                    rows = (
-                        f"SELECT {quote_name(name)}, any_value({quote_name(named)}) AS {quote_name(named)} "
-                        f"FROM {table.view} WHERE {quote_name(name)} IS NOT NULL GROUP BY 1 ORDER BY 1"
-                    )
-                    made = self._database.add(stem, self._database.connection.sql(rows), stem)
-                    made.key, made.root = (name,), stem
+                    self._make_table(stem, table.view, name, [named])
                     del table.columns[named]
                     table.references.append(Reference((name,), stem, (name,)))
 

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from neo4j import GraphDatabase
@@ -38,31 +37,22 @@ _CSV = re.compile(r"""(?is)(\bLOAD\s+CSV\s+(?:WITH\s+HEADERS\s+)?FROM\s+)(["'])(
 _PIECES = re.compile(r"""(?s)//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`|;|[^;"'`/]+|/""")
 
 
-class Statement(NamedTuple):
-    """A statement of a script, and the line where it begins."""
-
-    text: str
-    line: int
-
-
-def split_script(text: str) -> Iterator[Statement]:
-    """Yield the statements of a script, which semicolons end; commands of the shell, such as `:begin`, are left out."""
+def split_script(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the statements of a script, which semicolons end, each with the line where it begins; commands of the
+    shell, such as `:begin`, are left out."""
     text = re.sub(r"(?m)^:.*$", "", text.removeprefix("\ufeff"))
     begin = line = 1
     pieces: list[str] = []
-    for found in _PIECES.finditer(text):
-        piece = found[0]
+    for piece in (*(found[0] for found in _PIECES.finditer(text)), ";"):
         if piece == ";":
             if "".join(pieces).strip():
-                yield Statement("".join(pieces).strip(), begin)
+                yield "".join(pieces).strip(), begin
             pieces = []
         elif not piece.startswith(("//", "/*")):
             if not "".join(pieces).strip():
                 begin = line + piece[: len(piece) - len(piece.lstrip())].count("\n")
             pieces.append(piece)
         line += piece.count("\n")
-    if "".join(pieces).strip():
-        yield Statement("".join(pieces).strip(), begin)
 
 
 class ServedGraph(PropertyGraph):
@@ -80,21 +70,17 @@ class ServedGraph(PropertyGraph):
         with _server(self._settings) as server:
             self.fill(server)
             with Gateway(server.connection(LOAD_TIMEOUT_S)) as gateway:
-                for each in Neo4jGraph(gateway).elements():
+                for each in Neo4jGraph(gateway).elements():  # ids without that of the database
+                    id_ = each.id.rpartition(":")[2]
                     if isinstance(each, Node):
-                        yield each._replace(id=_short("n", each.id))
+                        yield each._replace(id=f"n{id_}")
                     else:
-                        start, end = _short("n", each.start), _short("n", each.end)
-                        yield each._replace(id=_short("r", each.id), start=start, end=end)
+                        start, end = (f"n{end.rpartition(':')[2]}" for end in (each.start, each.end))
+                        yield each._replace(id=f"r{id_}", start=start, end=end)
 
     def fill(self, server: EmbeddedServer) -> None:
         """Start a new server with the graph in it."""
         raise NotImplementedError
-
-
-def _short(letter: str, element_id: str) -> str:
-    """Return an id without that of the database, which is gone afterwards."""
-    return f"{letter}{element_id.rpartition(':')[2]}"
 
 
 class DumpGraph(ServedGraph):
@@ -132,22 +118,21 @@ class ScriptGraph(ServedGraph):
             )
         self._files: set[str] = set()
         statements = split_script(read_text(self._path, "the script", MAX_SCRIPT_BYTES))
-        self._statements = [each._replace(text=self._with_local_files(each)) for each in statements]
+        self._statements = [(self._with_local_files(*each), each[1]) for each in statements]
 
-    def _with_local_files(self, statement: Statement) -> str:
-        """Return the statement with the files of the script's folder in the place of addresses."""
+    def _with_local_files(self, statement: str, line: int) -> str:
 
         def local(found: re.Match[str]) -> str:
             name = Path(unquote(urlsplit(found[3]).path)).name
             if not name or not (self._path.parent / name).is_file():
                 raise InputError(
-                    f"{self._path}:{statement.line}: LOAD CSV reads {quote_line(found[3])}, and nothing is fetched: "
+                    f"{self._path}:{line}: LOAD CSV reads {quote_line(found[3])}, and nothing is fetched: "
                     f"put {name or 'the file'} beside the script"
                 )
             self._files.add(name)
             return f"{found[1]}{found[2]}file:///{name}{found[2]}"
 
-        return _CSV.sub(local, statement.text)
+        return _CSV.sub(local, statement)
 
     def fill(self, server: EmbeddedServer) -> None:
         imports = server.home.folder / "import"
@@ -157,13 +142,13 @@ class ScriptGraph(ServedGraph):
         _start(server)
         connection = server.connection(LOAD_TIMEOUT_S)
         with GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
-            for statement in self._statements:
+            for statement, line in self._statements:
                 try:
                     with driver.session(database="neo4j") as session:
-                        session.run(statement.text).consume()  # pyright: ignore[reportArgumentType] - the user's own
+                        session.run(statement).consume()  # pyright: ignore[reportArgumentType] - the user's own
                 except (Neo4jError, DriverError) as error:
                     reason = str(getattr(error, "message", None) or error).splitlines()[0]
-                    raise InputError(f"{self._path}:{statement.line}: the statement fails: {reason}") from error
+                    raise InputError(f"{self._path}:{line}: the statement fails: {reason}") from error
 
 
 @contextmanager

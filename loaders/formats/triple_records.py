@@ -26,6 +26,7 @@ from .columns import columns_by_name
 
 _TRIPLE = ("head", "relation", "tail")
 _NAME = ("id", "name")
+_GRAPHS = ("graph", "subgraph")
 _OPTIONAL = ("is_literal", "datatype", "language", "is_alias")
 _columns_by_name = lru_cache(columns_by_name)
 
@@ -43,7 +44,7 @@ class JsonLinesSource(FileSource):
     def part_of_names(self, file: LineReader) -> source.Part:
         if not file.first_bytes(len(PARQUET)).startswith((b"{", b"[", PARQUET)):
             return super().part_of_names(file)
-        return source.SourceRowBatches(file.shown, source.row_batches(map(_name_of, _records(file, _NAME))))
+        return source.SourceRowBatches(file.shown, source.record_batches(map(_name_of, _records(file, _NAME))))
 
     def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         return map(_triple_of, _records(file, _TRIPLE))
@@ -65,6 +66,8 @@ def _records(file: RereadableFile, wanted: Sequence[str]) -> Iterator[tuple[int,
         return
 
     def choose(found: Sequence[str]) -> list[str]:
+        if wanted == _GRAPHS and (graphs := [name for name in _GRAPHS if name in found]):
+            return graphs
         called = _columns_by_name(tuple(found)) if wanted == _TRIPLE else None
         columns = [found[place - 1] for place in called] if called else list(wanted)
         if missing := [name for name in columns if name not in found]:
@@ -72,8 +75,12 @@ def _records(file: RereadableFile, wanted: Sequence[str]) -> Iterator[tuple[int,
         return [*columns, *(name for name in _OPTIONAL if name in found)]
 
     number = 0
-    for batch in read_parquet(file, choose, source.BATCH_ROWS):
-        texts = [column if pa.types.is_boolean(column.type) else column.cast(pa.string()) for column in batch.columns]
+    as_they_are = wanted == _GRAPHS
+    for batch in read_parquet(file, choose, 16 if as_they_are else source.BATCH_ROWS):
+        texts = [
+            column if as_they_are or pa.types.is_boolean(column.type) else column.cast(pa.string())
+            for column in batch.columns
+        ]
         for record in pa.record_batch(texts, names=batch.schema.names).to_pylist():
             number += 1
             yield number, record, ""
@@ -107,9 +114,6 @@ def _name_of(found: tuple[int, Any, str]) -> StatementRow:
     return StatementRow(line, "name", record["id"], tail=record["name"], language=record.get("language"), tag=tag)
 
 
-_GRAPHS = ("graph", "subgraph")
-
-
 class RogSource(FileSource):
     """The file of questions."""
 
@@ -117,8 +121,7 @@ class RogSource(FileSource):
     unnamed_ids = FREEBASE_ID
 
     def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
-        is_parquet = file.first_bytes(len(PARQUET)) == PARQUET
-        for line, record, fault in _graph_columns(file) if is_parquet else read_records(file):
+        for line, record, fault in _records(file, _GRAPHS):
             graph = next((record[name] for name in _GRAPHS if name in record), None) if isinstance(record, dict) else 0
             items = graph.get("tuples") if isinstance(graph, dict) else graph
             if fault or not isinstance(items, list):
@@ -131,16 +134,6 @@ class RogSource(FileSource):
                 else:
                     reason = f"expected a head, a relation and a tail that are text as item {number} of the graph"
                     yield source.reject_row(line, reason, str(item))
-
-
-def _graph_columns(file: RereadableFile) -> Iterator[tuple[int, Any, str]]:
-    def choose(found: Sequence[str]) -> list[str]:
-        if columns := [name for name in _GRAPHS if name in found]:
-            return columns
-        raise InputError(f"{file.shown}: expected a column graph or subgraph, found {format_columns(found)}")
-
-    rows = (row for batch in read_parquet(file, choose) for row in batch.to_pylist())
-    yield from ((number, row, "") for number, row in enumerate(rows, 1))
 
 
 def is_text(value: object) -> bool:

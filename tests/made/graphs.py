@@ -15,7 +15,7 @@ from lodestar.engine.writing import RelationFacts
 from lodestar.loaders.loading import LoadOptions
 from lodestar.loaders.loading import load as load_source
 from lodestar.loaders.report import LoadReport
-from lodestar.loaders.source import Part, Source, SourceRowBatches, StatementRow, name_row, row_batches, triple_row
+from lodestar.loaders.source import Part, Source, SourceRowBatches, StatementRow, name_row, record_batches, triple_row
 
 COUNTRIES: tuple[tuple[str, str, str], ...] = (
     ("m.peru", "location.country.capital", "m.lima"),
@@ -68,9 +68,9 @@ class TripleSource(Source):
 
     def parts(self) -> Iterator[Part]:
         triples = (triple_row(line, *triple) for line, triple in enumerate(self.all_triples, start=1))
-        yield SourceRowBatches(self.name, row_batches(triples))
+        yield SourceRowBatches(self.name, record_batches(triples))
         names = (name_row(line, *name) for line, name in enumerate(self.all_names.items(), start=1))
-        yield SourceRowBatches("test names", row_batches(names))
+        yield SourceRowBatches("test names", record_batches(names))
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         return {}
@@ -89,7 +89,7 @@ class RowSource(TripleSource):
         return hashlib.sha256(repr((list(self.rows), self.unnamed_ids, self.languages)).encode()).hexdigest()
 
     def parts(self) -> Iterator[Part]:
-        yield SourceRowBatches("test rows", row_batches(self.rows))
+        yield SourceRowBatches("test rows", record_batches(self.rows))
 
 
 def load(source: Source, gateway: Gateway, *, progress: Progress = ignore_progress, **options: Any) -> LoadReport:

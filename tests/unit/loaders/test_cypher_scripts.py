@@ -8,7 +8,7 @@ import pytest
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.loaders.formats import source_class
 from lodestar.loaders.formats.detecting import detect_format
-from lodestar.loaders.formats.temporary_server import Statement, split_script
+from lodestar.loaders.formats.temporary_server import split_script
 
 
 def test_a_script_is_split_at_semicolons_that_are_not_in_texts() -> None:
@@ -21,9 +21,9 @@ CREATE (`b;c`:P
 :commit
 RETURN 1"""
     assert [*split_script(text)] == [
-        Statement("CREATE (a:P {name: 'one; two', said: \"it's\"})", 2),
-        Statement("CREATE (`b;c`:P\n  {x: 1/2})", 5),
-        Statement("RETURN 1", 8),
+        ("CREATE (a:P {name: 'one; two', said: \"it's\"})", 2),
+        ("CREATE (`b;c`:P\n  {x: 1/2})", 5),
+        ("RETURN 1", 8),
     ]
 
 
