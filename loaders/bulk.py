@@ -106,7 +106,6 @@ def _write_file(stage: Stage, name: str, path: Path, batches: Iterator[pa.Record
 
 
 def _list_delimiter(stage: Stage) -> str:
-    """Return a character that no name has: the usual one, or the first free private-use one."""
     for delimiter in (LIST_DELIMITER, *map(chr, range(0xE000, 0xF900))):
         if not any(batch.num_rows for batch in stage.rows("importing/names_with", 1, text=delimiter)):
             return delimiter

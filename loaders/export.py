@@ -248,7 +248,6 @@ class NTriplesWriter:
         return len(self._name_lines)
 
     def add_triples(self, head: str, tails: Tails) -> None:
-        """Write the triples of a head."""
         node, known = self._node(head), self._name_lines if self._named == head else ()
         lines = [
             f"{node}\t{self._relation(relation)}\t"
@@ -304,7 +303,6 @@ class TsvWriter:
         return len(texts)
 
     def add_triples(self, head: str, tails: Tails) -> None:
-        """Write the triples of a head."""
         cell = _entity_cell(head)
         lines = (
             f"{cell}\t{_cell(relation)}\t"

@@ -58,8 +58,6 @@ class LoadOptions:
 
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
-    """What a load does to the graph: the number it gets, and whether it replaces the graph's content."""
-
     number: int
     is_first: bool = False  # whether the graph has no load yet
     replaces: bool = False
@@ -114,7 +112,6 @@ class Load:
 
     @property
     def manifest(self) -> LoadManifest:
-        """The record of the load."""
         names = ("num_triples", "num_entities", "num_literals", "num_relations", "num_names", "num_duplicates")
         return LoadManifest(
             sha256=self.sha256,

@@ -269,7 +269,6 @@ def unload(gateway: Gateway, which: str, progress: Progress = ignore_progress) -
 
 
 def find_load(loads: Sequence[LoadManifest], which: str) -> LoadManifest:
-    """Return the matching load; raise `GraphError` unless exactly one matches."""
     found = [
         load
         for load in loads

@@ -86,8 +86,6 @@ class TypeFacts:
 
 @dataclass(slots=True)
 class Survey:
-    """What a property graph holds."""
-
     labels: dict[str, LabelFacts]
     relationships: dict[str, TypeFacts]
     num_nodes: int = 0
@@ -111,7 +109,6 @@ class LabelMapping:
 
     @property
     def kept(self) -> frozenset[str]:
-        """The properties that are read."""
         return frozenset(filter(None, (*self.name, *self.aliases, *self.literals, self.key)))
 
     def without(self, parts: Collection[str]) -> LabelMapping:
@@ -232,7 +229,6 @@ def guess_mapping(survey: Survey) -> GraphMapping:
 
 
 def _name_beside_key(facts: LabelFacts) -> tuple[str, ...]:
-    """Return the property that follows the key of a table, if it looks like names and the key does not."""
     first, second = ([*facts.keys] + [""] * 2)[:2]
     if not second or first != facts.key or not _is_covered(second, facts):
         return ()
@@ -332,7 +328,6 @@ def read_mapping(path: Path) -> GraphMapping:
 def _split_choice(
     option: str, chosen: str, keys_of: Mapping[str, Collection[str]]
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Return the labels and types that have the properties of ``Label=one+other`` or ``one+other``, and these."""
     of, equals, keys = chosen.rpartition("=")
     parts = tuple(filter(None, keys.strip().split("+")))
     if not parts:
@@ -358,7 +353,6 @@ def _check_names(
 
 
 def _toml(value: object) -> str:
-    """Return a text, texts or a truth value, which TOML writes as JSON does but for one character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -393,7 +387,6 @@ def _describe_all(counts: Mapping[str, int], described: Mapping[str, str]) -> It
 
 
 def mapping_as_json(survey: Survey, mapping: GraphMapping) -> dict[str, Any]:
-    """Return the mapping with the counts of the survey as plain data for JSON."""
     counts = {
         "nodes": survey.num_nodes,
         "relationships": survey.num_relationships,

@@ -52,7 +52,6 @@ class Languages:
 
     @classmethod
     def of(cls, languages: Sequence[str]) -> Languages:
-        """Return the languages with these tags; `*` stands for all others."""
         tags = [tag.strip().lower() for tag in languages]
         for tag in tags:
             if tag != ALL and not tag.replace("-", "").isalnum():

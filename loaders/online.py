@@ -97,7 +97,6 @@ def _write_entities(load: Load, gateway: Gateway, batch_size: int) -> None:
 def _write_triples(
     load: Load, gateway: Gateway, rows: Sequence[RelationInfo], present: Mapping[str, int], batch_size: int
 ) -> None:
-    """Create the triples of relations that are new to the graph; merge the others, which is slower."""
     number = load.manifest.number
     typed = [row.name for row in rows if row.stored_as is None]
     groups: tuple[tuple[str, list[str], Mapping[str, Any]], ...] = (

@@ -74,8 +74,6 @@ Element = Node | Relationship
 
 
 class PropertyGraph(ABC):
-    """A property graph that can be read once."""
-
     kind: str
     unnamed_ids: str | None = None  # as a `Source` has it: None where all names are given
     needs_edges = False
@@ -271,7 +269,6 @@ class PropertyGraphSource(Source):
         yield source_rows.SourceRowBatches(self.name, source_rows.record_batches(self._rows()))
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return the commonest label at the ends of relations."""
         types = self.survey.relationships
         return {type_: RelationFacts(range=types[type_].ends[1] or None) for type_ in self.mapping.relationships}
 
@@ -333,7 +330,6 @@ class PropertyGraphSource(Source):
             yield source_rows.triple_row(line, found.start, found.type, found.end)
 
     def _map_labels(self, labels: tuple[str, ...]) -> list[tuple[str, LabelMapping]]:
-        """Return the labels that count of those that nodes have together, the first first."""
         if labels not in self._mapped:
             self._mapped[labels] = [(label, each) for label, each in self.mapping.labels.items() if label in labels]
         return self._mapped[labels]
@@ -354,8 +350,6 @@ WKT = "http://www.opengis.net/ont/geosparql#wktLiteral"
 
 
 class LiteralText(NamedTuple):
-    """A literal: its text and its datatype, None for plain text."""
-
     text: str
     datatype: str | None = None
 

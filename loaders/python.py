@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 def options_for(settings: Settings, *, append: bool, replace: bool) -> LoadOptions:
-    """Return how to load; raise `UsageError` for both ways at once."""
     if append and replace:
         raise UsageError("append and replace exclude each other: give one of them")
     mode: Mode = "append" if append else "replace" if replace else "new"
@@ -37,7 +36,6 @@ def options_for(settings: Settings, *, append: bool, replace: bool) -> LoadOptio
 
 
 def source_of_path(path: str | Path, kind: str | None, options: Mapping[str, Any]) -> Source:
-    """Return the source of a file or a folder, in a format that is named or that is found out."""
     from .formats import source_class
     from .formats.detecting import detect_format
 
@@ -112,7 +110,6 @@ def _column(values: Sequence[Any]) -> pa.Array:
 
 
 def tables_in_memory(frames: Mapping[str, Any], name: str = "tables") -> TableGraph:
-    """Return the graph of tables by name."""
     database = Database()
     for called, frame in frames.items():
         database.add(called, database.connection.from_arrow(arrow_table(frame)), called)

@@ -139,7 +139,6 @@ def _same_fields(of: StageCounts | LoadManifest) -> dict[str, Any]:
 
 
 def _choose_question(examples: Sequence[Sequence[str]], labels: Mapping[str, str]) -> str | None:
-    """Return a question for the relation and the head's name of a triple, best of one whose relation is a noun."""
     labelled = [
         (labels.get(relation) or label_of(relation).rpartition(LABEL_SEPARATOR)[2], name) for relation, name in examples
     ]

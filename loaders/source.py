@@ -92,7 +92,6 @@ def reject_row(line: int, reason: str, text: str) -> StatementRow:
 
 
 def record_batches(rows: Iterable[Sequence[object]], schema: pa.Schema = ROWS) -> Iterator[pa.RecordBatch]:
-    """Yield tuples as record batches of a schema, `BATCH_ROWS` at a time."""
     for batch in split_batches(rows, BATCH_ROWS):
         columns = [pa.array(column, field.type) for column, field in zip(zip(*batch, strict=True), schema, strict=True)]
         yield pa.record_batch(columns, schema=schema)
@@ -100,15 +99,12 @@ def record_batches(rows: Iterable[Sequence[object]], schema: pa.Schema = ROWS) -
 
 @dataclass(frozen=True, slots=True)
 class LineFile:
-    """A file of lines, and the parser (`parsers/NAME.sql`) that reads them."""
-
     file: LineReader
     parser: str
     parameters: Mapping[str, object]
 
     @property
     def shown(self) -> str:
-        """The file as messages name it."""
         return self.file.shown
 
 
@@ -168,7 +164,6 @@ class Source(ABC):
         """Yield the parts; each must be read to its end before the next."""
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
-        """Return what is known about relations, by name."""
         return {}
 
 
@@ -187,7 +182,6 @@ class FileSource(Source):
     endings: Sequence[str] = ()  # of a folder with files that end so, only these are read
 
     def __init__(self, path: str, names_path: str | None = None, **options: object) -> None:
-        """Open the files; `options` are those that change the result, as plain data for JSON."""
         self._options = options
         if path == names_path == "-":
             raise InputError("stdin: expected triples or names, asked to be both")
@@ -221,11 +215,9 @@ class FileSource(Source):
             yield self.part_of_names(self.names_file)
 
     def rows(self, file: LineReader) -> Iterator[StatementRow]:
-        """Yield the rows of a file that no parser reads."""
         raise NotImplementedError
 
     def parameters(self, file: LineReader) -> Mapping[str, object]:  # noqa: ARG002
-        """Return the parameters of the parser for a file."""
         return {}
 
     def part_of_names(self, file: LineReader) -> Part:
@@ -261,7 +253,6 @@ class Subset:
 
     @property
     def exact_relations(self) -> tuple[str, ...]:
-        """The relations given by name."""
         return tuple(name for name in self.relations if not _GLOB.search(name))
 
     @property

@@ -37,12 +37,10 @@ from .source import LineFile, Part, Source, Subset
 
 @cache
 def query(name: str) -> str:
-    """Return the text of a file of `sql`, named by folder and file: ``reading/take``."""
     return resources.files(__name__.rpartition(".")[0]).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")
 
 
 def set_variables(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> None:
-    """Set variables of a connection, which are not those of its cursors."""
     for name, value in values.items():
         connection.execute(f"SET VARIABLE {name} = ?", [value])
 
@@ -226,7 +224,6 @@ class Stage:
             yield from self.rows(name, size, first=first, last=first + step - 1, **variables)
 
     def relations(self) -> dict[str, int]:
-        """Return the relations in the order of their names, each with its number of triples."""
         return dict(self._fetch("results/relations"))
 
     def relation_words(self) -> list[tuple[str, list[str], str | None]]:
@@ -285,7 +282,6 @@ class Stage:
                 return
 
     def _run_with_fewer_threads(self, *names: str) -> None:
-        """Run queries that can be run again; where the memory is too little for all threads, with half as many."""
         for name in names:
             while True:
                 try:

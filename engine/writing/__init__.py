@@ -55,7 +55,6 @@ class Name:
 
 
 def parse_name_properties(name: str | None, aliases: Sequence[str] | None, tags: str | None) -> tuple[Name, ...]:
-    """Return the names in an entity's properties."""
     if name is None:
         return ()
     texts = [name, *(aliases or ())]
@@ -97,7 +96,6 @@ def add_load_names(known: Sequence[Name], stated: Iterable[Name], load: int) -> 
 
 
 def remove_load_names(known: Sequence[Name], load: int) -> tuple[Name, ...]:
-    """Return the names that remain without this load."""
     rest = (replace(name, loads=tuple(number for number in name.loads if number != load)) for name in known)
     return tuple(name for name in rest if name.loads)
 
@@ -155,8 +153,6 @@ RELATED = "RELATED"
 
 @dataclass(frozen=True, slots=True)
 class RelationFacts:
-    """What a source knows about a relation beyond its name."""
-
     range: str | None = None
     inverse: str | None = None
     label: str | None = None  # A readable label, if the name is not readable
@@ -193,7 +189,6 @@ def relation_rows(
 
 
 def _can_be_type(name: str) -> bool:
-    """Whether this can name a relationship type: the importer drops blank ones."""
     return name != RELATED and bool(name.strip())
 
 
@@ -215,7 +210,6 @@ def count_in_graph(gateway: Gateway, relations: Sequence[RelationInfo]) -> dict[
 
 
 def refresh_counts(gateway: Gateway, relations: Sequence[RelationInfo]) -> None:
-    """Bring the catalogue's counts of these relations in line with the graph."""
     gateway.run(make_write_request("set_relation_counts", counts=count_in_graph(gateway, relations)))
 
 
@@ -263,7 +257,6 @@ def ensure_schema(gateway: Gateway, *names: str) -> None:
 
 
 def await_indexes(gateway: Gateway) -> None:
-    """Wait until all indexes are filled."""
     gateway.execute(make_write_request("await_indexes", timeout_s=INDEX_TIMEOUT_S))
 
 
@@ -288,7 +281,6 @@ class Database(Protocol):
 
 
 def make_write_request(name: str, names: Mapping[str, str] | None = None, **params: Any) -> Request[None]:
-    """Return the request of a template that returns no rows."""
     return Request(template(name), params, lambda _: None, names or {})
 
 
@@ -345,7 +337,6 @@ def write_names(db: Database, named: Iterable[tuple[str, Sequence[Name]]], load:
 
 
 def read_names(db: Database, ids: Iterable[str]) -> dict[str, tuple[Name, ...]]:
-    """Return the names of the entities that the graph has among those with these ids."""
     return {id_: parse_name_properties(*names) for id_, *names in run_batches(db, "read_names", "ids", ids)}
 
 

@@ -95,8 +95,6 @@ Parsed = tuple[End, str, End | LiteralValue]
 
 
 class TripleKey(NamedTuple):
-    """A triple by the ids of its ends."""
-
     head: str
     relation: str
     tail: str
@@ -167,7 +165,6 @@ def _fault_of_end(end: End | LiteralValue) -> str | None:
 
 
 def fault_of_id(id_: str, what: str = "an id") -> str | None:
-    """Return why this cannot be an entity's id, or None when it can."""
     if not id_:
         return f"{what} is empty"
     if "\0" in id_:
@@ -178,7 +175,6 @@ def fault_of_id(id_: str, what: str = "an id") -> str | None:
 
 
 def fault_of_relation(name: str) -> str | None:
-    """Return why this cannot be a relation's name, or None when it can."""
     if "\0" in name or "\\u" in name:
         return "the relation has a zero byte or \\u in it, which Neo4j cannot have in a relationship type"
     return fault_of_id(name, "the relation")
@@ -215,7 +211,6 @@ class EntityLookup:
         return () if isinstance(end, Entity) else tuple(i for i in self._called.get(end, ()) if i in self.names)
 
     def values(self, text: str) -> tuple[str, ...]:
-        """Return the ids of the literals with this value."""
         return tuple(id_ for id_ in self._called.get(text, ()) if id_ not in self.names)
 
     def resolve(self, end: End) -> str:
@@ -259,7 +254,6 @@ def resolve_relations(db: OpenTransaction, triples: Iterable[Parsed]) -> tuple[d
 
 
 def _run_on_triples(db: OpenTransaction, query: str, triples: Collection[TripleKey], **params: Any) -> list[Row]:
-    """Run a query for the triples that lead to entities, then for those that lead to literals; return all rows."""
     rows: list[Row] = []
     for tail in ("Entity", "Literal"):
         some = [list(triple[:3]) for triple in triples if triple.is_literal == (tail == "Literal")]
@@ -366,7 +360,6 @@ def _check_names(id_: str, given: str | Name | Sequence[str | Name]) -> tuple[Na
 
 
 def check_loads_complete(loads: Sequence[LoadManifest]) -> None:
-    """Raise `GraphError` unless all loads are finished."""
     for load in loads:
         if not load.finished:
             what = "the deletion of the load" if load.deleting else "the load"
@@ -433,7 +426,6 @@ def _add(db: OpenTransaction, stated: Sequence[Parsed], named_texts: Mapping[str
 
 
 def _read_changes(db: OpenTransaction) -> LoadManifest:
-    """Return the manifest of the load of changes; an unfinished one where there is none yet."""
     loads = db.run(read_loads())
     check_loads_complete(loads)
     number = max((load.number for load in loads), default=BASE_LOAD - 1) + 1
@@ -444,7 +436,6 @@ def _read_changes(db: OpenTransaction) -> LoadManifest:
 def _add_relations(
     db: OpenTransaction, created: Iterable[TripleKey], relations: dict[str, RelationInfo]
 ) -> tuple[str, ...]:
-    """Put new relations into the catalogue, and into `relations`; return their names."""
     counts = Counter(triple.relation for triple in created if triple.relation not in relations)
     if counts:
         rows = relation_rows(counts, db.run(read_catalogue()).relations)
@@ -482,7 +473,6 @@ def _count_triples(
 
 
 def _change_load(load: LoadManifest, triples: Collection[TripleKey], sign: int) -> dict[str, Any]:
-    """Return what changes in the manifest of a load that states more triples now, or fewer (sign -1)."""
     checksum = int(load.checksum or 0) + sign * sum(triple.fingerprint for triple in triples)
     return {
         "sha256": load.sha256,

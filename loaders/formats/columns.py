@@ -160,13 +160,11 @@ def _reads_as_relation(text: str) -> bool:
 
 
 def _are_ids(heads: Sequence[str], tails: Sequence[str]) -> bool:
-    """Return whether both sides have ids of one form with letters and digits, as Q42 and m.0abc are."""
     forms = [{re.sub(r"[a-z\d]+", "a", cell) for cell in column if re.search(r"\d", cell)} for column in (heads, tails)]
     return len(forms[0]) == 1 and bool(forms[0] & forms[1]) and all(map(_LETTER.search, heads))
 
 
 def _style(cell: str) -> str:
-    """Return how a cell is written: as a number or a time, yes or no, in small letters, or as other text."""
     styles = {
         "number": re.fullmatch(NUMERIC, cell),
         "flag": cell.lower() in {"yes", "no", "true", "false"},
@@ -183,7 +181,6 @@ def find_separator(line: str, usual: str, quoted: bool) -> str:
 
 
 def cut(line: str, separator: str, quoted: bool) -> list[str]:
-    """Return the columns of a line."""
     if not quoted or '"' not in line:
         return [cell.strip(" ") for cell in line.split(separator)]
     rows = csv.reader(StringIO(line, newline=""), delimiter=separator, skipinitialspace=True)

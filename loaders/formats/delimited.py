@@ -51,7 +51,6 @@ _AS_TABLE = "load it as a table by `lodestar load tables FILE`, or give --column
 
 
 def _are_quoted(lines: Sequence[str], separator: str) -> bool:
-    """Return whether all columns of some lines are quoted, but for numbers, as other programs write TSV."""
     pattern = re.compile(rf'(?=")(?:(?:"(?:[^"]|"")*"|{NUMERIC})(?:{re.escape(separator)}|$))+')
     return all(map(pattern.fullmatch, lines))
 

@@ -107,7 +107,6 @@ def _by_content(name: str, start: bytes, lines: Sequence[str]) -> str | None:
 
 
 def _of_json(text: str) -> str | None:  # noqa: PLR0911 - a line a form
-    """Return the format of JSON by how it begins; None for other text, and for questions."""
     if re.search(r'"nodes"\s*:\s*\[', text) or re.match(r'\{[^\n]*"type"\s*:\s*"(?:node|relationship)"', text):
         return "json"
     if re.search(r'"(?:sub)?graph"\s*:', text):

@@ -16,7 +16,6 @@ FREEBASE = "http://rdf.freebase.com/ns/"
 
 @cache
 def noise_rules() -> tuple[str, ...]:
-    """Return the patterns of relations that are left out, some with a tail after a blank."""
     text = Path(__file__).with_name("freebase_noise.txt").read_text(encoding="utf-8")
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 

@@ -76,7 +76,6 @@ class OboSource(FileSource):
 
 
 def _relationship(line: int, id_: str, value: str) -> StatementRow:
-    """Return the triple of `relation target`, `relation "literal" datatype` or, of an intersection, `class`."""
     relation, _, target = value.partition(" ")
     if not target:
         return triple_row(line, id_, "is_a", relation)

@@ -42,8 +42,6 @@ def is_ontology(start: bytes) -> bool:
 
 
 class Ontology:
-    """The axioms of one file."""
-
     def __init__(self) -> None:
         self.num_axioms = 0
         self._nodes: dict[str, list[tuple[NamedNode, Term]]] = {}
@@ -84,7 +82,6 @@ class Ontology:
         return True
 
     def facts(self) -> dict[str, tuple[str | None, str | None]]:
-        """Return range and inverse of relations."""
         return {name: (found.get("range"), found.get("inverse")) for name, found in self._facts.items()}
 
     def edges_of_classes(self) -> Iterator[Statement]:
@@ -121,7 +118,6 @@ class Ontology:
                 yield from self._edges(subject, first)
 
     def _drop(self, name: str, left: dict[str, list[tuple[NamedNode, Term]]]) -> None:
-        """Leave out a node of an axiom, and the nodes that it is made of."""
         self.num_axioms += name in left
         open_ = [name]
         while open_:

@@ -164,7 +164,6 @@ def _are_plain(quads: Sequence[Any]) -> bool:
 def _triples(
     quads: Iterable[Quad | tuple[int, str]], terms: _Terms, ontology: Ontology | None, others: list[StatementRow]
 ) -> Iterator[Triple | Quad]:
-    """Yield the triples of quads; rows of other kinds are added to `others`, names of graphs once each."""
     for quad in quads:
         if isinstance(quad, tuple):
             others.append(reject_row(0, f"line {quad[0]}: {quad[1]}", ""))
@@ -195,7 +194,6 @@ def _types_first(quads: Iterable[Quad | tuple[int, str]]) -> Iterator[Quad | tup
 
 
 def _has_space(ids: pa.Array, iris: pa.Array) -> pa.Array:
-    """Return which ids are IRIs with a space; what a base was removed from is none: exports write ids with spaces."""
     return pc.and_(pc.match_substring(ids, " "), pc.equal(ids, iris))
 
 
@@ -210,7 +208,6 @@ class _Terms:
         self._num = 0
 
     def batch(self, triples: Sequence[Any]) -> pa.RecordBatch:
-        """Return the rows of triples, by columns: faster than one by one."""
         subjects, objects = [each.subject for each in triples], [each.object for each in triples]
         as_they_are = not self._bases and BlankNode not in {*map(type, subjects), *map(type, objects)}
         heads, relations, tails = (

@@ -62,7 +62,6 @@ def label_of(name: str) -> str:
 
 
 def _num_shared(one: str, other: str) -> int:
-    """Return with how many equal characters two names begin."""
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
@@ -115,7 +114,6 @@ class TableGraph(PropertyGraph):
     # What tables mean
 
     def _find_edge_lists(self) -> None:
-        """Find lists of edges; those whose ends are in no other table get a table of their ends."""
         for table in list(self._tables.values()):
             found = find_end_columns(list(table.columns))
             if found is None or any(
@@ -142,7 +140,6 @@ class TableGraph(PropertyGraph):
             table.relation_column = next(iter(named), "")
 
     def _is_direction(self, table: Table, name: str) -> bool:
-        """Take a column out that says but whether edges are directed; return whether it is one."""
         column = quote_name(name)
         of_all = f"SELECT coalesce(bool_and(lower({column}) IN ('directed', 'undirected')), false) FROM {table.view}"
         if is_one := bool(self._database.value(of_all)):
@@ -150,7 +147,6 @@ class TableGraph(PropertyGraph):
         return is_one
 
     def _key_of_ends(self, table: Table, found: EndColumns) -> str:
-        """Return the suffix of the columns that tell ends apart: the first by which the others are known."""
         for suffix, columns in found.items():
             others = [others for of, others in found.items() if of != suffix]
             if all(self._is_determined(table, columns[end], other[end], 0) for other in others for end in (0, 1)):
@@ -158,7 +154,6 @@ class TableGraph(PropertyGraph):
         return next(iter(found))
 
     def _make_ends(self, table: Table, found: EndColumns, suffix: str) -> Table:
-        """Make a table of the ends of edges, with what other columns say of them."""
         name = f"{table.name} nodes"
         called = {of: of or "id" for of in found} if len(found) > 1 else {suffix: "name"}
         chosen = " UNION ALL ".join(
@@ -200,7 +195,6 @@ class TableGraph(PropertyGraph):
                     table.references.append(Reference((name,), stem, (name,)))
 
     def _is_id(self, table: Table, name: str) -> bool:
-        """Return whether a column is called as one of ids, or has IRIs."""
         column = quote_name(name)
         are_iris = f"SELECT coalesce(bool_and(contains({column}, '://')), false) FROM {table.view}"
         return fold(name).endswith(KEY_ENDS) or bool(self._database.value(are_iris))
@@ -236,7 +230,6 @@ class TableGraph(PropertyGraph):
         return max(found, key=lambda each: each[:2])[2] if found else None
 
     def _num_missing(self, table: Table, columns: Sequence[str], other: Table, target: Sequence[str] = ()) -> int:
-        """Return how many values that differ are in columns of a table and not in those, the key, of the other."""
         return self._database.count_distinct(
             table, columns, f"EXCEPT SELECT {select(target or other.key)} FROM {other.view}"
         )
@@ -263,7 +256,6 @@ class TableGraph(PropertyGraph):
         return ()
 
     def _is_determined(self, table: Table, name: str, other: str, most: float = MOST_DIFFERING) -> bool:
-        """Return whether one column tells what another has, but for a share of its values."""
         differing = self._database.value(
             f"SELECT count(*) FROM (SELECT 1 FROM {table.view} GROUP BY {quote_name(name)} "
             f"HAVING count(DISTINCT {quote_name(other)}) > 1)"
@@ -347,7 +339,6 @@ class TableGraph(PropertyGraph):
                 yield Node(id_, [label] if label else [], self._values(table, row, kind), key)
 
     def _kind_column(self, table: Table) -> str:
-        """Return the column of a table of nodes that says what kind of thing each is; empty where none does."""
         texts = {
             fold(name): name for name, each in table.columns.items() if each.type is None and name not in table.key
         }
@@ -427,7 +418,6 @@ def _own_names(table: Table, ends: Sequence[str]) -> set[str]:
 
 
 def _guess_key(table: Table) -> tuple[str, ...]:
-    """Return the column whose values all differ and whose name says that it is the key, none without."""
     own, names = _own_names(table, KEY_ENDS), {"name", "title"} | _own_names(table, ("name", "title"))
     found: list[tuple[int, int, str]] = []
     for place, (name, column) in enumerate(table.columns.items()):
@@ -448,7 +438,6 @@ def _guess_key(table: Table) -> tuple[str, ...]:
 
 
 def _targets(table: Table) -> list[Column]:
-    """Return the columns that others may refer to: the key, and names that all differ."""
     names = {"name", "title"} | _own_names(table, ("name", "title"))
     found = dict.fromkeys(table.key if len(table.key) == 1 else ())
     for name, column in table.columns.items() if table.key else ():
@@ -480,7 +469,6 @@ def _evidence(table: Table, column: Column, other: Table, target: Column) -> int
 
 
 def open_tables(path: str) -> TableGraph | AdminGraph:
-    """Return the graph of the tables of a folder or a file, or of the files of `neo4j-admin`."""
     name = derive_source_name(path, list_files(path)) or ("stdin" if path == "-" else Path(path).name)
     with translate_interrupts():
         database = read_tables(path)

@@ -54,8 +54,6 @@ class Column:
 
 
 class Reference(NamedTuple):
-    """Columns that refer to columns of another table, or of the same."""
-
     columns: tuple[str, ...]
     table: str
     target: tuple[str, ...]
@@ -155,7 +153,6 @@ class Database:
         return table
 
     def rows(self, table: Table, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the number and the values of each row, by column; other queries may run meanwhile."""
         with self.connection.cursor() as cursor:
             cursor.execute(f"SELECT {', '.join(map(quote_name, columns))} FROM {table.view}")
             fetched = iter(lambda: cursor.fetchmany(_FETCHED_ROWS), [])
@@ -231,7 +228,6 @@ class Database:
         return self.connection.execute(text).fetchall()[0][0]
 
     def count_distinct(self, table: Table, columns: Sequence[str], but: str = "") -> int:
-        """Return how many rows that differ columns of a table have where none is missing, `but` those of a query."""
         have = " AND ".join(f"{quote_name(name)} IS NOT NULL" for name in columns)
         chosen = f"SELECT DISTINCT {select(columns)} FROM {table.view} WHERE {have}"
         return int(self.value(f"SELECT count(*) FROM ({chosen} {but})"))
@@ -282,7 +278,6 @@ _HEADERS = ("-header", "_header")  # how the stem of a file ends that has the he
 
 
 def read_tables(path: str) -> Database:
-    """Read all tables of a folder, a pattern or a file; raise `InputError` for what is none."""
     database = Database()
     there = reading.list_files(path)
     listed = [each for each in there if each == path or table_name(each)]
@@ -314,7 +309,6 @@ def read_tables(path: str) -> Database:
 
 
 def database_kind(start: bytes) -> str:
-    """Return what a file that begins so is: sqlite, duckdb or parquet; empty for another."""
     if start.startswith((SQLITE, PARQUET)):
         return "sqlite" if start.startswith(SQLITE) else "parquet"
     return "duckdb" if start[8:12] == DUCKDB else ""
@@ -336,7 +330,6 @@ def looks_like_tables(path: str) -> bool:
 
 
 def table_name(path: str) -> str:
-    """Return the name of the table that a file by its name is, empty for another file."""
     name = Path(reading.unpacked_name(path)).name
     return next((name[: -len(end)] for end in ENDINGS if name.lower().endswith(end)), "")
 
@@ -352,7 +345,6 @@ def _translate_errors(shown: str) -> Iterator[None]:
 
 
 def _read_csv(database: Database, file: RereadableFile, name: str, head: bytes, *, has_header: bool) -> None:
-    """Read a file whose header is in `head`: its own first lines, or a file of its own, as `neo4j-admin` has them."""
     shown = file.shown
     if not head.strip():
         raise InputError(f"{shown}: expected a table, found an empty file")

@@ -79,7 +79,6 @@ class ServedGraph(PropertyGraph):
                         yield each._replace(id=f"r{id_}", start=start, end=end)
 
     def fill(self, server: EmbeddedServer) -> None:
-        """Start a new server with the graph in it."""
         raise NotImplementedError
 
 
@@ -153,7 +152,6 @@ class ScriptGraph(ServedGraph):
 
 @contextmanager
 def _server(settings: Settings) -> Iterator[EmbeddedServer]:
-    """Yield an embedded server with a folder of its own; it is stopped and deleted at the end."""
     staging = settings.home_dir / "staging"
     make_private_folder(staging)
     with TemporaryDirectory(dir=staging, prefix="server-") as folder:
@@ -166,7 +164,6 @@ def _server(settings: Settings) -> Iterator[EmbeddedServer]:
 
 
 def _start(server: EmbeddedServer) -> None:
-    """Start the server at ports of its own: the usual ones are for those that stay."""
     bolt_port = free_port()
     http_port = free_port((bolt_port,))
     server.start(bolt_port=bolt_port, http_port=http_port, heap_mb=HEAP_MB, pagecache_mb=PAGE_CACHE_MB, progress=False)

@@ -175,7 +175,6 @@ class TextSource(FileSource):
         return {MENTIONED_WITH: RelationFacts(inverse=MENTIONED_WITH)}
 
     def _snippets(self, file: LineReader, faults: list[StatementRow]) -> Iterator[tuple[int, str]]:
-        """Yield the snippets of a file; unreadable documents, and those without words, go to `faults`."""
         for line, text, fault in documents(file):
             if fault:
                 faults.append(reject_row(line, fault, text))

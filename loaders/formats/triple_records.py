@@ -51,14 +51,11 @@ class JsonLinesSource(FileSource):
 
 
 class ParquetSource(JsonLinesSource):
-    """The same in parquet."""
-
     kind = "parquet"
     endings = (".parquet",)
 
 
 def _records(file: RereadableFile, wanted: Sequence[str]) -> Iterator[tuple[int, Any, str]]:
-    """Yield the number and the fields of each record, or why it is none; of parquet the wanted columns, as texts."""
     if file.first_bytes(len(PARQUET)) != PARQUET:
         for line, record, fault in read_records(file):
             is_list = isinstance(record, list) and not (len(record) == len(_TRIPLE) and all(map(is_text, record)))

@@ -52,7 +52,6 @@ class WikidataSource(FileSource):
                 yield from _of_claim(line, id_, property_, claim)
 
     def _wanted(self, by_language: Any, *, or_first: bool = True) -> list[Any]:
-        """Return what is said in the chosen languages; if nothing is, in English or the first language."""
         if not isinstance(by_language, Mapping) or self.all_languages:
             return list(by_language.values()) if isinstance(by_language, Mapping) else []
         found = [

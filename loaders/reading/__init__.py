@@ -85,7 +85,6 @@ def spool(write: Callable[[IO[bytes]], object], shown: str) -> IO[bytes]:
 
 
 def _copy(source: IO[bytes], max_bytes: int | None, target: IO[bytes]) -> None:
-    """Copy a stream, which may have no end; leave some of the disk free. Raises `InputError` beyond `max_bytes`."""
     num_bytes = 0
     while piece := source.read(MIB):
         num_bytes += len(piece)
@@ -330,13 +329,11 @@ def list_files(path: str, endings: Sequence[str] = ()) -> list[str]:
 
 
 def warn_of_others(path: str, read: Collection[str]) -> None:
-    """Log which files of a folder or a pattern are not read."""
     if others := [Path(each).name for each in list_files(path) if each not in read]:
         _log.warning("%s: left out as files of other kinds: %s", path, quote_line(", ".join(others)))
 
 
 def derive_source_name(path: str, files: list[str]) -> str | None:
-    """Return how the source of these files is called: as the folder or the pattern; None for one file."""
     return Path(path).name if files != [path] else None
 
 
@@ -386,7 +383,6 @@ def read_records(file: RereadableFile) -> Iterator[tuple[int, Any, str]]:
 
 
 def parse_record(raw: bytes) -> Any:
-    """Return the value of JSON bytes; raise `UnreadableError`."""
     try:
         return json.loads(raw.decode())
     except UnicodeDecodeError as error:
@@ -416,7 +412,6 @@ def read_parquet(
 
 
 def parquet_columns(file: RereadableFile) -> list[str]:
-    """Return the names of the columns of a parquet file; none of a damaged one."""
     from pyarrow import parquet
 
     with file.open_buffered() as reader:
@@ -431,5 +426,4 @@ def format_columns(names: Iterable[str]) -> str:
 
 
 def format_value(value: object) -> str:
-    """Return a value for a message, as JSON unless it is text."""
     return quote_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))

@@ -74,7 +74,6 @@ class LineReader(RereadableFile):
         return bytes(block)
 
     def _cut(self, block: bytes, newline: bytes) -> tuple[pa.Array, bytes]:
-        """Return the lines of a block as bytes, and the start of the one that is not whole yet."""
         if b"\r\n" in block:
             block = block.replace(b"\r\n", b"\n")
         if self.quoted and b'"' in block:
