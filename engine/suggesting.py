@@ -22,6 +22,7 @@ AMONG, HEADS, STEPS = 100_000, 200, 500
 """Entities that are looked at, those of them that questions are about, and triples of each."""
 PER_FORM = 3
 """Questions of each form that are tried."""
+_BOOLEANS = ("yes", "no", "true", "false")
 _LARGE = ("area", "population", "size", "number")
 _NAME = re.compile(r"[^\W_][\w .'’-]*")
 _NO_SUBJECT = re.compile(r"same ?as|see ?also|depiction|home ?page|description|comment|image|url|id$", re.I)
@@ -145,5 +146,5 @@ def _read_facts(gateway: Gateway, relations: Mapping[str, RelationInfo]) -> list
     """Return rows of head, relation, tail, how many tails and whether it is a value, of the largest relations first."""
     params = {"among": AMONG, "heads": HEADS, "steps": STEPS}
     rows = gateway.run(Request(template("read_examples"), params, lambda rows: rows))
-    facts = [row for row in rows if row[1] in relations and _NAME.fullmatch(row[0])]
+    facts = [row for row in rows if row[1] in relations and _NAME.fullmatch(row[0]) and row[2].lower() not in _BOOLEANS]
     return sorted(facts, key=lambda row: -relations[row[1]].count)
