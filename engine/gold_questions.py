@@ -122,8 +122,9 @@ def look_up_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> Reso
     ids = dict.fromkeys(a.id for question in questions for a in question.answers if a.id)
     known: dict[str, str | None] = {}
     for some in split_into_requests(ids, A_REQUEST, len):
-        names = gateway.run(_names_by_id(some))
-        known |= names
+        known |= gateway.run(
+            Request(template("read_names"), {"ids": some}, lambda rows: {row[0]: row[1] for row in rows})
+        )
     found = (replace(each, answers=tuple(_answer(answer, known) for answer in each.answers)) for each in questions)
     return ResolvedGoldQuestions(tuple(found), len(ids), len(ids) - len(known))
 
@@ -147,8 +148,7 @@ def look_up_topic_ids(questions: Sequence[GoldQuestion], gateway: Gateway) -> tu
     names = dict.fromkeys(n for q in questions if not q.topic_ids for n in q.topic_names)
     named: dict[str, tuple[str, ...]] = {}
     for some in split_into_requests(names, A_REQUEST, len):
-        ids_by_name = gateway.run(find_entities_by_name(some))
-        named |= ids_by_name
+        named |= gateway.run(find_entities_by_name(some))
 
     def ids(question: GoldQuestion) -> tuple[str, ...]:
         found = (id_ for name in question.topic_names for id_ in named.get(name, ()))
@@ -164,10 +164,6 @@ def _answer(answer: GoldAnswer, known: Mapping[str, str | None]) -> GoldAnswer:
         return GoldAnswer(None, tuple(dict.fromkeys((lexical_value(answer.id), *answer.names))))
     name = known[answer.id]
     return replace(answer, names=(name,)) if not answer.names and name is not None else answer
-
-
-def _names_by_id(ids: Sequence[str]) -> Request[dict[str, str | None]]:
-    return Request(template("read_names"), {"ids": list(ids)}, lambda rows: {id_: name for id_, name, _, _ in rows})
 
 
 NO_TOPIC = "no topic in the graph"
@@ -205,7 +201,10 @@ def ground_questions(
     names = dict.fromkeys(
         name
         for question in questions
-        for name in (*_topic_names(question), *(name for answer in question.answers for name in _names(answer)))
+        for name in (
+            *(() if question.topic_ids else question.topic_names),
+            *(name for answer in question.answers for name in _names(answer)),
+        )
     )
     by_name = gateway.run_all([find_entities_by_name(some) for some in split_into_requests(names, A_REQUEST, len)])
     named = {name: ids for some in by_name for name, ids in some.items()}
@@ -245,10 +244,6 @@ def _place_question(
     if not return_to_topic and answers <= {topic.id for topic in topics}:
         return SkippedQuestion(question.id, NO_OTHER)
     return GroundedQuestion(question, topics, answers)
-
-
-def _topic_names(question: GoldQuestion) -> tuple[str, ...]:
-    return () if question.topic_ids else question.topic_names
 
 
 def _topic_ids(question: GoldQuestion, named: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

@@ -109,7 +109,10 @@ class LanguageModel(Answerer):
                 if isinstance(outcome, PromptTooLongError) and (half := estimate_tokens(text) // 2) >= LEAST_TOKENS:
                     too_long[number] = half
                 else:
-                    read = _note_left_out(evidence[number], num_items, budgets[number])
+                    read, num_given = evidence[number], len(evidence[number].items)
+                    if num_items < num_given:
+                        note = f"the first {num_items} of {num_given} items, {budgets[number]:,} tokens"
+                        read = replace(read, left_out=(*read.left_out, f"the language model read {note}"))
                     try:
                         done[number] = self.answer_of(outcome, read, ctx.db)
                     except LLMError as error:
@@ -187,13 +190,6 @@ def make_choice_prompt(content: str, options: Sequence[str]) -> Prompt:
         max_tokens=MAX_REPLY_TOKENS,
         is_read=is_parseable_reply,
     )
-
-
-def _note_left_out(evidence: Evidence[Item], num_items: int, max_tokens: int) -> Evidence[Item]:
-    if num_items == len(evidence.items):
-        return evidence
-    note = f"the language model read the first {num_items} of {len(evidence.items)} items, {max_tokens:,} tokens"
-    return replace(evidence, left_out=(*evidence.left_out, note))
 
 
 def list_choices(evidence: Evidence[Item]) -> tuple[str, ...]:
