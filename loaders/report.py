@@ -58,44 +58,39 @@ class LoadReport(StageCounts):
         return cls(**_same_fields(manifest), seconds=seconds, already_loaded=True)
 
     def __str__(self) -> str:
-        counts = [
-            number_of(self.num_triples, "triple", "triples"),
-            number_of(self.num_entities, "entity", "entities"),
-            number_of(self.num_relations, "relation", "relations"),
-        ]
-        if self.num_literals:
-            counts.insert(2, number_of(self.num_literals, "literal", "literals"))
-        if self.already_loaded:
-            notes = [f"{self.source} is already loaded: {', '.join(counts)}"]
-            if self.num_removed:
-                removed = number_of(self.num_removed, "triple of it was", "triples of it were")
-                notes.append(f"{removed} removed since: delete the load and load it again to have them back")
-            return "; ".join(notes)
-        rate = self.num_triples / max(self.seconds, 1e-3)
-        notes = [f"{', '.join(counts)} in {self.seconds:.1f} s ({rate:,.0f} triples/s, {self.writer})"]
-        if self.num_duplicates:
-            notes.append(f"{number_of(self.num_duplicates, 'duplicate', 'duplicates')} stored once")
-        if self.num_names_ignored:
-            notes.append(f"{number_of(self.num_names_ignored, 'name', 'names')} of unknown ids or repeated ignored")
-        if self.num_values:
-            notes.append(number_of(self.num_values, "value is a literal", "values are literals"))
-        notes.append(self._describe_names())
-        if self.num_alike:
-            differ = number_of(self.num_alike, "id differs", "ids differ")
-            pair = " and ".join(map(quote_line, self.alike[:2]))
-            notes.append(f"{differ} from another only in case, spaces or Unicode's form, as {pair}")
-        left_out = {name: n for name, n in self.categories.items() if name not in _KEPT and n}
-        if left_out:
-            listed = ", ".join(f"{number:,} × {name}" for name, number in sorted(left_out.items()))
-            notes.append(f"left out: {listed}")
-        if self.num_related:
-            notes.append(
-                f"{self.num_related:,} of {self.num_relations:,} relations stored as :RELATED, "
-                "since Neo4j keeps at most 65,536 relationship types"
+        counts = ", ".join(
+            number_of(number, one, several)
+            for number, one, several in (
+                (self.num_triples, "triple", "triples"),
+                (self.num_entities, "entity", "entities"),
+                (self.num_literals, "literal", "literals"),
+                (self.num_relations, "relation", "relations"),
             )
-        if self.num_rejects:
-            notes.append(f"{number_of(self.num_rejects, 'line', 'lines')} rejected: see {self.rejects_file}")
-        return "; ".join(notes)
+            if number or one != "literal"
+        )
+        if self.already_loaded:
+            removed = number_of(self.num_removed, "triple of it was", "triples of it were")
+            again = f"; {removed} removed since: delete the load and load it again to have them back"
+            return f"{self.source} is already loaded: {counts}{again if self.num_removed else ''}"
+        rate = self.num_triples / max(self.seconds, 1e-3)
+        left_out = {name: n for name, n in self.categories.items() if name not in _KEPT and n}
+        pair = " and ".join(map(quote_line, self.alike[:2]))
+        notes = {
+            f"{counts} in {self.seconds:.1f} s ({rate:,.0f} triples/s, {self.writer})": True,
+            f"{number_of(self.num_duplicates, 'duplicate', 'duplicates')} stored once": self.num_duplicates,
+            f"{number_of(self.num_names_ignored, 'name', 'names')} of unknown ids or repeated ignored": (
+                self.num_names_ignored
+            ),
+            number_of(self.num_values, "value is a literal", "values are literals"): self.num_values,
+            self._describe_names(): True,
+            f"{number_of(self.num_alike, 'id differs', 'ids differ')} from another only in case, spaces or Unicode's "
+            f"form, as {pair}": self.num_alike,
+            "left out: " + ", ".join(f"{number:,} × {name}" for name, number in sorted(left_out.items())): left_out,
+            f"{self.num_related:,} of {self.num_relations:,} relations stored as :RELATED, since Neo4j keeps at most "
+            "65,536 relationship types": self.num_related,
+            f"{number_of(self.num_rejects, 'line', 'lines')} rejected: see {self.rejects_file}": self.num_rejects,
+        }
+        return "; ".join(note for note, is_told in notes.items() if is_told)
 
     def _describe_names(self) -> str:
         num_named = self.num_entities - self.num_unnamed

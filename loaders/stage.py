@@ -186,7 +186,11 @@ class Stage:
         try:
             with self.translate_errors():
                 make_private_folder(self.folder)
-                self._create(subset)
+                by_relation = {"by_relation": bool(subset.relations), "wanted_pattern": subset.relation_pattern}
+                self._run("reading/statements", **by_relation)
+                if subset.exact_relations:
+                    wanted = pa.table({"name": list(subset.exact_relations)})
+                    self._open().from_arrow(wanted).insert_into("wanted_relation")
                 check = partial(
                     self._check_rejects, source.max_rejects if max_rejects is None else max_rejects, rejects_file
                 )
@@ -293,12 +297,6 @@ class Stage:
                     self._open().execute(f"SET threads = {self._threads}")
                 else:
                     break
-
-    def _create(self, subset: Subset) -> None:
-        self._run("reading/statements", by_relation=bool(subset.relations), wanted_pattern=subset.relation_pattern)
-        if subset.exact_relations:
-            wanted = pa.table({"name": list(subset.exact_relations)})
-            self._open().from_arrow(wanted).insert_into("wanted_relation")
 
     def _read(self, source: Source, check: Callable[[], None], progress: Progress, sample_batches: int | None) -> None:
         total, is_cut, told_s = source.size_bytes or 0, False, float("-inf")

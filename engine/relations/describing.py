@@ -303,8 +303,9 @@ def describe_from_source(gateway: Gateway, stated: Iterable[StatedWords] = ()) -
     The words are those of the entities in the graph that stand for relations (rdfs:label, skos:altLabel, rdfs:comment),
     and what a load states beside its triples.
     """
-    rows = gateway.run(Request(template("read_source_words"), {"per_relation": MAX_OF_SOURCE}, list))
-    known = {relation.name: relation for relation in gateway.run(read_catalogue()).relations}
+    in_words = Request(template("read_source_words"), {"per_relation": MAX_OF_SOURCE}, list)
+    rows, catalogue = gateway.run_all([in_words, read_catalogue()])
+    known = {relation.name: relation for relation in catalogue.relations}
     phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
     descriptions: dict[str, str] = {}
     in_graph = [(name, [own, *also], "".join(about)) for name, own, also, about in rows]

@@ -18,8 +18,6 @@ pc: Any = compute  # its stubs lack most functions
 LINES = pa.schema([("line", pa.int64()), ("text", pa.string())])
 
 MAX_LINE_BYTES = 1_000_000
-FIRST_BLOCK_BYTES = 1 << 20
-"""The size of the first block; each block doubles it, so that short files start at once, too."""
 BLOCK_BYTES = 4 << 20  # the largest block
 FIRST_LINES = 100
 FIRST_BYTES = 1 << 16  # where these have CR and no LF, lines end in CR
@@ -46,12 +44,11 @@ class LineReader(RereadableFile):
         if not start:
             raise InputError(f"{self.shown}: the file is empty")
         newline = b"\r" if b"\r" in start and b"\n" not in start else b"\n"
-        number, rest, block_bytes, at_end = 1, b"", min(FIRST_BLOCK_BYTES, BLOCK_BYTES), False
+        number, rest, at_end = 1, b"", False
         with self.open_unpacked() as stream:
             while not at_end:
-                block = self._read_block(stream, rest, block_bytes, newline, number)
-                at_end = len(block) < len(rest) + block_bytes
-                block_bytes = min(2 * block_bytes, BLOCK_BYTES)
+                block = self._read_block(stream, rest, BLOCK_BYTES, newline, number)
+                at_end = len(block) < len(rest) + BLOCK_BYTES
                 lines, rest = self._cut(block, newline)
                 if at_end and rest:
                     lines = pa.concat_arrays([lines, pa.array([rest.removesuffix(b"\r")], pa.binary())])

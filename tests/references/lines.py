@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from lodestar.loaders.reading import NOT_UTF8
+
 
 def reference_lines(raw: bytes, max_line_bytes: int) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
     """Return the lines, and the rejects with their reasons, both with their numbers."""
@@ -19,5 +21,5 @@ def reference_lines(raw: bytes, max_line_bytes: int) -> tuple[list[tuple[int, st
             try:
                 good.append((number, line.decode()))
             except UnicodeDecodeError as error:
-                bad.append((number, f"expected UTF-8, found byte 0x{line[error.start]:02x}"))
+                bad.append((number, NOT_UTF8.format(line[error.start])))
     return good, bad

@@ -104,7 +104,7 @@ def test_rejects_are_written_down_up_to_a_limit(lodestar: Run, driver: neo4j.Dri
     assert (report["num_rejects"], num_triples(driver)) == (3, 2)
     assert [line.split("\t")[:2] for line in Path(report["rejects_file"]).read_text().splitlines()] == [
         [f"{kg}:2", "expected head, relation and tail parted by tabs, found 1 column"],
-        [f"{kg}:4", "expected UTF-8, found byte 0xff"],
+        [f"{kg}:4", "expected UTF-8, found byte 0xff: name its encoding, as by --encoding latin1"],
         [f"{kg}:5", "an id is longer than 8,000 bytes"],
     ]
 
