@@ -1,26 +1,24 @@
-"""Expand triples to chains, merge chains that meet, complete chains from the graph, and smooth the scores of triples.
+"""Expand triples to chains, merge chains that meet, and smooth the scores of triples.
 
-Expanding and merging are ReG's structure-aware reorganisation (section 4.2), smoothing is Path Pooling;
-completing is our own.
+Expanding and merging are ReG's structure-aware reorganisation (section 4.2), smoothing is Path Pooling.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from ...models import Count, Positive, Range, Weight
+from ...models import Count, Range, Weight
 from ...models.path_pooling import ScoredEdge, reselect_triples
 from ..evidence import Evidence, Kind, sigmoid
 from ..evidence.bridges import to_chains
 from ..neo4j.graph import find_joining_paths
 from ..parts import Reorganiser, option, part
-from ..retrieval.frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
-from ..values import Chain, Entity, RelationStep, Scored, Triple
+from ..values import Chain, Entity, Scored, Triple
 
 if TYPE_CHECKING:
     from ..context import Context, Database
@@ -114,7 +112,8 @@ class JoinedTopics:
 
     def targets_of(self, chain: Chain) -> tuple[Entity, ...]:
         """Return the ends of a chain that lie on such a path, reached over the chain's relations."""
-        ids = self.through.get(_walk_of(chain), frozenset())
+        walk = tuple((step.step.relation, step.step.inverse) for step in chain.steps)
+        ids = self.through.get((chain.topic.id, walk), frozenset())
         return tuple(end for end in chain.ends if end.id in ids)
 
 
@@ -207,55 +206,6 @@ def group_meeting_chains(
         placed.update(group)
         groups.append((group, shared if len(group) > 1 else frozenset()))
     return groups
-
-
-@part("complete-chains")
-@dataclass(frozen=True)
-class CompleteChains(Reorganiser):
-    """Reads the triples that are missing on the best chains' relation paths from the graph (docs/how-it-works.md).
-
-    A retriever of triples keeps some hundred, and one relation path may have thousands: the graph has the rest. Each
-    chain keeps its place and its score. One that has targets stays as it is, and so do the others. No step walks the
-    triple of the step before it back. Round trips per batch: one a step of the longest path, and one more for each
-    relation walked from a hub.
-    """
-
-    takes: ClassVar[Kind] = "chain"
-    gives: ClassVar[Kind] = "chain"
-
-    chains: Positive = option(50, "best chains that are completed, the others stay as they are")
-
-    def __call__(self, ctx: Context, evidence: Sequence[Evidence[Chain]]) -> list[Evidence[Chain]]:
-        topics = {topic.entity.id: topic for each in evidence for topic in each.topics}
-        tree = FrontierTree(
-            topics, FrontierBounds(), max_hop=0, stored_as=ctx.graph.catalogue.stored_as, reuse_triples=False
-        )
-        reached: dict[Walk, Frontier] = {
-            (id_, ()): root for id_, topic in topics.items() if (root := tree.root(topic.entity))
-        }
-        walks = {
-            _walk_of(item.value)
-            for each in evidence
-            for item in each.items[: self.chains]
-            if item.value.topic.id in topics and not item.value.targets
-        }
-        for length in range(1, max((len(steps) for _, steps in walks), default=0) + 1):
-            level = sorted({(topic, steps[:length]) for topic, steps in walks if len(steps) >= length})
-            chosen = [(reached[topic, steps[:-1]], RelationStep(*steps[-1])) for topic, steps in level]
-            reached |= zip(level, tree.expand(ctx.db, chosen), strict=True)
-        return [replace(each, items=tuple(self._complete(each, reached))) for each in evidence]
-
-    def _complete(self, evidence: Evidence[Chain], reached: Mapping[Walk, Frontier]) -> Iterator[Scored[Chain]]:
-        topics = frozenset(topic.entity.id for topic in evidence.topics)
-        for item in evidence.items[: self.chains]:
-            frontier = None if item.value.targets else reached.get(_walk_of(item.value))
-            ends = frontier and select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=False)
-            yield replace(item, value=frontier.chain(ends)) if frontier and ends else item
-        yield from evidence.items[self.chains :]
-
-
-def _walk_of(chain: Chain) -> Walk:
-    return chain.topic.id, tuple((step.step.relation, step.step.inverse) for step in chain.steps)
 
 
 @part("path-pooling")

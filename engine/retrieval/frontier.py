@@ -104,13 +104,6 @@ class Frontier:
             at = at.parent
         return Chain(self.topic, tuple(reversed(steps)), ends, cut=self.cut)
 
-    def only_sources(self) -> dict[Entity, Entity]:
-        """Return the source of each end that a single triple leads to on the last step."""
-        sources: dict[Entity, set[Entity]] = {}
-        for source, end in self.links:
-            sources.setdefault(end, set()).add(source)
-        return {end: some.pop() for end, some in sources.items() if len(some) == 1}
-
     def proposals(self) -> frozenset[int]:
         """The signed catalogue numbers of the relations that lead on."""
         return frozenset(n for tail in self.tails.values() if tail.signature for n in tail.signature)
@@ -131,8 +124,7 @@ class Frontier:
 class FrontierTree:
     """The frontiers of one batch, by topic and steps.
 
-    `stored_as` has the relationship type of each relation that is not stored under its own name. `reuse_triples`:
-    whether a step may walk the triple of the step before it back.
+    `stored_as` has the relationship type of each relation that is not stored under its own name.
     """
 
     def __init__(
@@ -141,13 +133,10 @@ class FrontierTree:
         bounds: FrontierBounds,
         max_hop: int,
         stored_as: Mapping[str, str],
-        *,
-        reuse_triples: bool = True,
     ) -> None:
         self.bounds = bounds
         self.max_hop = max_hop
         self.stored_as = stored_as
-        self.reuse_triples = reuse_triples
         self._frontiers: dict[tuple[str, tuple[RelationStep, ...]], Frontier] = {}
         for signature in signatures.values():
             root = Frontier(signature.entity, (), None)
@@ -171,10 +160,8 @@ class FrontierTree:
                 self._frontiers[key] = Frontier(parent.topic, key[1], parent)
                 new.append(self._frontiers[key])
             reached.append(self._frontiers[key])
-        answers = db.run_all(self._requests(new))
-        back = {key: sources for key, frontier in enumerate(new) if (sources := self._used_triples(frontier))}
-        for expanded in (item for answer in answers for item in answer):
-            self._add(new[expanded.key], expanded, back.get(expanded.key, {}))
+        for expanded in (item for answer in db.run_all(self._requests(new)) for item in answer):
+            self._add(new[expanded.key], expanded)
         for frontier in new:
             if frontier.at_mediator:
                 mediated = replace(frontier.steps[-1], to_mediator=True)
@@ -213,25 +200,11 @@ class FrontierTree:
             requests.append(expand_values(values, self.bounds.fan_out, self.bounds.max_tails))
         return requests
 
-    def _used_triples(self, frontier: Frontier) -> Mapping[Entity, Entity]:
-        """Return the triples that the last step may not walk, as the tail by the source."""
-        before = frontier.parent
-        if (
-            self.reuse_triples
-            or before is None
-            or not before.steps
-            or not frontier.steps[-1].reverses(before.steps[-1])
-        ):
-            return {}
-        return before.only_sources()
-
-    def _add(self, frontier: Frontier, expanded: ExpansionResult, used: Mapping[Entity, Entity]) -> None:
+    def _add(self, frontier: Frontier, expanded: ExpansionResult) -> None:
         assert frontier.parent is not None
         frontier.cut = frontier.cut or expanded.cut
         source = frontier.parent.tails[expanded.source].entity
         for tail in expanded.tails:
-            if tail.entity == used.get(source):
-                continue
             known = frontier.tails.get(tail.entity.id)
             is_full = len(frontier.tails) >= self.bounds.max_tails
             if known is None and is_full:

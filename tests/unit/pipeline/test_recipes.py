@@ -65,7 +65,7 @@ def test_python_joins_parts_as_a_line_does() -> None:
         ("star & merge", r"expected names of parts, \+ and \|, found '&'"),
         (
             "star + nova",
-            "there is no part 'nova': expected one of adaptive-k, complete-chains, fi, gril, merge, model-answers, path-pooling, plans",
+            "there is no part 'nova': expected one of adaptive-k, fi, gril, merge, model-answers, path-pooling, plans",
         ),
         (
             "merge + star",
