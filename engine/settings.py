@@ -47,7 +47,6 @@ class Settings:
     device: str = "auto"
     precision: str = "auto"
     llm_base_url: str = ""
-    llm_openai_env: str = "openai"
     llm_model: str = ""
     llm_prompt: str = ""
     llm_timeout_s: float = 60.0
@@ -78,8 +77,6 @@ SECRETS = {
     "llm_api_key": ("LODESTAR_LLM_API_KEY",),
 }
 _OPENAI_KEY = "OPENAI_API_KEY"
-OPENAI_ENV = ("openai", "any")
-"""Which addresses may receive the OpenAI settings of the environment: only OpenAI's own, or any."""
 _PLACE = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#%\[\]\\]+)(:\d{1,5})?/?(\?[^#]*)?")
 """Host, port and the routing context of a database address."""
 _LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
@@ -125,8 +122,7 @@ def resolve(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] |
 def sends_openai_env(settings: Settings) -> bool:
     """Return whether the language model receives the OpenAI settings of the environment: key, organisation, headers.
 
-    True if the address is OpenAI's own, or the setting `llm_openai_env` is ``any``; in both cases only over HTTPS or
-    the loopback, so that no network in between can read them.
+    True if the address is OpenAI's own, over HTTPS, so that no network in between can read them.
     """
     if not settings.llm_base_url:
         return True
@@ -135,9 +131,7 @@ def sends_openai_env(settings: Settings) -> bool:
         host = parts.hostname or ""
     except ValueError:
         return False
-    if parts.scheme != "https" and not is_loopback(host):
-        return False
-    return settings.llm_openai_env == "any" or host == "openai.com" or host.endswith(".openai.com")
+    return parts.scheme == "https" and (host == "openai.com" or host.endswith(".openai.com"))
 
 
 def is_loopback(host: str) -> bool:
@@ -197,10 +191,6 @@ def _check_settings(chosen: Mapping[str, Any]) -> Settings:
         raise UsageError(f"settings: {error}") from error
     if settings.uri:
         check_address(settings.uri)
-    if settings.llm_openai_env not in OPENAI_ENV:
-        raise UsageError(
-            f"setting llm_openai_env: expected {' or '.join(OPENAI_ENV)}, found {settings.llm_openai_env!r}"
-        )
     return settings
 
 

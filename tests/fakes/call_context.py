@@ -34,13 +34,12 @@ class FakeGraph:
         opened: Mapping[object, Any] | None = None,
         *,
         words: Mapping[str, RelationWords] | None = None,
-        stored_as: Mapping[str, str] | None = None,
         llm_model: str = "",
     ) -> None:
         self._opened = dict(opened or {})
         self.words = dict(words or {})
         self.labels: Mapping[str, str] = {}
-        self.catalogue = SimpleNamespace(stored_as=dict(stored_as or {}), relations=())
+        self.catalogue = SimpleNamespace(stored_as={}, relations=())
         self.shared = SimpleNamespace(settings=SimpleNamespace(llm_model=llm_model, llm_prompt=""), chat=None)
 
     def get_or_make(self, key: object, make: Callable[[], Any]) -> Any:

@@ -22,7 +22,7 @@ SECRETS = {
 def test_a_stranger_s_endpoint_gets_nothing_of_openai_s(lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
-    with ScriptedLLM([says({"answers": ["Lima"]})]) as proxy, ScriptedLLM([says({"answers": ["Lima"]})] * 2) as llm:
+    with ScriptedLLM([says({"answers": ["Lima"]})]) as proxy, ScriptedLLM([says({"answers": ["Lima"]})]) as llm:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
         monkeypatch.setenv("LODESTAR_LLM_BASE_URL", llm.base_url)
@@ -31,7 +31,4 @@ def test_a_stranger_s_endpoint_gets_nothing_of_openai_s(lodestar: Lodestar, monk
         assert ran.code == 0, ran.err
         assert "hush" not in str(llm.requests[0].headers)
         assert "hush" not in ran.out + ran.err
-        monkeypatch.setenv("LODESTAR_LLM_OPENAI_ENV", "any")
-        assert lodestar("ask", QUESTION, "--llm").code == 0
-        assert "org-hush" in str(llm.requests[1].headers)
         assert not proxy.requests

@@ -36,29 +36,22 @@ def test_secrets_come_from_the_environment_and_show_nowhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("base_url", "who", "is_sent"),
+    ("base_url", "is_sent"),
     [
-        ("", "openai", True),
-        ("https://api.openai.com/v1", "openai", True),
-        ("https://eu.api.openai.com/v1", "openai", True),
-        ("http://api.openai.com/v1", "openai", False),
-        ("http://api.openai.com/v1", "any", False),
-        ("https://api.openai.com.evil.example/v1", "openai", False),
-        ("https://evilopenai.com/v1", "openai", False),
-        ("https://user@evil.example/api.openai.com", "openai", False),
-        ("https://models.example/v1", "openai", False),
-        ("https://models.example/v1", "any", True),
-        ("http://models.example/v1", "any", False),
-        ("http://127.0.0.1:8000/v1", "openai", False),
-        ("http://127.0.0.1:8000/v1", "any", True),
-        ("http://localhost:8000/v1", "any", True),
-        ("http://[::1]:8000/v1", "any", True),
-        ("http://127.0.0.1.evil.example/v1", "any", False),
-        ("https://[", "any", False),
+        ("", True),
+        ("https://api.openai.com/v1", True),
+        ("https://eu.api.openai.com/v1", True),
+        ("http://api.openai.com/v1", False),
+        ("https://api.openai.com.evil.example/v1", False),
+        ("https://evilopenai.com/v1", False),
+        ("https://user@evil.example/api.openai.com", False),
+        ("https://models.example/v1", False),
+        ("http://127.0.0.1:8000/v1", False),
+        ("https://[", False),
     ],
 )
-def test_openai_s_environment_goes_to_openai_or_where_a_setting_says(base_url: str, who: str, is_sent: bool) -> None:
-    environ = {"OPENAI_API_KEY": "sk-hush", "LODESTAR_LLM_BASE_URL": base_url, "LODESTAR_LLM_OPENAI_ENV": who}
+def test_openai_s_environment_goes_to_openai_alone(base_url: str, is_sent: bool) -> None:
+    environ = {"OPENAI_API_KEY": "sk-hush", "LODESTAR_LLM_BASE_URL": base_url}
     settings = resolve({}, environ)
     assert (settings.llm_api_key, sends_openai_env(settings)) == ("sk-hush" if is_sent else "", is_sent)
     assert resolve({}, {**environ, "LODESTAR_LLM_API_KEY": "own"}).llm_api_key == "own"
@@ -67,11 +60,6 @@ def test_openai_s_environment_goes_to_openai_or_where_a_setting_says(base_url: s
 def test_openai_s_own_address_may_be_named_as_openai_names_it() -> None:
     environ = {"OPENAI_API_KEY": "sk-hush", "OPENAI_BASE_URL": "https://stranger.example/v1"}
     assert resolve({}, environ).llm_api_key == ""
-
-
-def test_a_choice_that_there_is_not_is_said() -> None:
-    with pytest.raises(UsageError, match="llm_openai_env: expected openai or any, found 'all'"):
-        resolve({"llm_openai_env": "all"}, {})
 
 
 @pytest.mark.parametrize(
