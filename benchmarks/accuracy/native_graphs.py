@@ -18,7 +18,7 @@ import neo4j
 from lodestar.engine.api import Engine
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import resolve
-from lodestar.loaders.formats.temporary_server import DumpGraph, ScriptGraph, ServedGraph
+from lodestar.loaders.formats.neo4j_graphs import DumpGraph, ScriptGraph, ServedGraph
 from lodestar.models.text import split_name
 
 from .peers import read_queries

@@ -23,7 +23,7 @@ from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.formats.existing_neo4j import Neo4jGraph
+from lodestar.loaders.formats.neo4j_graphs import Neo4jGraph
 from lodestar.loaders.loading import LoadOptions, load_embedded
 from lodestar.loaders.mapping import Choices
 from lodestar.loaders.property_graph import PropertyGraphSource, map_graph

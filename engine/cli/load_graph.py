@@ -75,7 +75,7 @@ def _open_neo4j(
     settings: Settings, *, dry_run: bool, from_uri: str, from_user: str, from_database: str
 ) -> Iterator[PropertyGraph]:
     """Yield the graph of another database; raise its errors with the options that lead to it."""
-    from ...loaders.formats.existing_neo4j import Neo4jGraph, read_database_id
+    from ...loaders.formats.neo4j_graphs import Neo4jGraph, read_database_id
     from ..errors import AuthenticationError, DatabaseUnavailableError
     from ..neo4j.gateway import Gateway
     from ..settings import LOAD_TIMEOUT_S, Connection, check_address
@@ -98,7 +98,7 @@ def _open_neo4j(
 
 def _refuse_itself(gateway: Gateway, settings: Settings) -> None:
     """Raise `UsageError` if the database that is read is the one that is loaded into."""
-    from ...loaders.formats.existing_neo4j import read_database_id
+    from ...loaders.formats.neo4j_graphs import read_database_id
     from ..errors import DatabaseUnavailableError, UsageError
     from ..neo4j.gateway import Gateway
     from ..settings import make_connection

@@ -11,7 +11,7 @@ from lodestar.engine.neo4j.catalogue import read_catalogue, read_loads
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
-from lodestar.loaders.formats.existing_neo4j import Neo4jGraph
+from lodestar.loaders.formats.neo4j_graphs import Neo4jGraph
 from lodestar.loaders.loading import LoadOptions, Mode, load
 from lodestar.loaders.maintaining import verify
 from lodestar.loaders.mapping import Choices

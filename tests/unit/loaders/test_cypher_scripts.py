@@ -8,7 +8,7 @@ import pytest
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.loaders.formats import source_class
 from lodestar.loaders.formats.detecting import detect_format
-from lodestar.loaders.formats.temporary_server import split_script
+from lodestar.loaders.formats.neo4j_graphs import split_script
 
 
 def test_a_script_is_split_at_semicolons_that_are_not_in_texts() -> None:

@@ -10,7 +10,7 @@ import networkx
 import pytest
 from lodestar.engine.errors import InputError
 from lodestar.loaders.formats import source_class
-from lodestar.loaders.formats.graphml import GraphmlGraph
+from lodestar.loaders.formats.graph_files import GraphmlGraph
 from lodestar.loaders.mapping import Choices
 from lodestar.loaders.property_graph import map_graph
 

@@ -1,4 +1,7 @@
-"""Read a Neo4j dump or a Cypher script: a server of its own takes it and is read, and is deleted afterwards.
+"""Read a Neo4j that is already there, or a dump or a Cypher script, which a server of its own takes for the time.
+
+Nothing is written to one that is there: every query runs with access mode READ. An entity's id is its node's element
+id, a record's the relationship's.
 
 A dump is loaded by Neo4j's own `database load`. A script is code: it runs only where the user says so, against an empty
 database, with what `LOAD CSV` names from the script's folder and nothing from the web.
@@ -18,7 +21,7 @@ from neo4j import GraphDatabase
 from neo4j.exceptions import DriverError, Neo4jError
 
 from ...engine.errors import EmbeddedServerError, InputError, UsageError
-from ...engine.neo4j import process
+from ...engine.neo4j import Request, Row, process, template
 from ...engine.neo4j.embedded import EmbeddedServer
 from ...engine.neo4j.gateway import Gateway
 from ...engine.neo4j.home import free_port
@@ -26,15 +29,46 @@ from ...engine.settings import LOAD_TIMEOUT_S, Settings, resolve
 from ...engine.whole_file import read_text
 from ...models import quote_line
 from ...models.whole_file import make_private_folder
-from ..property_graph import Element, Node, PropertyGraph
+from ..mapping import MAX_NUMBERS
+from ..property_graph import Element, Node, PropertyGraph, Relationship
 from ..reading import RereadableFile
-from .existing_neo4j import Neo4jGraph
 
 MAX_SCRIPT_BYTES = 500_000_000
 HEAP_MB, PAGE_CACHE_MB = 1_024, 256
 _STARTS = (b"DZV1", b"DGV1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd")  # how dumps begin
 _CSV = re.compile(r"""(?is)(\bLOAD\s+CSV\s+(?:WITH\s+HEADERS\s+)?FROM\s+)(["'])(.+?)\2""")
 _PIECES = re.compile(r"""(?s)//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`]|``)*`|;|[^;"'`/]+|/""")
+
+
+FETCH_SIZE = 2_000
+
+
+class Neo4jGraph(PropertyGraph):
+    kind = "neo4j"
+
+    def __init__(self, gateway: Gateway) -> None:
+        connection = gateway.connection
+        super().__init__(f"{connection.where}/{connection.database}")
+        self._gateway = gateway
+        self.options = {"from": connection.where, "from_database": connection.database, "from_user": connection.user}
+        self.expected = (
+            f"expected nodes in database {connection.database!r}, found none that {connection.user!r} may read: check "
+            "--from-database, and the user's rights"
+        )
+
+    def elements(self) -> Iterator[Element]:
+        for id_, labels, properties in self._stream("read_nodes"):
+            yield Node(id_, labels, sorted(properties))
+        for id_, type_, start, end, properties in self._stream("read_relationships"):
+            yield Relationship(id_, type_, start, end, sorted(properties))
+
+    def _stream(self, query: str) -> Iterator[Row]:
+        return self._gateway.stream(Request(template(query), {"most": MAX_NUMBERS}, lambda rows: rows[0]), FETCH_SIZE)
+
+
+def read_database_id(gateway: Gateway) -> str:
+    """Return the id of the database, which is the same under every address."""
+    return gateway.run(Request(template("read_database_id"), {}, lambda rows: str(rows[0][0])))
 
 
 def split_script(text: str) -> Iterator[tuple[str, int]]:
