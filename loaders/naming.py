@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..engine.errors import InputError
 from ..models import quote_line
@@ -43,26 +42,13 @@ ALIAS_RELATIONS = frozenset(
 ALL = "*"
 
 
-@dataclass(frozen=True, slots=True)
-class Languages:
-    """Languages in order of preference, lower case, and whether to keep all others."""
-
-    preferred: tuple[str, ...]
-    all_others: bool
-
-    @classmethod
-    def of(cls, languages: Sequence[str]) -> Languages:
-        tags = [tag.strip().lower() for tag in languages]
-        for tag in tags:
-            if tag != ALL and not tag.replace("-", "").isalnum():
-                raise InputError(f"expected a language such as en or pt-br, or * for all, found {quote_line(tag)}")
-        return cls(tuple(dict.fromkeys(tag for tag in tags if tag != ALL)), ALL in tags)
-
-    def parameters(self) -> dict[str, object]:
-        return {"languages": list(self.preferred), "all_languages": self.all_others}
-
-    def as_options(self) -> list[str]:
-        return [*self.preferred, *([ALL] if self.all_others else [])]
+def read_languages(languages: Sequence[str]) -> list[str]:
+    """Return languages in order of preference, lower case, and last `ALL` if all others are to be kept."""
+    tags = [tag.strip().lower() for tag in languages]
+    for tag in tags:
+        if tag != ALL and not tag.replace("-", "").isalnum():
+            raise InputError(f"expected a language such as en or pt-br, or * for all, found {quote_line(tag)}")
+    return sorted(dict.fromkeys(tags), key=ALL.__eq__)
 
 
 def concept_id(concept: str) -> str:

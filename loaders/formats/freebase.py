@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from ..naming import Languages
+from ..naming import ALL, read_languages
 from ..reading.lines import LineReader
 from ..source import FileSource
 
@@ -18,12 +18,6 @@ FREEBASE = "http://rdf.freebase.com/ns/"
 def noise_rules() -> tuple[str, ...]:
     text = Path(__file__).with_name("freebase_noise.txt").read_text(encoding="utf-8")
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
-
-
-def noise_parameters() -> dict[str, object]:
-    """Return a regular expression (RE2) of the relations that are noise, and the relations with tails that are."""
-    relations = (re.escape(rule).replace(r"\*", "(?s:.*)") for rule in noise_rules() if " " not in rule)
-    return {"noise_relations": "|".join(relations), "noise_statements": [rule for rule in noise_rules() if " " in rule]}
 
 
 MAX_REJECTS = 1_000
@@ -40,9 +34,15 @@ class FreebaseSource(FileSource):
 
     def __init__(self, path: str, *, languages: Sequence[str] = ("en",)) -> None:
         self.max_rejects = MAX_REJECTS
-        self._chosen = Languages.of(languages)
-        self.languages = self._chosen.preferred
-        super().__init__(path, languages=self._chosen.as_options(), noise=list(noise_rules()))
+        self._chosen = read_languages(languages)
+        self.languages = [each for each in self._chosen if each != ALL]
+        super().__init__(path, languages=self._chosen, noise=list(noise_rules()))
 
     def parameters(self, file: LineReader) -> Mapping[str, object]:  # noqa: ARG002
-        return {**self._chosen.parameters(), **noise_parameters()}
+        relations = (re.escape(rule).replace(r"\*", "(?s:.*)") for rule in noise_rules() if " " not in rule)
+        return {
+            "languages": list(self.languages),
+            "all_languages": ALL in self._chosen,
+            "noise_relations": "|".join(relations),
+            "noise_statements": [rule for rule in noise_rules() if " " in rule],
+        }

@@ -22,7 +22,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFor
 from ...engine.errors import InputError
 from ...engine.writing import RelationFacts
 from ...models import quote_line
-from ..naming import ALIAS_RELATIONS, NAME_RELATIONS, RDF, XSD, Languages
+from ..naming import ALIAS_RELATIONS, ALL, NAME_RELATIONS, RDF, XSD, read_languages
 from ..reading import RereadableFile, check_xml, unpacked_name
 from ..source import (
     BATCH_ROWS,
@@ -105,11 +105,11 @@ class RdfSource(FileSource):
     ) -> None:
         self._bases = tuple(dict.fromkeys(filter(None, bases)))
         self.name_relations = (*name_relations, *(each for each in NAME_RELATIONS if each not in name_relations))
-        chosen = Languages.of(languages)
-        self.languages, self.all_languages = chosen.preferred, chosen.all_others
+        chosen = read_languages(languages)
+        self.languages, self.all_languages = [each for each in chosen if each != ALL], ALL in chosen
         self._shared = shared_blank_nodes
         self._facts: dict[str, RelationFacts] = {}
-        options = {"languages": chosen.as_options(), "shared_blank_nodes": shared_blank_nodes}
+        options = {"languages": chosen, "shared_blank_nodes": shared_blank_nodes}
         super().__init__(path, bases=list(self._bases), name_relations=list(self.name_relations), **options)
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:

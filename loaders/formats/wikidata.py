@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..naming import XSD, Languages
+from ..naming import ALL, XSD, read_languages
 from ..reading import RereadableFile, read_records
 from ..source import FileSource, StatementRow, reject_row, triple_row
 
@@ -25,9 +25,9 @@ class WikidataSource(FileSource):
     kind = "wikidata"
 
     def __init__(self, path: str, *, languages: Sequence[str] = ("en",)) -> None:
-        chosen = Languages.of(languages)
-        self.languages, self.all_languages = chosen.preferred, chosen.all_others
-        super().__init__(path, languages=chosen.as_options())
+        chosen = read_languages(languages)
+        self.languages, self.all_languages = [each for each in chosen if each != ALL], ALL in chosen
+        super().__init__(path, languages=chosen)
 
     def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         for line, item, fault in read_records(file):

@@ -325,7 +325,7 @@ def test_languages_are_in_the_order_of_preference(tmp_path: Path) -> None:
         tmp_path, "".join(f'</a>\t</type.object.name>\t"A-{tag}"@{tag}\t.\n' for tag in ("en", "de", "pt-BR"))
     )
     source = FreebaseSource(path, languages=("pt-br", " DE"))
-    assert source.languages == ("pt-br", "de")
+    assert source.languages == ["pt-br", "de"]
     assert read_source(source).counts == {"name": 2, "other language": 1}
     assert read_source(FreebaseSource(path, languages=("*",))).counts == {"name": 3}
     with pytest.raises(InputError, match="expected a language such as en or pt-br, or \\* for all, found 'english!'"):
