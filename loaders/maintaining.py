@@ -17,7 +17,7 @@ from ..engine.neo4j.catalogue import GRAPH_VERSION, LoadManifest, RelationInfo, 
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations import refresh_end_kinds
-from ..engine.relations.describing import describe_from_source, read_source_descriptions, remove_descriptions
+from ..engine.relations.describing import describe_from_source, read_source_descriptions, store_descriptions
 from ..engine.writing import BATCH_SIZE, Name, changing, make_write_request, parse_name_properties
 from ..engine.writing.changing import ChangeReport, LiteralValue, Stated, check_loads_complete
 from .export import stream_triples
@@ -255,7 +255,9 @@ def unload(gateway: Gateway, which: str, progress: Progress = ignore_progress) -
         progress("deleting", 3, 4)
         writing.refresh_signatures(gateway, label, relations)
         gateway.run(make_write_request("delete_unused_relations"))
-        remove_descriptions(gateway, gateway.run(read_catalogue()), (), "source")  # what the deleted load said
+        known = gateway.run(read_catalogue()).relations  # without what the deleted load said of them
+        by_others = [replace(each, phrases=tuple(p for p in each.phrases if p.origin != "source")) for each in known]
+        store_descriptions(gateway, [now for now, before in zip(by_others, known, strict=True) if now != before])
         describe_from_source(gateway, gateway.run(read_source_descriptions(load.sha256)))
         refresh_end_kinds(gateway)
         if mark:
