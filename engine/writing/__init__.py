@@ -145,7 +145,7 @@ def label_of(relation: str) -> str:
     return LABEL_SEPARATOR.join(dict.fromkeys(parts)) or relation
 
 
-MAX_TYPES = 65_000  # neo4j Community allows 65,536 relationship types; the rest is for pictures and foreign data
+MAX_TYPES = 65_000  # Neo4j Community allows 65,536 relationship types; the rest is for pictures and foreign data
 
 RELATED = "RELATED"
 """The type of relationships whose relation has no type of its own; their property ``relation`` names it."""

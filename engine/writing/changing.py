@@ -19,6 +19,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from ...models import quote_line
+from .. import writing
 from ..errors import EntityNotFoundError, GraphError, InputError, UsageError
 from ..neo4j import Row, split_into_requests
 from ..neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, read_loads
@@ -26,24 +27,9 @@ from ..neo4j.gateway import Gateway, OpenTransaction
 from ..neo4j.graph import find_entities_by_name
 from ..relations import refresh_end_kinds
 from ..values import Entity, literal_term
-from . import (
-    BASE_LOAD,
-    Name,
-    add_load_names,
-    add_typed_values,
-    begin_load,
-    check_graph_was_loaded,
-    ensure_schema,
-    labels_of,
-    make_write_request,
-    read_names,
-    relation_rows,
-    run_batches,
-    write_names,
-    write_relations,
-)
+from ..writing import BASE_LOAD, Name, make_write_request, run_batches
 
-MAX_ID_BYTES = 8_000  # neo4j's range index takes keys of about 8,160 bytes
+MAX_ID_BYTES = 8_000  # Neo4j's range index takes keys of about 8,160 bytes
 MAX_VALUE_CHARS = 1_000_000
 LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 CHECKSUM_MODULUS = (1 << 63) - 1
@@ -195,13 +181,13 @@ class EntityLookup:
     ) -> None:
         ends = [end for head, _, tail in triples for end in (head, tail) if not isinstance(end, LiteralValue)]
         texts = {*others, *(end for end in ends if isinstance(end, str))}
-        self.names = read_names(db, sorted({*texts, *(end.id for end in ends if isinstance(end, Entity))}))
+        self.names = writing.read_names(db, sorted({*texts, *(end.id for end in ends if isinstance(end, Entity))}))
         """The names of the entities that the graph has, by id."""
         self._called: dict[str, tuple[str, ...]] = {}
         values = {tail for _, _, tail in triples if with_values and isinstance(tail, str)}
         for some in split_into_requests(sorted(values | (texts - self.names.keys())), 1_000, len):
             self._called |= db.run(find_entities_by_name(some))
-        self.names |= read_names(db, {id_ for ids in self._called.values() for id_ in ids} - self.names.keys())
+        self.names |= writing.read_names(db, {id_ for ids in self._called.values() for id_ in ids} - self.names.keys())
 
     def candidates(self, end: End) -> tuple[str, ...]:
         """Return the ids of the entities that this may be; none where the graph has no such entity."""
@@ -320,8 +306,8 @@ def add_triples(gateway: Gateway, triples: Iterable[Stated], names: Names | None
     stated = _check_number(parse_stated_triples(triples))
     named = {text: _check_names(text, given) for text, given in (names or {}).items()}
     if not (loads := gateway.run(read_loads())):
-        check_graph_was_loaded(gateway.run(read_graph_state()), loads)
-    ensure_schema(gateway)
+        writing.check_graph_was_loaded(gateway.run(read_graph_state()), loads)
+    writing.ensure_schema(gateway)
     report = gateway.write(lambda db: _add(db, stated, named))
     refresh_end_kinds(gateway, report.new_relations)
     return report
@@ -336,7 +322,7 @@ def remove_triples(gateway: Gateway, triples: Iterable[Stated], *, missing_ok: b
     `missing_ok`; otherwise as `add_triples`.
     """
     stated = _check_number(parse_stated_triples(triples))
-    ensure_schema(gateway)
+    writing.ensure_schema(gateway)
     return gateway.write(lambda db: _remove(db, stated, missing_ok))
 
 
@@ -394,7 +380,7 @@ def _add(db: OpenTransaction, stated: Sequence[Parsed], named_texts: Mapping[str
     for id_ in dict.fromkeys((*touched, *named)):
         known = lookup.names.get(id_, ())
         given = named.get(id_) or (() if id_ in lookup.names else default_entity_name(ends[id_]))
-        names = add_load_names(known, given, changes.number)
+        names = writing.add_load_names(known, given, changes.number)
         if id_ in touched or names != known:
             entities[id_] = names
     num_names = sum(len(names) - len(lookup.names.get(id_, ())) for id_, names in entities.items())
@@ -402,14 +388,14 @@ def _add(db: OpenTransaction, stated: Sequence[Parsed], named_texts: Mapping[str
     if not entities:
         return ChangeReport(num_known=num_known)
     if not changes.finished:
-        begin_load(db, changes)
+        writing.begin_load(db, changes)
         db.run(make_write_request("finish_load", sha256=CHANGES_SHA256, options="{}"))
     new_relations = _add_relations(db, created, relations)
     used = {triple.tail: literals[triple.tail] for triple in stated_now if triple.is_literal}
     num_literals = len(used) - len(run_batches(db, "find_literals", "ids", used))
-    rows = add_typed_values({"id": id_, **asdict(literal)} for id_, literal in used.items())
-    run_batches(db, "write_literals", "literals", rows, labels=labels_of(changes.number))
-    write_names(db, entities.items(), changes.number)
+    rows = writing.add_typed_values({"id": id_, **asdict(literal)} for id_, literal in used.items())
+    run_batches(db, "write_literals", "literals", rows, labels=writing.labels_of(changes.number))
+    writing.write_names(db, entities.items(), changes.number)
     for query, is_related in (("merge_triples", False), ("merge_related_triples", True)):
         some = [triple for triple in stated_now if (relations[triple.relation].stored_as is not None) == is_related]
         _run_on_triples(db, query, some, load=changes.number)
@@ -438,8 +424,8 @@ def _add_relations(
 ) -> tuple[str, ...]:
     counts = Counter(triple.relation for triple in created if triple.relation not in relations)
     if counts:
-        rows = relation_rows(counts, db.run(read_catalogue()).relations)
-        write_relations(db, rows)
+        rows = writing.relation_rows(counts, db.run(read_catalogue()).relations)
+        writing.write_relations(db, rows)
         relations |= {row.name: replace(row, count=0) for row in rows}
     return tuple(sorted(counts))
 

@@ -17,18 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from ...models.wording import singular
+from .. import property_graph as graphs
 from ..mapping import NO_LABEL, fold
-from ..property_graph import (
-    KIND_KEYS,
-    LINKED_TO,
-    RELATION_KEYS,
-    XSD,
-    Element,
-    LiteralText,
-    Node,
-    PropertyGraph,
-    Relationship,
-)
 from ..reading import derive_source_name, list_files
 from ..stage import translate_interrupts
 from .columns import EndColumns, find_end_columns, words_of
@@ -78,7 +68,7 @@ def relation_of(column: str) -> str:
     return _END.sub("", column) or column
 
 
-class TableGraph(PropertyGraph):
+class TableGraph(graphs.PropertyGraph):
     kind = "tables"
     expected = "expected tables with rows, found none"
     keys_are_codes = True
@@ -101,7 +91,7 @@ class TableGraph(PropertyGraph):
         self._find_roots()
         self._name_kinds()
 
-    def elements(self) -> Iterator[Element]:
+    def elements(self) -> Iterator[graphs.Element]:
         self.notes = Counter(self._database.notes)
         self.notes["tables without rows"] = sum(not table.num_rows for table in self._tables.values())
         for table in self._tables.values():
@@ -133,7 +123,7 @@ class TableGraph(PropertyGraph):
             table.references, table.joins = [first, second], (first, second)
             plain = {fold(name): name for name in table.columns if name not in ends}
             texts = [name for name in plain.values() if table.columns[name].type is None]
-            named = [plain[name] for name in RELATION_KEYS if plain.get(name) in texts]
+            named = [plain[name] for name in graphs.RELATION_KEYS if plain.get(name) in texts]
             named = [name for name in named if not self._is_direction(table, name)] or (
                 texts if len(plain) == 1 else []
             )
@@ -316,11 +306,11 @@ class TableGraph(PropertyGraph):
         assert table.joins
         first, second = table.joins
         if find_end_columns([name for each in table.joins for name in each.columns]):
-            return LINKED_TO
+            return graphs.LINKED_TO
         if first.table != second.table:
             return self._relation(second)
         words = [word for word in words_of(table.name) if singular(word) not in _SAYS_NOTHING]
-        return "_".join(words) or LINKED_TO
+        return "_".join(words) or graphs.LINKED_TO
 
     # What rows are
 
@@ -328,7 +318,7 @@ class TableGraph(PropertyGraph):
         root = self._root(table)
         return "/".join([*([root.label or root.name] if root.label else []), *values])
 
-    def _rows(self, table: Table) -> Iterator[Node]:
+    def _rows(self, table: Table) -> Iterator[graphs.Node]:
         kind = "" if table.label else self._kind_column(table)
         key = table.key[0] if len(table.key) == 1 and table.root == table.name else ""
         for number, row in self._database.rows(table, list(table.columns)):
@@ -336,14 +326,14 @@ class TableGraph(PropertyGraph):
                 self.notes["rows without a key"] += 1
             else:
                 label = row[kind] if kind else table.label
-                yield Node(id_, [label] if label else [], self._values(table, row, kind), key)
+                yield graphs.Node(id_, [label] if label else [], self._values(table, row, kind), key)
 
     def _kind_column(self, table: Table) -> str:
         texts = {
             fold(name): name for name, each in table.columns.items() if each.type is None and name not in table.key
         }
         is_named = not texts.keys().isdisjoint(("name", "title"))
-        likely = (*KIND_KEYS, *(("label", "labels", "category") if is_named else ()))
+        likely = (*graphs.KIND_KEYS, *(("label", "labels", "category") if is_named else ()))
         found = (texts[each] for each in likely if each in texts)
         return next((name for name in found if table.columns[name].num_distinct < table.num_rows), "")
 
@@ -351,15 +341,15 @@ class TableGraph(PropertyGraph):
         key = [row[name] for name in table.key] or [f"row {number}"]
         return None if None in key else self._id(table, key)
 
-    def _referring_rows(self, table: Table) -> Iterator[Relationship]:
+    def _referring_rows(self, table: Table) -> Iterator[graphs.Relationship]:
         ends = [_End(self, reference) for reference in table.references]
         for number, row in self._database.rows(table, list(table.columns)) if ends else ():
             id_ = self._id_of_row(table, number, row)
             for end in ends:
                 if id_ is not None and (other := end.find(row)) is not None:
-                    yield Relationship("", end.relation, id_, other)
+                    yield graphs.Relationship("", end.relation, id_, other)
 
-    def _joining_rows(self, table: Table) -> Iterator[Element]:
+    def _joining_rows(self, table: Table) -> Iterator[graphs.Element]:
         assert table.joins
         first, second = (_End(self, reference) for reference in table.joins)
         relation = self._relation_of_join(table)
@@ -369,17 +359,17 @@ class TableGraph(PropertyGraph):
                 self.notes["rows without both ends"] += 1
                 continue
             own = row[table.relation_column] if table.relation_column else ""
-            yield Relationship(f"{table.name}/{number}", own or relation, start, end, self._values(table, row))
+            yield graphs.Relationship(f"{table.name}/{number}", own or relation, start, end, self._values(table, row))
 
     def _values(self, table: Table, row: Mapping[str, Any], but: str = "") -> list[tuple[str, Any]]:
         found: list[tuple[str, Any]] = []
         for name in table.properties:
             if name != but and (value := row[name]) is not None:
                 type_ = table.columns[name].type
-                found.append((name, LiteralText(value, f"{XSD}{type_}") if type_ else value))
+                found.append((name, graphs.LiteralText(value, f"{graphs.XSD}{type_}") if type_ else value))
         return found
 
-    def _missing_ends(self, table: Table, reference: Reference) -> Iterator[Node]:
+    def _missing_ends(self, table: Table, reference: Reference) -> Iterator[graphs.Node]:
         other = self._tables[reference.table]
         if len(other.key) != 1 or reference.target != other.key or other.joins:
             return
@@ -388,7 +378,7 @@ class TableGraph(PropertyGraph):
         missing = f"WHERE {column} IS NOT NULL EXCEPT SELECT {quote_name(key)} FROM {other.view} ORDER BY 1"
         for (value,) in self._database.connection.execute(f"SELECT {column} FROM {table.view} {missing}").fetchall():
             self.notes[f"values of {table.name}.{name} that {other.name} lacks"] += 1
-            yield Node(self._id(other, [value]), [other.label] if other.label else [], [(key, value)], key)
+            yield graphs.Node(self._id(other, [value]), [other.label] if other.label else [], [(key, value)], key)
 
 
 class _End:
