@@ -240,7 +240,11 @@ def unload(gateway: Gateway, which: str, progress: Progress = ignore_progress) -
         before = gateway.run(read_graph_state())
         gateway.run(make_write_request("begin_unload", sha256=load.sha256))
         progress("deleting", 0, 4)
-        mark = next((label for label in writing.labels_of(load.number) if _is_marked(gateway, label)), None)
+        marks = {
+            label: Request(template("count_marked"), {}, lambda rows: rows[0][0], {"LABEL": label})
+            for label in writing.labels_of(load.number)
+        }
+        mark = next((label for label, request in marks.items() if gateway.run(request)), None)
         label = mark or "Entity"
         relations = gateway.run(read_catalogue()).relations
         numbers = {relation.name: relation.number for relation in relations}
@@ -281,10 +285,6 @@ def find_load(loads: Sequence[LoadManifest], which: str) -> LoadManifest:
     listed = ", ".join(f"{load.number} ({load.source})" for load in found or loads) or "none"
     problem = f"several loads are called {which!r}" if found else f"the graph has no load {which!r}"
     raise GraphError(f"{problem}: give the number of one of {listed}")
-
-
-def _is_marked(gateway: Gateway, label: str) -> bool:
-    return gateway.run(Request(template("count_marked"), {}, lambda rows: rows[0][0] > 0, {"LABEL": label}))
 
 
 def _unload_names(gateway: Gateway, load: int, label: str) -> None:

@@ -387,9 +387,7 @@ def _literal_of(value: object) -> LiteralText | None:
         case DateTime() | Date() | Time() | Duration():
             kind = {DateTime: "dateTime", Date: "date", Time: "time"}.get(type(value), "duration")
             text = value.iso_format()
-            return LiteralText(_without_zeros(text) if kind in ("dateTime", "time") else text, f"{XSD}{kind}")
+            if "." in text and kind in ("dateTime", "time"):  # zeros that end the fraction of seconds
+                text = re.sub(r"\.?0*(?=$|[Z+-]\d*:?\d*$)", "", text, count=1)
+            return LiteralText(text, f"{XSD}{kind}")
     return None
-
-
-def _without_zeros(text: str) -> str:
-    return re.sub(r"\.?0*(?=$|[Z+-]\d*:?\d*$)", "", text, count=1) if "." in text else text

@@ -93,11 +93,11 @@ def arrow_table(frame: Any) -> pa.Table:
     if hasattr(frame, "to_arrow"):
         return frame.to_arrow()
     rows = frame.to_dict("list") if hasattr(frame, "iloc") else frame
+    if isinstance(rows, Sequence) and all(isinstance(row, Mapping) for row in rows):
+        names = dict.fromkeys(name for row in rows for name in row)
+        rows = {name: [row.get(name) for row in rows] for name in names}
     if isinstance(rows, Mapping):
         return pa.table({str(name): _column(values) for name, values in rows.items()})
-    if isinstance(rows, Sequence) and all(isinstance(row, Mapping) for row in rows):
-        names = dict.fromkeys(str(name) for row in rows for name in row)
-        return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
     raise InputError(f"expected a DataFrame, an Arrow table or a list of dictionaries, found {type(frame).__name__}")
 
 

@@ -71,19 +71,16 @@ def _detect(path: str) -> str:
     lines = start.decode("utf-8", "replace").splitlines()
     whole = lines if len(start) < _LOOKED_AT_BYTES or len(lines) == 1 else lines[:-1]
     name = Path(unpacked_name(path)).name.lower()
-    found = _by_name(name, whole) or _by_content(name, start, [line for line in whole if line.strip()])
+    by_name = _BY_ENDING.get(Path(name).suffix)
+    if name == _KB:
+        by_name = {(2, 0): "metaqa", (0, 2): "pathquestion"}.get((whole[0].count("|"), whole[0].count("\t")))
+    found = by_name or _by_content(name, start, [line for line in whole if line.strip()])
     foreign = (advice for pattern, advice in _FOREIGN if re.search(pattern, start[:8_000]))
     return found or next(foreign, f"the format cannot be told from the file: {_name_one()}")
 
 
 def _name_one() -> str:
     return f"name one of {', '.join(name for name in FORMATS if name not in _UNDETECTED)}"
-
-
-def _by_name(name: str, lines: Sequence[str]) -> str | None:
-    if name == _KB:
-        return {(2, 0): "metaqa", (0, 2): "pathquestion"}.get((lines[0].count("|"), lines[0].count("\t")))
-    return _BY_ENDING.get(Path(name).suffix)
 
 
 def _by_content(name: str, start: bytes, lines: Sequence[str]) -> str | None:

@@ -20,9 +20,6 @@ def noise_rules() -> tuple[str, ...]:
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-MAX_REJECTS = 1_000
-
-
 class FreebaseSource(FileSource):
     """The dump (``-`` is standard input), a folder or a pattern of its parts, gzip or plain.
 
@@ -31,9 +28,9 @@ class FreebaseSource(FileSource):
     """
 
     kind = parser = "freebase"
+    max_rejects = 1_000
 
     def __init__(self, path: str, *, languages: Sequence[str] = ("en",)) -> None:
-        self.max_rejects = MAX_REJECTS
         self._chosen = read_languages(languages)
         self.languages = [each for each in self._chosen if each != ALL]
         super().__init__(path, languages=self._chosen, noise=list(noise_rules()))
