@@ -104,10 +104,8 @@ def explain(answer: Answer, recipe: Recipe, graph: GraphResources, db: Gateway, 
     """Return an answer of any recipe with the reasons of its first `top_k` items; `db` makes chains of triples."""
     evidence, note = answer.evidence, ""
     part = next((part for part in recipe.parts.values() if isinstance(part, Star)), None)
-    scorer = None if part is None else part.scorer(graph)
-    if part is None or scorer is None or scorer.model.checkpoint.cross is None:
-        scorer = None
-    elif not (scorer.model.checkpoint.description.mix if part.mix is None else part.mix):
+    scorer = None if part is None else part.reader(graph)
+    if part is not None and scorer is not None and not part.weigh_reader(graph):
         note = NOT_USED
     topics = {topic.entity.id: topic for topic in evidence.topics}
     names = [name for name, _ in evidence.trace.sources]

@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property, reduce
 from pathlib import Path
 
 from lodestar.models.text import DirectedRelation, RelationWords, verbalise_path
@@ -66,9 +67,9 @@ class Step:
     domain: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Example:
-    """A question without its topics, their names, the path it asks for, and other relations of the same schema."""
+    """A question, its topics' names, the path it asks for, and other relations of the same schema."""
 
     set: str
     schema: str
@@ -76,6 +77,11 @@ class Example:
     topics: tuple[str, ...]
     path: tuple[Step, ...]
     others: tuple[Step, ...]
+
+    @cached_property
+    def masked(self) -> str:
+        """The question without its topics."""
+        return reduce(mask_topic, self.topics, self.question)
 
 
 def verbalise(path: Iterable[Step]) -> str:
@@ -87,19 +93,16 @@ def normalise(question: str) -> str:
     return " ".join(_WORD.findall(question.casefold()))
 
 
-def read_set(data: Path, name: str) -> Iterator[tuple[str, Example]]:
-    """Yield the whole question and the example of each line of a set."""
+def read_set(data: Path, name: str) -> Iterator[Example]:
+    """Yield the example of each line of a set."""
     with gzip.open(data / "relation-questions" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         for record in map(json.loads, lines):
-            masked = record["question"]
-            for mention in record["mentions"]:
-                masked = mask_topic(masked, mention)
             path = tuple(
                 Step(step["relation"], bool(step["inverse"]), step.get("domain", "")) for step in record["path"]
             )
             others = tuple(_read_other(label, path[-1].domain) for label in record["others"])
             topics = tuple(record["mentions"])
-            yield record["question"], Example(name, record["schema"], masked, topics, path, others)
+            yield Example(name, record["schema"], record["question"], topics, path, others)
 
 
 def _read_other(label: str, domain: str) -> Step:
@@ -140,11 +143,12 @@ def make_corpus(data: Path) -> tuple[list[Example], Counter[str]]:
     kept, left_out = read_kept_questions(data), Counter[str]()
     examples: dict[tuple[str, str], Example] = {}
     for name in SETS:
-        for question, example in read_set(data, name):
-            if normalise(question) in kept:
+        for example in read_set(data, name):
+            question = normalise(example.question)
+            if question in kept:
                 left_out[name] += 1
-            elif _WORD.search(example.question):
-                examples.setdefault((normalise(question), verbalise(example.path)), example)
+            elif _WORD.search(example.masked):
+                examples.setdefault((question, verbalise(example.path)), example)
     return list(examples.values()), left_out
 
 

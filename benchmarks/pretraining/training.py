@@ -12,13 +12,11 @@ encoder had them. The run is resumed from the last checkpoint in ``--out``; the 
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,21 +25,21 @@ import torch
 from lodestar.models.similarity import SimilarityWeights
 from lodestar.models.text.adapter import KNOWN_BY, digest_map
 from lodestar.models.text.bert import open_pretrained
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 from torch.nn.utils.rnn import pad_sequence
 
 from .corpus import HELD_OUT, SETS, Example, Step, read_corpus, read_set, verbalise
+from .lora import LoRA, note, train_steps
 
 ENCODER = "all-MiniLM-L6-v2"
-RANK, ALPHA = 8, 16
 STRENGTH = 0.5
 """Of the adapter that is written: the whole change answers more falsely (the card)."""
 BATCH = 32
 SCALE = 20.0
 """Of cosines before the softmax."""
 TOKEN_LOSS, ANCHOR_LOSS = 0.5, 1.0
-RATE, DECAY, WARM_UP, FLOOR = 1e-3, 0.01, 40, 0.05
+RATE = 1e-3
 NEAREST = 16
 """Of a schema's relations, from which hard negatives are drawn."""
 SAME = 0.9
@@ -54,24 +52,6 @@ TOGETHER = 64
 """Texts of similar length that are padded and computed together."""
 KEPT = 12
 """Names, and labels, a step that have to stay near the encoder as it was."""
-EVERY = 50
-"""Steps from checkpoint to checkpoint."""
-
-
-class Adapted(nn.Module):
-    """A linear map W x + b with a low-rank change: (W + alpha / r · B A) x + b."""
-
-    def __init__(self, base: nn.Linear) -> None:
-        super().__init__()
-        self.base, self.strength = base, 1.0
-        self.a = nn.Parameter(torch.randn(RANK, base.in_features) / math.sqrt(base.in_features))
-        self.b = nn.Parameter(torch.zeros(base.out_features, RANK))
-
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.base(x)
-        if not self.strength:
-            return out
-        return out + (self.strength * ALPHA / RANK) * (x @ self.a.to(x.dtype).T @ self.b.to(x.dtype).T)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,33 +69,9 @@ class Encoder:
         backbone = open_pretrained(name)
         weight: Any = backbone.model.get_parameter(f"{KNOWN_BY}.weight")
         self.base = digest_map(weight.detach().numpy())
-        self.network: Any = backbone.model.to(torch.bfloat16).eval()
-        self.network.set_attn_implementation("eager")  # several times faster than the fused one, backwards on a CPU
+        self.network: Any = backbone.model
+        self.lora = LoRA(self.network)
         self._tokenizer = backbone.tokenizer
-        for each in self.network.parameters():
-            each.requires_grad_(False)
-        self.maps: dict[str, Adapted] = {}
-        layers = self.network.encoder
-        for place in [place for place, each in layers.named_modules() if isinstance(each, nn.Linear)]:
-            parent, _, last = place.rpartition(".")
-            adapted = Adapted(layers.get_submodule(place))
-            setattr(layers.get_submodule(parent), last, adapted)
-            self.maps[f"encoder.{place}"] = adapted
-
-    def parameters(self) -> list[nn.Parameter]:
-        return [each for adapted in self.maps.values() for each in (adapted.a, adapted.b)]
-
-    @contextmanager
-    def frozen(self, strength: float = 0.0) -> Iterator[None]:
-        """Encode without gradients, with the adapter at a strength: at 0 as the encoder was."""
-        for adapted in self.maps.values():
-            adapted.strength = strength
-        try:
-            with torch.no_grad():
-                yield
-        finally:
-            for adapted in self.maps.values():
-                adapted.strength = 1.0
 
     def encode(self, texts: Sequence[str], most: int) -> Encoded:
         """Return the vectors of the texts and of their tokens; texts of similar length are computed together."""
@@ -134,7 +90,8 @@ class Encoder:
         return Encoded(torch.cat(sentences)[back], [tokens[place] for place in back])
 
     def vectors(self, texts: Sequence[str], most: int, strength: float = 0.0) -> Tensor:
-        with self.frozen(strength):
+        """Return unit vectors of texts, (num_texts, dim), with the adapter at a strength."""
+        with self.lora.frozen(strength):
             return self.encode(texts, most).sentences
 
 
@@ -172,14 +129,15 @@ class Batches:
             self._before |= dict(zip(missing, self.encoder.vectors(missing, LENGTHS[1]), strict=True))
         return torch.stack([self._before[text] for text in texts])
 
-    def draw(self, rng: np.random.Generator) -> list[Example]:
+    def draw(self, rng: np.random.Generator, number: int) -> list[Example]:
+        """Return the examples of a step."""
         names = list(self.by_set)
-        drawn = [self.by_set[names[number]] for number in rng.choice(len(names), size=BATCH, p=self.shares)]
+        drawn = [self.by_set[names[at]] for at in rng.choice(len(names), size=number, p=self.shares)]
         return [some[rng.integers(len(some))] for some in drawn]
 
     def draw_paths(self, example: Example, asked: Tensor, rng: np.random.Generator) -> tuple[str, set[str]]:
         """Return the words of an example's path, and of paths that are wrong for it; asked: its question, (dim,)."""
-        wrong = self._wrong_paths(example, asked, rng)
+        wrong = self.draw_wrong_paths(example, asked, rng)
         say = _verbalise_without_types if rng.random() < NO_TYPE else verbalise
         right = say(example.path)
         return right, {say(path) for path in wrong} - {right}
@@ -189,7 +147,8 @@ class Batches:
         topics = [topic for example in examples for topic in example.topics]
         return [*topics[:KEPT], *(self.labels[n] for n in rng.integers(len(self.labels), size=KEPT))]
 
-    def _wrong_paths(self, example: Example, asked: Tensor, rng: np.random.Generator) -> list[tuple[Step, ...]]:
+    def draw_wrong_paths(self, example: Example, asked: Tensor, rng: np.random.Generator) -> list[tuple[Step, ...]]:
+        """Return paths that are wrong for an example; asked: its question, (dim,)."""
         *before, last = example.path
         schema = self.schemas[example.schema]
         others = [n for n, step in enumerate(schema.steps) if step.relation != last.relation]
@@ -217,8 +176,8 @@ def compute_loss(batches: Batches, step: int) -> tuple[Tensor, dict[str, float]]
     """Return a step's loss with its parts."""
     rng = np.random.default_rng([batches.seed, step])
     encoder = batches.encoder
-    examples = batches.draw(rng)
-    asked = encoder.encode([example.question for example in examples], LENGTHS[0])
+    examples = batches.draw(rng, BATCH)
+    asked = encoder.encode([example.masked for example in examples], LENGTHS[0])
     drawn = [
         batches.draw_paths(example, vector.detach(), rng)
         for example, vector in zip(examples, asked.sentences, strict=True)
@@ -238,7 +197,7 @@ def compute_loss(batches: Batches, step: int) -> tuple[Tensor, dict[str, float]]
     losses = [cross_entropy((SCALE * scores).masked_fill(~counts, -torch.inf), right) for scores in (cosines, both)]
     kept = batches.draw_kept(examples, rng)
     now = encoder.encode(kept, LENGTHS[1])
-    with encoder.frozen():
+    with encoder.lora.frozen():
         was = encoder.encode(kept, LENGTHS[1])
     drift = _drift(now.sentences, was.sentences) + _drift(torch.cat(now.tokens), torch.cat(was.tokens))
     first = (cosines.masked_fill(~counts, -torch.inf).argmax(dim=1) == right).float().mean()
@@ -266,13 +225,13 @@ def judge(encoder: Encoder, data: Path, strength: float) -> dict[str, tuple[floa
     """Return hits@1, MRR and n of the relations asked for among those of their schema, for each set held out."""
     figures = {}
     for name in HELD_OUT:
-        examples = {example.question: example for _, example in read_set(data, name)}.values()
+        examples = {example.masked: example for example in read_set(data, name)}.values()
         options = [list(dict.fromkeys((*example.path, *example.others))) for example in examples]
         texts = [[verbalise((replace(step, inverse=False),)) for step in some] for some in options]
         known = sorted({text for some in texts for text in some})
         vectors = encoder.vectors(known, LENGTHS[1], strength)
         place = {text: number for number, text in enumerate(known)}
-        asked = encoder.vectors([example.question for example in examples], LENGTHS[0], strength)
+        asked = encoder.vectors([example.masked for example in examples], LENGTHS[0], strength)
         ranks = []
         for example, some, vector in zip(examples, texts, asked, strict=True):
             scores = vectors[[place[text] for text in some]] @ vector
@@ -284,62 +243,20 @@ def judge(encoder: Encoder, data: Path, strength: float) -> dict[str, tuple[floa
 
 
 def train(corpus: Path, data: Path, out: Path, num_steps: int, seed: int, seconds: float) -> None:
+    """Train, and write the adapter beside the checkpoints and the log; at the end judge it on schemas held out."""
     torch.manual_seed(seed)
-    out.mkdir(parents=True, exist_ok=True)
     encoder = Encoder(ENCODER)
-    optimizer = torch.optim.AdamW(encoder.parameters(), lr=RATE, weight_decay=DECAY)
-    first, spent = _resume(out, encoder, optimizer)
     batches = Batches(read_corpus(corpus), encoder, seed)
-    started = time.monotonic()
-    for step in range(first, num_steps):
-        share = max(0.0, (step - WARM_UP) / max(1, num_steps - WARM_UP))
-        warm = min(1.0, (step + 1) / WARM_UP)
-        for group in optimizer.param_groups:
-            group["lr"] = RATE * warm * (FLOOR + (1 - FLOOR) * (1 + math.cos(math.pi * share)) / 2)
-        loss, parts = compute_loss(batches, step)
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
-        optimizer.step()
-        total = spent + time.monotonic() - started
-        if step % 10 == 0 or step == first:
-            _note(out, {"step": step, "seconds": round(total), **{key: round(each, 4) for key, each in parts.items()}})
-        is_last = step + 1 == num_steps or time.monotonic() - started > seconds
-        if (step + 1) % EVERY == 0 or is_last:
-            write_adapter(encoder, out / "adapter.safetensors")
-            state = {"step": step + 1, "seconds": total, "optimizer": optimizer.state_dict()}
-            torch.save(state | {"maps": [each.detach() for each in encoder.parameters()]}, out / "last.tmp")
-            (out / "last.tmp").replace(out / "last.pt")
-        if is_last:
-            break
-    _note(out, {str(strength): judge(encoder, data, strength) for strength in (0.0, STRENGTH, 1.0)})
+    groups = [(encoder.lora.parameters(), RATE)]
+    train_steps(out, groups, partial(compute_loss, batches), partial(write_adapter, encoder, out), num_steps, seconds)
+    note(out, {str(strength): judge(encoder, data, strength) for strength in (0.0, STRENGTH, 1.0)})
 
 
-def _resume(out: Path, encoder: Encoder, optimizer: torch.optim.Optimizer) -> tuple[int, float]:
-    if not (out / "last.pt").exists():
-        return 0, 0.0
-    state = torch.load(out / "last.pt", weights_only=True)
-    with torch.no_grad():
-        for parameter, stored in zip(encoder.parameters(), state["maps"], strict=True):
-            parameter.copy_(stored)
-    optimizer.load_state_dict(state["optimizer"])
-    return state["step"], state["seconds"]
-
-
-def _note(out: Path, record: dict[str, Any]) -> None:
-    with (out / "log.jsonl").open("a", encoding="utf-8") as file:
-        file.write(json.dumps(record) + "\n")
-
-
-def write_adapter(encoder: Encoder, path: Path) -> None:
-    """Write the low-rank maps at `STRENGTH` as `models.text.adapter` reads them, in half precision."""
+def write_adapter(encoder: Encoder, out: Path) -> None:
+    """Write the low-rank maps at `STRENGTH` as `models.text.adapter` reads them."""
     from safetensors.numpy import save_file
 
-    tensors = {}
-    for name, adapted in encoder.maps.items():
-        tensors[f"{name}.a"] = adapted.a.detach().numpy().astype(np.float16)
-        tensors[f"{name}.b"] = (adapted.b.detach() * (STRENGTH * ALPHA / RANK)).numpy().astype(np.float16)
-    save_file(tensors, path, {"base": encoder.base})
+    save_file(encoder.lora.tensors(STRENGTH), out / "adapter.safetensors", {"base": encoder.base})
 
 
 def main() -> None:

@@ -15,22 +15,27 @@ import numpy as np
 
 from ...models import Range, Share
 from ...models.calibration import lower_other_scores
+from ...models.star.shipped import Floats, HopSequence, PairAttention, ShippedStar
 from ...models.text import RelationWords
 from ..errors import UsageError
-from ..evidence import Calibration, Evidence, Kind, item_sort_key
+from ..evidence import SIMILARITY, Calibration, Evidence, Kind, item_sort_key
 from ..linking import compute_link_penalties
 from ..parts import Trained, option, part
 from ..values import Chain, RelationPath, Topic, check_finite
 from . import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
 from .beam import BeamRetriever, OpenedSearch
+from .similarity import SimilarityScorer
 
 if TYPE_CHECKING:
-    from ...models.star.network import Floats, HopSequence, PairAttention, StarModel
+    from ...models.star.network import CrossReader, StarModel
     from ..context import Context
     from ..resources import GraphResources
 
 Guide = Literal["dual", "cross"]
-"""The network of a checkpoint of STAR that scores the candidates of each hop."""
+"""The network that scores the candidates of each hop; without a checkpoint `dual` is similarity."""
+SHORTLIST, MIX = 8, 0.05
+"""Paths that the shipped scorer reads, and what a logit of its counts beside similarity, chosen on FB15k-237 dev and
+the development graphs of ``tests/people``."""
 
 
 @part("star")
@@ -52,75 +57,118 @@ class Star(Trained, BeamRetriever):
         source="STAR, algorithm 3",
     )
 
+    def check(self) -> None:
+        """Nothing is missing: without a checkpoint the shipped scorer reads the paths that similarity finds."""
+
     def open(self, graph: GraphResources) -> OpenedSearch:
         """Return the search of a graph; raise `UsageError` for a checkpoint without the scorer that is wanted."""
-        scorer = self.scorer(graph)
-        description = scorer.model.checkpoint.description
+        reader = self.reader(graph)
+        if not self.checkpoint:
+            return self._open_shipped(graph, reader)
+        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
+        description = model.checkpoint.description
         calibration = Calibration("logit", *description.calibration)
-        mix = 1.0 if self.guide == "cross" else description.mix if self.mix is None else self.mix
-        if mix and description.scorer != "cross":
+        mix = self.weigh_reader(graph)
+        if mix and reader is None:
             raise UsageError(
                 f"{self.name}: {self.checkpoint} has only the scorer {description.scorer}: guide must be dual and mix 0"
             )
         if self.guide == "cross":
-            return self.open_search(graph, scorer, None)
+            return self.open_search(graph, reader, None)
         shortlist = description.shortlist if self.shortlist is None else self.shortlist
         link_weight = calibration.from_log_odds(self.link_weight)
-        rescoring = ShortlistRescorer(scorer, shortlist, mix, link_weight) if mix else None
-        return self.open_search(graph, scorer, calibration, rescoring)
+        rescoring = ShortlistRescorer(reader, shortlist, mix, link_weight) if mix else None
+        return self.open_search(graph, DualScorer(graph.words, model), calibration, rescoring)
 
-    def scorer(self, graph: GraphResources) -> StarScorer:
-        return StarScorer(graph.words, graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph), self.guide)
+    def _open_shipped(self, graph: GraphResources, reader: CrossScorer) -> OpenedSearch:
+        """Return the search by similarity whose best paths the shipped scorer reads again."""
+        if self.guide == "cross":
+            return self.open_search(graph, reader, None)
+        shared = graph.shared
+        scorer = SimilarityScorer(graph.words, shared.encoder, vectors=shared.vectors)
+        shortlist = SHORTLIST if self.shortlist is None else self.shortlist
+        mix = self.weigh_reader(graph)
+        rescoring = ShortlistRescorer(reader, shortlist, mix, 0.0, adds=True) if mix else None
+        return self.open_search(graph, scorer, SIMILARITY, rescoring, doubts=True)
+
+    def weigh_reader(self, graph: GraphResources) -> float:
+        """Return the weight of the cross-attentive scorer."""
+        if self.guide == "cross":
+            return 1.0
+        if self.mix is not None:
+            return self.mix
+        return float(graph.shared.describe(self.checkpoint, *self.kinds)[1].mix) if self.checkpoint else MIX
+
+    def reader(self, graph: GraphResources) -> CrossScorer | None:
+        """Return the cross-attentive scorer; None where the checkpoint has none."""
+        shared = graph.shared
+        if self.checkpoint:
+            read = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph).checkpoint.reader
+        elif shared.placement.is_gpu:
+            from ...models.star.network import open_shipped
+
+            read = shared.get_or_make("shipped star", lambda: open_shipped(shared.device, shared.placement.dtype))
+        else:
+            read = shared.get_or_make("shipped star", ShippedStar)
+        return read and CrossScorer(graph.words, read)
 
 
-class StarScorer:
-    """A `PathScorer` by a checkpoint; `words` has the words of every relation.
+class CrossScorer:
+    """A `PathScorer` by the cross-attentive scorer; `words` has the words of every relation.
 
-    With `guide="cross"` the cross-attentive scorer reads every candidate of a hop, of all questions together, and its
-    logit is both scores (STAR, algorithm 3): exact, and as slow as there are candidates.
+    It reads every candidate of a hop, of all questions together, and its logit is both scores (STAR, algorithm 3):
+    exact, and as slow as there are candidates.
     """
 
-    def __init__(
-        self,
-        words: Mapping[str, RelationWords],
-        model: StarModel,
-        guide: Guide = "dual",
-    ) -> None:
-        self.guide = guide
-        self.words = words
-        self.model = model
+    def __init__(self, words: Mapping[str, RelationWords], reader: ShippedStar | CrossReader) -> None:
+        self.words, self._reader = words, reader
 
     @property
     def encoding_s(self) -> float:
-        """Seconds spent in the encoders so far."""
+        """Seconds spent in the encoder so far."""
+        return self._reader.encoding_s
+
+    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
+        logits = self.read([(q.question, *pair) for q in queries for pair in zip(q.topics, q.paths, strict=True)])
+        ends = np.cumsum([len(query.paths) for query in queries])[:-1]
+        return [PathScores(each, each) for each in np.split(logits, ends)]
+
+    def read(self, pairs: Sequence[tuple[str, Topic, RelationPath]]) -> Floats:
+        """Return the logits, (num_pairs,)."""
+        if not pairs:
+            return np.zeros(0, dtype=np.float32)
+        scores = self._reader.cross(
+            [(question, topic_mention(topic), merge_mediator_hops(path, self.words)) for question, topic, path in pairs]
+        )
+        check_finite(scores, "a checkpoint of kind star")
+        return scores.astype(np.float32)
+
+    def attention(self, question: str, topic: Topic, path: RelationPath) -> PairAttention:
+        """Return what it attends to."""
+        return self._reader.attention(question, topic_mention(topic), merge_mediator_hops(path, self.words))
+
+
+class DualScorer:
+    """A `PathScorer` by the dual encoder of a checkpoint; `words` has the words of every relation."""
+
+    def __init__(self, words: Mapping[str, RelationWords], model: StarModel) -> None:
+        self.words, self.model = words, model
+
+    @property
+    def encoding_s(self) -> float:
+        """Seconds spent in the encoder so far."""
         return self.model.encoding_s
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order; the texts of all of them are encoded together."""
-        if self.guide == "cross":
-            logits = self.read([(q.question, *pair) for q in queries for pair in zip(q.topics, q.paths, strict=True)])
-            ends = np.cumsum([len(query.paths) for query in queries])[:-1]
-            return [PathScores(each, each) for each in np.split(logits.astype(np.float32), ends)]
         hops = [tuple(merge_mediator_hops(path, self.words) for path in query.paths) for query in queries]
         self.model.encode_ahead(
             [mask_mention(query.question, topic) for query in queries for topic in dict.fromkeys(query.topics)],
             [path for paths in hops for path in paths],
         )
-        return [self._dual(query, paths) for query, paths in zip(queries, hops, strict=True)]
+        return [self._score(query, paths) for query, paths in zip(queries, hops, strict=True)]
 
-    def read(self, pairs: Sequence[tuple[str, Topic, RelationPath]]) -> Floats:
-        """Return the logits of the cross-attentive scorer, (num_pairs,); equal pairs are read once."""
-        scores = self.model.cross(
-            [(question, topic_mention(topic), merge_mediator_hops(path, self.words)) for question, topic, path in pairs]
-        )
-        check_finite(scores, "a checkpoint of kind star")
-        return scores
-
-    def attention(self, question: str, topic: Topic, path: RelationPath) -> PairAttention:
-        """Return what the cross-attentive scorer attends to; raise `ValueError` where the checkpoint has none."""
-        return self.model.attention(question, topic_mention(topic), merge_mediator_hops(path, self.words))
-
-    def _dual(self, query: PathQuery, paths: Sequence[HopSequence]) -> PathScores:
+    def _score(self, query: PathQuery, paths: Sequence[HopSequence]) -> PathScores:
         stop, extend = np.zeros(len(paths), dtype=np.float32), np.zeros(len(paths), dtype=np.float32)
         for topic, rows in query.rows_by_topic().items():
             masked = mask_mention(query.question, topic)
@@ -133,14 +181,16 @@ class StarScorer:
 class ShortlistRescorer:
     """Reads chains again: of each question the first `shortlist` chains get (1 − mix) · score + mix · reading.
 
-    The reading takes part in the link of its topic as the search's score did (`link_weight`). All questions of a batch
-    are read together. The chains that were not read follow below, in their order.
+    The reading takes part in the link of its topic as the search's score did (`link_weight`). With `adds` they get
+    score + mix · reading: the reading is that of another network, whose scores mean something else. All questions of a
+    batch are read together. The chains that were not read follow below, in their order.
     """
 
-    reader: StarScorer
+    reader: CrossScorer
     shortlist: int
     mix: float
     link_weight: float
+    adds: bool = False
     takes: Kind = "chain"
     gives: Kind = "chain"
 
@@ -159,13 +209,12 @@ class ShortlistRescorer:
         return [self._rescored(each, part) for each, part in zip(evidence, parts, strict=False)]
 
     def _rescored(self, evidence: Evidence[Chain], read: Floats) -> Evidence[Chain]:
-        from ...models.star.network import blend_scores  # with PyTorch
-
         penalties = compute_link_penalties(evidence.topics, self.link_weight)
         scores = np.array([each.score for each in evidence.items], dtype=np.float32)
         first = evidence.items[: len(read)]
         linked = read + np.array([penalties[each.value.topic.id] for each in first])
-        scores[: len(read)] = blend_scores(scores[: len(read)], linked, self.mix)
+        kept = 1.0 if self.adds else 1 - self.mix
+        scores[: len(read)] = kept * scores[: len(read)] + self.mix * linked
         lower_other_scores(scores, np.arange(len(read)))
         items = [replace(each, score=score) for each, score in zip(evidence.items, scores.tolist(), strict=True)]
         return replace(evidence, items=tuple(sorted(items, key=item_sort_key)))

@@ -66,12 +66,14 @@ class PoolTrainingOptions:
 @dataclass(frozen=True, slots=True)
 class StarConfig:
     """scorer: `cross`, the cross-attentive scorer over the dual encoder's shortlist, or `similarity`, the dual encoder
-    alone. encoder: the backbone of both, by name or path. mix: the weight of the cross-attentive scorer against the
+    alone. encoder: the backbone of both, by name or path. pretrained: the cross-attentive scorer starts from the
+    shipped one, if the encoder is the one that it belongs to. mix: the weight of the cross-attentive scorer against the
     dual encoder (see `mix_shortlist_scores`); None to choose it on the dev questions; the paper's is 1.
     """
 
     scorer: Scorer = "cross"
-    encoder: str = "all-MiniLM-L6-v2"
+    encoder: str = "all-MiniLM-L6-v2+relations"
+    pretrained: bool = True
     mix: Share | None = None
     dual: DualOptions = field(default_factory=DualOptions)
     dual_training: TrainingOptions = field(default_factory=TrainingOptions)

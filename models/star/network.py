@@ -27,19 +27,27 @@ from torch.nn.functional import normalize
 from ..calibration import lower_other_scores
 from ..kinds import check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..placement import move_batch
-from ..text import Hop, verbalise_hop
-from ..text.bert import Backbone, hidden_states, open_stored_backbone, write_backbone_description
+from ..text import verbalise_hop
+from ..text.bert import Backbone, hidden_states, open_pretrained, open_stored_backbone, write_backbone_description
 from ..text.vectors import LRUCache
 from ..training import device_of
 from . import SPECIAL_TOKENS, StarDescription
+from .shipped import (
+    ENCODER,
+    KEYS,
+    MAX_QUESTION_TOKENS,
+    QUESTION_AT,
+    HopSequence,
+    PairAttention,
+    PairIds,
+    path_words,
+    start_from_shipped,
+)
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 Tokens = tuple[int, ...]
 
-MAX_QUESTION_TOKENS = 64
-MAX_PATH_TOKENS = 96
-QUESTION_AT = 1
 MAX_KEPT_TOKENS = 200_000
 
 
@@ -102,13 +110,13 @@ class CachedTokenizer:
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
         self._kept: LRUCache[str, Tokens] = LRUCache(MAX_KEPT_TOKENS)
-        self._first = _id(tokenizer.cls_token_id, tokenizer.bos_token_id)
-        self._last = _id(tokenizer.sep_token_id, tokenizer.eos_token_id)
-        self._padding = _id(tokenizer.pad_token_id, 0)
-        self._unknown = _id(tokenizer.unk_token_id, self._last)
-        self._question, self._path, self._end = (
-            _id(tokenizer.convert_tokens_to_ids(token)) for token in SPECIAL_TOKENS
+        self._ids = PairIds(
+            _id(tokenizer.cls_token_id, tokenizer.bos_token_id),
+            _id(tokenizer.sep_token_id, tokenizer.eos_token_id),
+            *(_id(tokenizer.convert_tokens_to_ids(token)) for token in SPECIAL_TOKENS),
         )
+        self._padding = _id(tokenizer.pad_token_id, 0)
+        self._unknown = _id(tokenizer.unk_token_id, self._ids.last)
 
     def tokens(self, text: str) -> Tokens:
         """Return the ids of a text without special tokens; at least one."""
@@ -119,7 +127,7 @@ class CachedTokenizer:
 
     def encode_single(self, text: str) -> Tokens:
         """Return the ids of a text as the only input of an encoder."""
-        return (self._first, *self.tokens(text)[:MAX_QUESTION_TOKENS], self._last)
+        return (self._ids.first, *self.tokens(text)[:MAX_QUESTION_TOKENS], self._ids.last)
 
     def batch(self, texts: Sequence[Tokens]) -> TextBatch:
         length = max(map(len, texts))
@@ -131,12 +139,8 @@ class CachedTokenizer:
         return TextBatch(ids, mask)
 
     def pair(self, question: str, path: str) -> tuple[Tokens, int]:
-        """Return ``[CLS] [QSP] question [SEP] [PSP] path [END] [SEP]`` (STAR, section 4.1), and the place of `[PSP]`.
-
-        Our reading: the paper's relation END is a token of its own after the path.
-        """
-        before = (self._first, self._question, *self.tokens(question)[:MAX_QUESTION_TOKENS], self._last)
-        return (*before, self._path, *self.tokens(path)[:MAX_PATH_TOKENS], self._end, self._last), len(before)
+        """Return the ids of a pair, and the place of `[PSP]`, see `PairIds`."""
+        return self._ids.join(self.tokens(question), self.tokens(path))
 
     def pairs(self, pairs: Sequence[tuple[Tokens, int]]) -> PairBatch:
         text = self.batch([tokens for tokens, _ in pairs])
@@ -170,11 +174,6 @@ def cross_batch(texts: CachedTokenizer, pairs: Sequence[tuple[str, str]], part_s
     sequences = [texts.pair(question, path) for question, path in pairs]
     chunks, rows = _by_length([len(tokens) for tokens, _ in sequences], -(-len(pairs) // part_size))
     return CrossBatch([texts.pairs([sequences[i] for i in chunk]) for chunk in chunks], torch.from_numpy(rows))
-
-
-def path_words(mention: str, hops: Sequence[Hop]) -> str:
-    """Return a path's words for the cross-attentive scorer: the topic entity, then hop by hop."""
-    return ", ".join([mention, *map(verbalise_hop, hops)])
 
 
 def _by_length(lengths: Sequence[int], parts: int) -> tuple[list[Ints], Ints]:
@@ -319,28 +318,22 @@ class CrossAttentiveScorer(nn.Module):
         return self.feed_forward(joined)[:, 0].float(), question_weights, path_weights
 
 
-def blend_scores(stop: Floats, cross: Floats, mix: float) -> Floats:
-    """Return the weighted sum, (num_paths,), of both networks' scores of the same paths. mix: λ."""
-    return np.asarray((1 - mix) * stop + mix * cross, dtype=np.float32)
-
-
 def mix_shortlist_scores(stop: Floats, cross: Floats, rows: Ints, mix: float) -> Floats:
     """Return the scores of all paths. stop: (num_paths,). cross: (num_shortlisted,), of the paths at `rows`. mix: λ."""
     scores = stop.copy()
-    scores[rows] = blend_scores(stop[rows], cross, mix)
+    scores[rows] = (1 - mix) * stop[rows] + mix * cross
     lower_other_scores(scores, rows)
     return scores
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A checkpoint in memory, ready to score. `cross` is None if the scorer is `similarity`."""
+    """A checkpoint in memory, ready to score. `reader` is None if the scorer is `similarity`."""
 
     description: StarDescription
     dual: DualEncoder
     dual_texts: CachedTokenizer
-    cross: CrossAttentiveScorer | None
-    cross_texts: CachedTokenizer | None
+    reader: CrossReader | None
 
 
 def write_network(backbone: Backbone, network: nn.Module, part: Path) -> None:
@@ -358,39 +351,74 @@ def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = 
         dual_backbone = open_stored_backbone(description.encoder, folder / "dual")
         dual = DualEncoder(dual_backbone)
         dual.load_state_dict(read_weights(folder / "dual"))
-        cross, cross_texts = None, None
+        networks: list[DualEncoder | CrossAttentiveScorer] = [dual]
+        reader = None
         if description.scorer == "cross":
             backbone = open_stored_backbone(description.encoder, folder / "cross")
-            cross = CrossAttentiveScorer(backbone)
-            cross.load_state_dict(read_weights(folder / "cross"))
-            cross_texts = CachedTokenizer(backbone.tokenizer)
-    for network in (dual, cross):
-        if network is not None:
-            network.eval().to(device)
-            network.encoder.to(precision)
-    return Checkpoint(description, dual, CachedTokenizer(dual_backbone.tokenizer), cross, cross_texts)
+            weights = read_weights(folder / "cross")
+            cross = CrossAttentiveScorer(backbone, key_dimension=len(weights["key_map.weight"]))
+            cross.load_state_dict(weights)
+            networks.append(cross)
+            reader = CrossReader(cross, CachedTokenizer(backbone.tokenizer))
+    for network in networks:
+        network.eval().to(device).encoder.to(precision)
+    return Checkpoint(description, dual, CachedTokenizer(dual_backbone.tokenizer), reader)
 
 
-HopSequence = tuple[Hop, ...]
 MAX_KEPT_PATHS = 100_000
 MAX_KEPT_TEXTS = 50_000
 TEXTS_AT_ONCE = 256
 PATHS_AT_ONCE = 16_384
 
 
-@dataclass(frozen=True, slots=True)
-class PairAttention:
-    """The attention of one pair's special tokens: token strings with weights that sum to 1."""
+class CrossReader:
+    """Reads pairs of question and path with a cross-attentive scorer, as `ShippedStar` does. Threads take turns."""
 
-    score: float
-    question: tuple[tuple[str, float], ...]
-    path: tuple[tuple[str, float], ...]
+    def __init__(self, network: CrossAttentiveScorer, texts: CachedTokenizer) -> None:
+        self.network, self.texts = network, texts
+        self.encoding_s = 0.0
+        self._turn = threading.RLock()
+
+    def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
+        """Return the logits, (num_pairs,), for (question, mention of the topic, path); equal pairs are read once."""
+        read = [(question, path_words(mention, path)) for question, mention, path in pairs]
+        row = {pair: at for at, pair in enumerate(dict.fromkeys(read))}
+        with self._turn, torch.inference_mode():
+            started = time.perf_counter()
+            scores: Floats = (
+                self.network(cross_batch(self.texts, list(row))).cpu().numpy()[[row[pair] for pair in read]]
+            )
+            self.encoding_s += time.perf_counter() - started
+        return scores
+
+    def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
+        """Return what the scorer attends to."""
+        tokens, at = self.texts.pair(question, path_words(mention, path))
+        batch = self.texts.pairs([(tokens, at)])
+        with torch.inference_mode():
+            logits, of_question, of_path = self.network.read(batch)
+        strings = [str(each) for each in self.texts.tokenizer.convert_ids_to_tokens(list(tokens))]
+        return PairAttention(
+            float(logits.sigmoid()[0]),
+            _pair_weights(strings, batch.is_question[0], of_question[0]),
+            _pair_weights(strings, batch.is_path[0], of_path[0]),
+        )
+
+
+def open_shipped(device: str, precision: torch.dtype) -> CrossReader:
+    """Return the shipped scorer in PyTorch, for a GPU."""
+    backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
+    network = CrossAttentiveScorer(backbone, key_dimension=KEYS)
+    start_from_shipped(network)
+    network.eval().to(device).encoder.to(precision)
+    return CrossReader(network, CachedTokenizer(backbone.tokenizer))
 
 
 class StarModel:
-    """Scores paths with a checkpoint. Deterministic up to the order in which texts are batched (the last digits).
+    """Scores paths with a checkpoint's dual encoder. Deterministic up to the order in which texts are batched (the last
+    digits).
 
-    `encoding_s` counts the seconds spent in encoders. Threads take turns.
+    `encoding_s` counts the seconds spent in the encoder. Threads take turns.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
@@ -468,40 +496,6 @@ class StarModel:
 
             both = _in_parts(paths, scored).cpu().numpy()
         return both[:, 0], both[:, 1]
-
-    def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
-        """Return the logits of the cross-attentive scorer, (num_pairs,), for (question, mention of the topic, path).
-
-        Equal pairs are computed once.
-        """
-        network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
-        if network is None or texts is None or not pairs:
-            return np.zeros(len(pairs), dtype=np.float32)
-        read = [(question, path_words(mention, path)) for question, mention, path in pairs]
-        row = {pair: at for at, pair in enumerate(dict.fromkeys(read))}
-        with self._turn, torch.inference_mode():
-            started = time.perf_counter()
-            batch = cross_batch(texts, list(row))
-            scores: Floats = network(batch).cpu().numpy()[[row[pair] for pair in read]]
-            self.encoding_s += time.perf_counter() - started
-        return scores
-
-    def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
-        """Return the attention of the cross-attentive scorer; raise `ValueError` if the checkpoint has none."""
-        network, texts = self.checkpoint.cross, self.checkpoint.cross_texts
-        if network is None:
-            raise ValueError("the checkpoint has no cross-attentive scorer")
-        assert texts
-        tokens, at = texts.pair(question, path_words(mention, path))
-        batch = texts.pairs([(tokens, at)])
-        with torch.inference_mode():
-            logits, of_question, of_path = network.read(batch)
-        strings = [str(each) for each in texts.tokenizer.convert_ids_to_tokens(list(tokens))]
-        return PairAttention(
-            float(logits.sigmoid()[0]),
-            _pair_weights(strings, batch.is_question[0], of_question[0]),
-            _pair_weights(strings, batch.is_path[0], of_path[0]),
-        )
 
 
 def _in_parts(paths: Sequence[HopSequence], compute: Callable[[Sequence[HopSequence]], Tensor]) -> Tensor:

@@ -39,11 +39,11 @@ from .network import (
     StarModel,
     cross_batch,
     mix_shortlist_scores,
-    path_words,
     read_checkpoint,
     split_batches,
     write_network,
 )
+from .shipped import ENCODER, KEYS, path_words, start_from_shipped
 
 Bools = npt.NDArray[np.bool_]
 ROOT = -1
@@ -624,13 +624,17 @@ def fit(
     if config.scorer == "cross":
         torch.manual_seed(config.cross_training.seed)
         backbone = open_pretrained(config.encoder, SPECIAL_TOKENS)
-        cross = CrossAttentiveScorer(backbone).to(out.device)
+        starts = config.pretrained and config.encoder == ENCODER
+        cross = CrossAttentiveScorer(backbone, key_dimension=KEYS if starts else None)
+        if starts:
+            start_from_shipped(cross)
+        cross.to(out.device)
         cross.precision = config.cross_training.dtype
         stops = [[stop for _, stop in some] for some in scored]
         second = PoolObjective(
             cross, texts, examples, chosen, stops, config.cross, config.cross_training, mix=config.mix
         )
-        before = {key: options[key] for key in ("encoder", "mix", "dual", "dual_training", "cross")}
+        before = {key: options[key] for key in ("encoder", "pretrained", "mix", "dual", "dual_training", "cross")}
         out.train(CROSS, "cross", second, before)
         parts["cross"] = partial(write_network, backbone, cross)
         mix = out.results[CROSS].best["mix"]

@@ -52,7 +52,7 @@ def merge_adapter(path: Path, weight_of: Callable[[str], Floats]) -> None:
     try:
         with safe_open(path, "numpy") as file:
             base = (file.metadata() or {}).get("base")
-            maps = sorted({name.rpartition(".")[0] for name in file.keys()})  # noqa: SIM118
+            maps = sorted(name.removesuffix(".a") for name in file.keys() if name.endswith(".a"))  # noqa: SIM118
             changes = {
                 name: file.get_tensor(f"{name}.b").astype(np.float32) @ file.get_tensor(f"{name}.a").astype(np.float32)
                 for name in maps

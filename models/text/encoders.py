@@ -143,7 +143,7 @@ class PlainEncoder:
 
     def __init__(self, bert: NumpyBert, tokenizer: Tokenizer) -> None:
         self.bert = bert
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
         added = tokenizer.get_added_tokens_decoder()
         self._special = [number for number, token in added.items() if token.special]
 
@@ -163,15 +163,23 @@ class PlainEncoder:
 
     def _states(self, texts: Sequence[str]) -> Iterator[tuple[int, Ints, Floats]]:
         """Yield for each text, in any order: its place, and the ids and last hidden states of its tokens."""
-        ids = [np.array(each.ids, dtype=np.int64) for each in self._tokenizer.encode_batch(list(texts))]
+        ids = [np.array(each.ids, dtype=np.int64) for each in self.tokenizer.encode_batch(list(texts))]
+        for place, states in self.states(ids):
+            yield place, ids[place], states
+
+    def tokenise(self, text: str) -> list[int]:
+        """Return the ids of a text without special tokens; at least one."""
+        return self.tokenizer.encode(text, add_special_tokens=False).ids or [self.tokenizer.token_to_id("[UNK]")]
+
+    def states(self, ids: Sequence[Ints]) -> Iterator[tuple[int, Floats]]:
+        """Yield for each text, in any order: its place, and the last hidden states of its tokens, (num_tokens, dim)."""
         batches = _batches([len(each) for each in ids])
         # One thread per batch.
         with _turn, limit_blas_threads(), ThreadPoolExecutor(NUM_CORES) as pool:
             found = pool.map(lambda places: self.bert.states([ids[place] for place in places]), batches)
             for places, states in zip(batches, found, strict=True):
                 ends = np.cumsum([len(ids[place]) for place in places])
-                for place, text in zip(places, np.split(states, ends[:-1]), strict=True):
-                    yield place, ids[place], text
+                yield from zip(places, np.split(states, ends[:-1]), strict=True)
 
 
 def plain_encoder(folder: Path, adapter: Path | None = None) -> PlainEncoder | None:

@@ -113,7 +113,7 @@ def test_one_run_is_reported_compared_and_asked_again(lodestar: Lodestar, questi
     [
         (["none.jsonl"], 3, "none.jsonl: no such file"),
         (["{questions}", "--recipe", "nova"], 2, "no recipe is called 'nova'"),
-        (["{questions}", "--recipe", "star"], 2, "expected the folder of a checkpoint of kind star, found none"),
+        (["{questions}", "--recipe", "gril"], 2, "expected the folder of a checkpoint of kind gril, found none"),
         (["{questions}", "--recipe", "star", "--set", "star.checkpoint=none"], 8, "expected a checkpoint"),
         (["{folder}"], 3, "expected a file of questions, found a folder: name one of its files, or a --split"),
         (["{folder}", "--split", "test"], 3, "expected one file of the split 'test', found no file"),

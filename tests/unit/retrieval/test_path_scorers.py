@@ -12,12 +12,13 @@ import pytest
 from lodestar.engine.retrieval import PathQuery, PathScorer, PathScores
 from lodestar.engine.retrieval.reg_path import GenerativePathScorer
 from lodestar.engine.retrieval.similarity import SimilarityScorer
-from lodestar.engine.retrieval.star import StarScorer
+from lodestar.engine.retrieval.star import CrossScorer, DualScorer
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.causal_lm import add_lora, load_language_model
 from lodestar.models.reg import PathConfig, PathDescription
 from lodestar.models.reg.paths import PathModel
 from lodestar.models.star.network import StarModel, read_checkpoint
+from lodestar.models.star.shipped import ShippedStar
 from lodestar.models.text import RelationWords
 from lodestar.models.text.encoders import SentenceEncoder
 
@@ -39,10 +40,15 @@ def similarity() -> SimilarityScorer:
 
 
 @cache
-def star() -> StarScorer:
+def star() -> DualScorer:
     with TemporaryDirectory() as folder:
         checkpoint = read_checkpoint(write_tiny_checkpoint(Path(folder) / "star"))
-    return StarScorer(WORDS, StarModel(checkpoint))
+    return DualScorer(WORDS, StarModel(checkpoint))
+
+
+@cache
+def shipped() -> CrossScorer:
+    return CrossScorer(WORDS, ShippedStar())
 
 
 @cache
@@ -59,7 +65,8 @@ SCORERS: dict[str, Callable[[], PathScorer]] = {
     "GenerativePathScorer": writer,
     "WordScorer": WordScorer,
     "SimilarityScorer": similarity,
-    "StarScorer": star,
+    "DualScorer": star,
+    "CrossScorer": shipped,
 }
 
 
@@ -108,7 +115,7 @@ def test_batched_equals_single_and_again_gives_the_same(scorer: PathScorer) -> N
 
 
 def test_pairs_read_together_equal_single_and_none_is_none() -> None:
-    scorer = star()
+    scorer = shipped()
     pairs = [(q.question, t, path) for q in QUERIES for t, path in zip(q.topics, q.paths, strict=True)]
     together = scorer.read(pairs)
     assert together.shape == (len(pairs),)

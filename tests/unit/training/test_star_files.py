@@ -26,14 +26,14 @@ def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
         == load_description(folder, StarDescription)[0]
         == resources().describe(str(folder), "star")[1]
     )
-    assert found.cross is not None
+    assert found.reader is not None
     assert not found.dual.training
-    assert not found.cross.training
-    for name, network in (("dual", found.dual), ("cross", found.cross)):
+    assert not found.reader.network.training
+    for name, network in (("dual", found.dual), ("cross", found.reader.network)):
         stored = load_file(folder / name / "model.safetensors")
         assert set(stored) == set(network.state_dict())
         assert all(torch.equal(tensor, stored[key]) for key, tensor in network.state_dict().items())
-    assert read_checkpoint(write_tiny_checkpoint(tmp_path / "other", scorer="similarity")).cross is None
+    assert read_checkpoint(write_tiny_checkpoint(tmp_path / "other", scorer="similarity")).reader is None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "star"]
 
 
@@ -49,7 +49,7 @@ def test_a_checkpoint_replaces_the_one_before_and_leaves_other_files(
     (tmp_path / "star.new").mkdir()
     monkeypatch.chdir(folder)
     write_tiny_checkpoint(Path(), scorer="similarity")
-    assert read_checkpoint(folder).cross is None
+    assert read_checkpoint(folder).reader is None
     assert sorted(path.name for path in folder.iterdir()) == ["README.md", "dual", "notes.txt", "star.json"]
     assert (tmp_path / "star.new").exists()
 

@@ -1,0 +1,135 @@
+"""Low-rank changes of a network's linear maps (LoRA), and the loop that trains them, resumable."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+RANK, ALPHA = 8, 16
+DECAY, WARM_UP, FLOOR = 0.01, 40, 0.05
+"""Weight decay, steps of warm-up, and the share of the rate at the end of the cosine."""
+EVERY = 50
+"""Steps from checkpoint to checkpoint."""
+
+
+class Adapted(nn.Module):
+    """A linear map W x + b with a low-rank change: (W + alpha / r · B A) x + b."""
+
+    def __init__(self, base: nn.Linear) -> None:
+        super().__init__()
+        self.base, self.strength = base, 1.0
+        self.a = nn.Parameter(torch.randn(RANK, base.in_features) / math.sqrt(base.in_features))
+        self.b = nn.Parameter(torch.zeros(base.out_features, RANK))
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.base(x)
+        if not self.strength:
+            return out
+        return out + (self.strength * ALPHA / RANK) * (x @ self.a.to(x.dtype).T @ self.b.to(x.dtype).T)
+
+
+class LoRA:
+    """The changes of all linear maps of a transformer's layers; everything else of it is frozen, in bfloat16."""
+
+    def __init__(self, model: Any) -> None:
+        model.to(torch.bfloat16).eval()
+        model.set_attn_implementation("eager")  # several times faster than the fused one, backwards on a CPU
+        for each in model.parameters():
+            each.requires_grad_(False)
+        self.maps: dict[str, Adapted] = {}
+        layers = model.encoder
+        for place in [place for place, each in layers.named_modules() if isinstance(each, nn.Linear)]:
+            parent, _, last = place.rpartition(".")
+            adapted = Adapted(layers.get_submodule(place))
+            setattr(layers.get_submodule(parent), last, adapted)
+            self.maps[f"encoder.{place}"] = adapted
+
+    def parameters(self) -> list[nn.Parameter]:
+        return [each for adapted in self.maps.values() for each in (adapted.a, adapted.b)]
+
+    @contextmanager
+    def frozen(self, strength: float = 0.0) -> Iterator[None]:
+        """Compute without gradients, with the changes at a strength: at 0 as the network was."""
+        for adapted in self.maps.values():
+            adapted.strength = strength
+        try:
+            with torch.no_grad():
+                yield
+        finally:
+            for adapted in self.maps.values():
+                adapted.strength = 1.0
+
+    def tensors(self, strength: float = 1.0) -> dict[str, np.ndarray[Any, Any]]:
+        """Return the matrices as `models.text.adapter` reads them, in half precision."""
+        tensors = {}
+        for name, adapted in self.maps.items():
+            tensors[f"{name}.a"] = adapted.a.detach().numpy().astype(np.float16)
+            tensors[f"{name}.b"] = (adapted.b.detach() * (strength * ALPHA / RANK)).numpy().astype(np.float16)
+        return tensors
+
+
+def train_steps(
+    out: Path,
+    groups: Sequence[tuple[Sequence[nn.Parameter], float]],
+    compute_loss: Callable[[int], tuple[Tensor, dict[str, float]]],
+    write: Callable[[], None],
+    num_steps: int,
+    seconds: float,
+) -> None:
+    """Train by AdamW with warm-up and cosine; write a checkpoint and the log into ``out`` every `EVERY` steps.
+
+    groups: parameters with their rate. compute_loss: of a step by its number, with its parts for the log.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    optimizer = torch.optim.AdamW([{"params": list(some), "lr": rate} for some, rate in groups], weight_decay=DECAY)
+    rates = [rate for _, rate in groups]
+    trained = [each for some, _ in groups for each in some]
+    first, spent = _resume(out, trained, optimizer)
+    started = time.monotonic()
+    for step in range(first, num_steps):
+        share = max(0.0, (step - WARM_UP) / max(1, num_steps - WARM_UP))
+        factor = min(1.0, (step + 1) / WARM_UP) * (FLOOR + (1 - FLOOR) * (1 + math.cos(math.pi * share)) / 2)
+        for group, rate in zip(optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate * factor
+        loss, parts = compute_loss(step)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(trained, 1.0)
+        optimizer.step()
+        total = spent + time.monotonic() - started
+        if step % 10 == 0 or step == first:
+            note(out, {"step": step, "seconds": round(total), **{key: round(each, 4) for key, each in parts.items()}})
+        is_last = step + 1 == num_steps or time.monotonic() - started > seconds
+        if (step + 1) % EVERY == 0 or is_last:
+            write()
+            state = {"step": step + 1, "seconds": total, "optimizer": optimizer.state_dict()}
+            torch.save(state | {"trained": [each.detach() for each in trained]}, out / "last.tmp")
+            (out / "last.tmp").replace(out / "last.pt")
+        if is_last:
+            break
+
+
+def _resume(out: Path, trained: Sequence[nn.Parameter], optimizer: torch.optim.Optimizer) -> tuple[int, float]:
+    if not (out / "last.pt").exists():
+        return 0, 0.0
+    state = torch.load(out / "last.pt", weights_only=True)
+    with torch.no_grad():
+        for parameter, stored in zip(trained, state["trained"], strict=True):
+            parameter.copy_(stored)
+    optimizer.load_state_dict(state["optimizer"])
+    return state["step"], state["seconds"]
+
+
+def note(out: Path, record: dict[str, Any]) -> None:
+    """Append a record to the log."""
+    with (out / "log.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(record) + "\n")

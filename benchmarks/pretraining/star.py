@@ -1,0 +1,168 @@
+"""Train STAR's cross-attentive scorer on the corpus, by one core: what `--recipe star` reads paths with untrained.
+
+    python -m benchmarks.pretraining.star --corpus corpus.jsonl.gz --data ../shared/data --out FOLDER
+
+The backbone is the sentence encoder with its adapter; low-rank changes of it, the heads and the three special tokens
+are learned. Each question's own path stands among wrong ones of its schema (`Batches`). The loss is STAR's contrastive
+one (section 4.2) over the logits, plus their cross-entropy as yes or no (ours): a score then also says that no path
+fits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from lodestar.models.star import SPECIAL_TOKENS
+from lodestar.models.star.network import CachedTokenizer, CrossAttentiveScorer, cross_batch
+from lodestar.models.star.training import path_weighted_contrastive_loss
+from lodestar.models.text.bert import open_pretrained
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from .corpus import HELD_OUT, Step, read_corpus, read_set, verbalise
+from .lora import LoRA, note, train_steps
+from .training import LENGTHS, Batches, Encoder
+
+ENCODER = "all-MiniLM-L6-v2+relations"
+KEYS = 64
+"""d_k of the cross-attention."""
+BATCH = 24
+RATES = 5e-4, 1e-3
+"""Of the low-rank changes, and of heads and special tokens."""
+YES_NO_LOSS = 1.0
+TEMPERATURE = 1.0
+"""Of the contrastive loss over logits, which have no bounds: scores in [0, 1] need the paper's small one."""
+JUDGED, READ = 300, 8
+"""Questions of each set held out, and paths of each that are read."""
+
+
+class Tokens(nn.Module):
+    """Word embeddings of which the last rows are learned; the others are frozen."""
+
+    def __init__(self, embeddings: nn.Embedding, learned: int) -> None:
+        super().__init__()
+        self.first = embeddings.num_embeddings - learned
+        self.register_buffer("frozen", embeddings.weight.detach())
+        self.rows = nn.Parameter(embeddings.weight[self.first :].detach().float())
+
+    def forward(self, ids: Tensor) -> Tensor:
+        new = ids >= self.first
+        frozen: Tensor = self.frozen[ids]
+        return torch.where(new[..., None], self.rows[(ids - self.first).clamp(min=0)].to(frozen.dtype), frozen)
+
+
+class Reader:
+    """The scorer with what of it is learned."""
+
+    def __init__(self) -> None:
+        backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
+        model: Any = backbone.model
+        self.network = CrossAttentiveScorer(backbone, key_dimension=KEYS)
+        self.lora = LoRA(model)
+        self.special = Tokens(model.embeddings.word_embeddings, len(SPECIAL_TOKENS))
+        model.embeddings.word_embeddings = self.special
+        self.heads = {name: each for name, each in self.network.named_parameters() if not name.startswith("encoder.")}
+        self.texts = CachedTokenizer(backbone.tokenizer)
+
+    def logits(self, pairs: list[tuple[str, str]]) -> Tensor:
+        scores: Tensor = self.network(cross_batch(self.texts, pairs))
+        return scores
+
+    def write(self, out: Path) -> None:
+        """Write the learned tensors, in half precision."""
+        from safetensors.numpy import save_file
+
+        heads = {name: each.detach().numpy().astype(np.float16) for name, each in self.heads.items()}
+        rows = {"special": self.special.rows.detach().numpy().astype(np.float16)}
+        save_file(self.lora.tensors() | heads | rows, out / "star.safetensors", {"encoder": ENCODER})
+
+
+def words_of(topic: str, path: tuple[Step, ...]) -> str:
+    """Return a path's words as the scorer reads them (`models.star.network.path_words`)."""
+    return ", ".join(filter(None, [topic, *(verbalise((step,)) for step in path)]))
+
+
+def compute_loss(reader: Reader, batches: Batches, step: int) -> tuple[Tensor, dict[str, float]]:
+    """Return a step's loss with its parts."""
+    reader.network.feed_forward.train()
+    rng = np.random.default_rng([batches.seed, step])
+    examples = batches.draw(rng, BATCH)
+    asked = batches.encoder.vectors([example.masked for example in examples], LENGTHS[0])
+    pairs, ends = [], []
+    for example, vector in zip(examples, asked, strict=True):
+        topic = example.topics[0] if example.topics else ""
+        wrong = [path for _ in range(2) for path in batches.draw_wrong_paths(example, vector, rng)]
+        domain = {"domain": ""} if rng.random() < 0.3 else {}
+        texts = [words_of(topic, tuple(replace(s, **domain) for s in path)) for path in (example.path, *wrong)]
+        pairs += [(example.question, text) for text in dict.fromkeys(texts)]
+        ends.append(len(pairs))
+    logits = reader.logits(pairs)
+    contrast, yes_no, first = logits.new_zeros(()), logits.new_zeros(()), 0.0
+    for own in logits.tensor_split(torch.tensor(ends[:-1])):
+        right = torch.arange(len(own)) == 0
+        contrast = contrast + path_weighted_contrastive_loss(own, right, torch.ones_like(own), TEMPERATURE)
+        each = binary_cross_entropy_with_logits(own, right.float(), reduction="none")
+        yes_no = yes_no + (each[0] + each[1:].mean() if len(own) > 1 else each[0]) / 2
+        first += float(own.argmax() == 0)
+    parts = {"contrast": contrast.item() / BATCH, "yes_no": yes_no.item() / BATCH, "first": first / BATCH}
+    return (contrast + YES_NO_LOSS * yes_no) / BATCH, parts
+
+
+def judge(reader: Reader, encoder: Encoder, data: Path, seed: int) -> dict[str, tuple[float, float, int]]:
+    """Return hits@1 of the relations asked for among those of their schema, for a sample of each set held out: by the
+    encoder's cosine, and where the scorer has read the nearest `READ`."""
+    figures = {}
+    reader.network.eval()
+    for name in HELD_OUT:
+        examples = list({example.masked: example for example in read_set(data, name)}.values())
+        rng = np.random.default_rng(seed)
+        hits, read = 0, 0
+        chosen = [examples[at] for at in rng.permutation(len(examples))[:JUDGED]]
+        for example in chosen:
+            steps = list(dict.fromkeys((*example.path, *example.others)))
+            texts = [verbalise((replace(step, inverse=False),)) for step in steps]
+            right = {verbalise((replace(step, inverse=False),)) for step in example.path}
+            near = encoder.vectors(texts, LENGTHS[1]) @ encoder.vectors([example.masked], LENGTHS[0])[0]
+            best = near.topk(min(READ, len(steps))).indices.tolist()
+            topic = example.topics[0] if example.topics else ""
+            with torch.no_grad():
+                paths = [(replace(steps[at], inverse=inverse),) for at in best for inverse in (False, True)]
+                logits = reader.logits([(example.question, words_of(topic, path)) for path in paths])
+            hits += texts[best[0]] in right
+            read += texts[best[int(logits.argmax()) // 2]] in right
+        figures[name] = (hits / len(chosen), read / len(chosen), len(chosen))
+    return figures
+
+
+def train(corpus: Path, data: Path, out: Path, num_steps: int, seed: int, seconds: float) -> None:
+    """Train, and write the scorer beside the checkpoints and the log; at the end judge it on schemas held out."""
+    torch.manual_seed(seed)
+    reader = Reader()
+    encoder = Encoder(ENCODER)
+    batches = Batches(read_corpus(corpus), encoder, seed)
+    groups = [(reader.lora.parameters(), RATES[0]), ([*reader.heads.values(), reader.special.rows], RATES[1])]
+    train_steps(out, groups, partial(compute_loss, reader, batches), partial(reader.write, out), num_steps, seconds)
+    note(out, {"read": judge(reader, encoder, data, seed)})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="stop, resumably, after so many")
+    options = parser.parse_args()
+    train(options.corpus, options.data, options.out, options.steps, options.seed, options.seconds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""The cross-attentive scorer that comes with Lodestar, trained on questions over many graphs (shipped.md), in NumPy.
+
+Training starts from it: `start_from_shipped`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..text import Hop, verbalise_hop
+from ..text.adapter import EncoderUnavailableError, merge_adapter
+from ..text.encoders import INSTALL_WEIGHTS, SentenceEncoder, gelu, merge_into_network, plain_encoder
+from . import SPECIAL_TOKENS
+
+if TYPE_CHECKING:
+    from .network import CrossAttentiveScorer
+
+Floats = npt.NDArray[np.float32]
+HopSequence = tuple[Hop, ...]
+
+WEIGHTS = Path(__file__).parent / "shipped.safetensors"
+ENCODER = "all-MiniLM-L6-v2+relations"
+"""What the weights change."""
+KEYS = 64
+"""d_k of the cross-attention."""
+MAX_QUESTION_TOKENS = 64
+MAX_PATH_TOKENS = 96
+QUESTION_AT = 1
+"""The place of `[QSP]`."""
+
+
+class PairAttention(NamedTuple):
+    """The attention of one pair's special tokens: token strings with weights that sum to 1."""
+
+    score: float
+    question: tuple[tuple[str, float], ...]
+    path: tuple[tuple[str, float], ...]
+
+
+class PairIds(NamedTuple):
+    """The ids of the special tokens ``[CLS] [SEP] [QSP] [PSP] [END]``."""
+
+    first: int
+    last: int
+    question: int
+    path: int
+    end: int
+
+    def join(self, question: Sequence[int], path: Sequence[int]) -> tuple[tuple[int, ...], int]:
+        """Return ``[CLS] [QSP] question [SEP] [PSP] path [END] [SEP]`` (STAR, section 4.1), and the place of `[PSP]`.
+
+        Our reading: the paper's relation END is a token of its own after the path.
+        """
+        before = (self.first, self.question, *question[:MAX_QUESTION_TOKENS], self.last)
+        return (*before, self.path, *path[:MAX_PATH_TOKENS], self.end, self.last), len(before)
+
+
+def path_words(mention: str, hops: Sequence[Hop]) -> str:
+    """Return a path's words for the cross-attentive scorer: the topic entity, then hop by hop."""
+    return ", ".join([mention, *map(verbalise_hop, hops)])
+
+
+class ShippedStar:
+    """Scores paths as `StarModel` does, with the cross-attentive scorer alone. Threads take turns."""
+
+    def __init__(self) -> None:
+        self.encoding_s = 0.0
+        self._turn = threading.RLock()
+        encoder = SentenceEncoder(ENCODER)
+        plain = plain_encoder(Path(encoder.location), encoder.adapter)
+        if plain is None:
+            raise EncoderUnavailableError(f"the weights of encoder {ENCODER!r} are not installed: {INSTALL_WEIGHTS}")
+        self._encoder, weights = plain, plain.bert.weights
+        merge_adapter(WEIGHTS, lambda name: weights[f"{name}.weight"])
+        self._heads = read_heads()
+        words = weights["embeddings.word_embeddings.weight"]
+        plain.bert.weights = {
+            **weights,
+            "embeddings.word_embeddings.weight": np.vstack([words, self._heads["special"]]),
+        }
+        cls, sep = (plain.tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
+        self._ids = PairIds(cls, sep, *range(len(words), len(words) + len(SPECIAL_TOKENS)))
+
+    def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
+        """Return the logits, (num_pairs,), for (question, mention of the topic, path); equal pairs are read once."""
+        read = [(question, path_words(mention, path)) for question, mention, path in pairs]
+        row = {pair: at for at, pair in enumerate(dict.fromkeys(read))}
+        logits = np.array([each.score for each in self._read(list(row))], dtype=np.float32)
+        return logits[[row[pair] for pair in read]]
+
+    def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
+        """Return what the scorer attends to."""
+        (read,) = self._read([(question, path_words(mention, path))])
+        return read._replace(score=float(1 / (1 + np.exp(-read.score))))
+
+    def _read(self, pairs: Sequence[tuple[str, str]]) -> list[PairAttention]:
+        """Return of each pair its logit with what the special tokens attend to."""
+        with self._turn:
+            started = time.perf_counter()
+            tokens = [self._ids.join(*map(self._encoder.tokenise, pair)) for pair in pairs]
+            found = {
+                place: self._read_states(states, *tokens[place])
+                for place, states in self._encoder.states([np.array(ids) for ids, _ in tokens])
+            }
+            self.encoding_s += time.perf_counter() - started
+        return [found[place] for place in range(len(pairs))]
+
+    def _read_states(self, states: Floats, ids: Sequence[int], path_at: int) -> PairAttention:
+        """Return the logit of a pair; states: (num_tokens, d). See `CrossAttentiveScorer`."""
+        asked, walked = range(QUESTION_AT + 1, path_at - 1), range(path_at + 1, len(ids) - 1)
+        question, of_question = self._attend(states[QUESTION_AT], states[asked])
+        path, of_path = self._attend(states[path_at], states[walked])
+        joined = np.concatenate([states[0], states[QUESTION_AT] + question, states[path_at] + path])
+        inner = gelu(self._heads["feed_forward.1.weight"] @ joined + self._heads["feed_forward.1.bias"])
+        logit = self._heads["feed_forward.4.weight"] @ inner + self._heads["feed_forward.4.bias"]
+        return PairAttention(float(logit[0]), self._name(ids, asked, of_question), self._name(ids, walked, of_path))
+
+    def _attend(self, query: Floats, states: Floats) -> tuple[Floats, Floats]:
+        """See `models.star.network.attend`; states: (num_tokens, d)."""
+        keys = states @ self._heads["key_map.weight"].T
+        logits = keys @ (self._heads["query_map.weight"] @ query) / np.float32(keys.shape[1] ** 0.5)
+        weights = np.exp(logits - logits.max())
+        weights /= weights.sum()
+        return weights @ states, weights
+
+    def _name(self, ids: Sequence[int], places: Sequence[int], weights: Floats) -> tuple[tuple[str, float], ...]:
+        special = dict(zip(self._ids[2:], SPECIAL_TOKENS, strict=True))
+        names = [special.get(ids[at]) or self._encoder.tokenizer.id_to_token(ids[at]) or "" for at in places]
+        return tuple(zip(names, weights.tolist(), strict=True))
+
+
+def read_heads() -> dict[str, Floats]:
+    """Return the weights that are no change of the encoder's: the layers on top, and the rows of the special tokens."""
+    from safetensors import safe_open
+
+    with safe_open(WEIGHTS, "numpy") as file:
+        names = [name for name in file.keys() if not name.startswith("encoder.")]  # noqa: SIM118
+        return {name: file.get_tensor(name).astype(np.float32) for name in names}
+
+
+def start_from_shipped(network: CrossAttentiveScorer) -> None:
+    """Give a network over the encoder `ENCODER`, with `KEYS` keys and the special tokens, the shipped weights."""
+    import torch
+
+    heads = {name: torch.from_numpy(each) for name, each in read_heads().items()}
+    with torch.no_grad():
+        words: torch.Tensor = network.encoder.get_parameter("embeddings.word_embeddings.weight")
+        words[-len(SPECIAL_TOKENS) :] = heads.pop("special")
+        for name, each in heads.items():
+            network.get_parameter(name).copy_(each)
+    merge_into_network(network.encoder, WEIGHTS)
