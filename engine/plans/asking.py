@@ -16,9 +16,10 @@ from ...models.wording.operators import find_operators, read_noun
 from ..answering import Extractive
 from ..evidence import LEAST_PROBABILITY, NOT_THERE, Answer, Certainty, Evidence, PlanAnswer, sigmoid
 from ..evidence.text import NO_LABELS, Labels
+from ..linking import select_start_topics
 from ..neo4j.graph import find_literals_by_prefix, read_value_signatures
 from ..parts import Link, Retrieve, Wrapper, option, part
-from ..values import LinkedQuestion, Scored, Topic
+from ..values import Chain, LinkedQuestion, Scored, Topic
 from .accounting import withhold_unaccounted
 from .by_llm import Written, is_same, write_plans
 from .compile import PlanResult, compile_plan, execute
@@ -54,6 +55,8 @@ MAX_TRIES = 3
 MAX_VALUE_WORDS = 3
 ALONE_FROM = 0.5
 """The least probability of a plan of a plain question for which no path was found. Our own choice."""
+LIKELY = 0.3
+"""The probability of a link from which on a question is taken to name that. Our own choice."""
 UNSTATED = 0.49
 """The greatest probability of an answer that leaves out an adjective. Our own choice."""
 AGREED = 0.85
@@ -122,6 +125,8 @@ class Plans(Wrapper):
             is_sure = path.found and not path.unsure
             if best is not None:
                 evidence[at], is_sure = self._decide(ctx, questions[at], evidence[at], path, best, some)
+            elif path.found and _leaves_name_out(evidence[at], some):
+                evidence[at], is_sure = set_probability(evidence[at], min(path.confidence or 1.0, UNSTATED)), False
             if not is_sure:
                 unsure.append((at, path, best, some))
         if self.samples and unsure:
@@ -185,7 +190,8 @@ def compare(best: Chosen, path: Answer) -> tuple[dict[str, float], dict[str, flo
     plain = float(is_plain_question(best.candidate.plan))
     plan, known = _log_odds(best.probability), _log_odds(path.confidence or 0.5)
     known_to_differ = path.found and best.result.yes is None  # a path says no yes
-    state = "same" if same else "differs" if known_to_differ else "withheld" if path.not_understood else "none"
+    withheld = path.not_understood or (plain and not path.evidence.topics)  # a path cannot start at a text
+    state = "same" if same else "differs" if known_to_differ else "withheld" if withheld else "none"
     odds = {"withheld": 0.0, "none": _log_odds(path.confidence or 0.0)}.get(state, known)
     of_plan = {"one": 1.0, "plan": plan, state: 1.0, f"plain_{state}": plain, f"path_{state}": odds}
     if state != "differs":
@@ -214,7 +220,7 @@ def set_probability(evidence: Evidence[Any], probability: float) -> Evidence[Any
 
 def may_need_plan(question: LinkedQuestion) -> bool:
     """Whether a question has a sign of asking for more than a path: an operator word, a verb in front, things in the
-    plural, a number, a comparative, a clause, and, or, where. Only then is the schema of plans read."""
+    plural, a number, a comparative, a clause, and, or, where, two names. Only then is the schema of plans read."""
     text = question.question.text
     given = [each.entity.label.casefold() for each in question.topics if not each.mention]
     if (question.question.topic_entities and not given) or any(name not in text.casefold() for name in given):
@@ -223,12 +229,34 @@ def may_need_plan(question: LinkedQuestion) -> bool:
     names = [topic.mention for topic in question.topics if topic.mention]
     return bool(
         find_operators(text, names)
+        or (not given and _names_another(text, question.topics))
         or YES.intersection(words[:1])
         or {"and", "or", "than", "vs", "versus", "where"}.intersection(words)
         or {"that", "which", "who", "whose"}.intersection(words[2:])
         or any(word[:1].isdigit() for word in words)
         or any(singular(word) != word for word in read_noun(text)[-1:])
     )
+
+
+def _names_another(text: str, topics: Sequence[Topic]) -> bool:
+    """Return whether a question names two things, one of which may be a text that no entity is called by."""
+    starts = [topic for topic in select_start_topics(topics) if topic.span]
+    spans = {topic.span for topic in starts}
+    likely = {topic.span for topic in starts if (topic.probability or 0.0) > LIKELY}
+    said = [t for t in tokenise(text)[1:] if text[t.start].isupper() and text[t.end : t.end + 1] != "."]  # but "Ms."
+    is_written = any(text[token.start].islower() for token in tokenise(text)[1:])
+    other = any(all(not start <= token.start < end for start, end in spans) for token in said)
+    return (is_written and other) or any(one[1] <= other[0] for one in likely for other in likely)
+
+
+def _leaves_name_out(evidence: Evidence[Any], topics: Sequence[Topic]) -> bool:
+    """Return whether a question names a text of the graph in capitals that its first path does not touch."""
+    chains = [item.value for item in evidence.items[:1] if isinstance(item.value, Chain)]
+    triples = [triple for chain in chains for step in chain.triples() for triple in step]
+    touched = {entity.id for triple in triples for entity in (triple.head, triple.tail)}
+    said = [topic for topic in topics if topic.entity.is_literal and topic.mention[:1].isupper()]
+    names = " ".join(entity.label for triple in triples for entity in (triple.head, triple.tail))
+    return bool(chains) and any(t.entity.id not in touched and t.mention not in names for t in said)
 
 
 def find_plans(
@@ -337,9 +365,19 @@ def choose(ctx: Context, found: Sequence[Sequence[Candidate]]) -> list[Chosen | 
 
 def certainty(best: Candidate, others: Sequence[Candidate]) -> float:
     """Return the probability that a plan is right: logistic in its features, its score, and how far that is ahead."""
-    behind = max((each.score for each in others if each.plan != best.plan), default=best.score - FARTHEST)
+    own = _order_conditions(best.plan)
+    behind = max((each.score for each in others if _order_conditions(each.plan) != own), default=best.score - FARTHEST)
     feats = {**best.feats, "one": 1.0, "score": best.score, "ahead": min(best.score - behind, FARTHEST)}
     return sigmoid(sum(weight * feats[name] for name, weight in read_weights()["certainty"].items()))
+
+
+def _order_conditions(plan: Plan) -> Any:
+    """Return a plan by which two are the same that differ in the order of conditions alone."""
+    of, tests = getattr(plan, "of", plan), []
+    while isinstance(of, Where):
+        tests.append(of.condition)
+        of = of.of
+    return type(plan), of, sorted(map(repr, tests))
 
 
 def make_evidence(

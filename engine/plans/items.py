@@ -12,11 +12,7 @@ from ...models.wording.kinds import noun_kind
 from ...models.wording.operators import find_operators
 from ..values import Topic
 from .chart import LEFT, NOTHING, SEVERAL, WITHIN, Chart, Node, Number, Value, overlap_of, word_features
-from .plan import (
-    Follow,
-    Kind,
-    Topics,
-)
+from .plan import Follow, Is, Kind, Topics
 from .schema import THROUGH, SetClass, end_kind, kind_name, path_of
 from .words import dimension_of, lexicon, tokenise
 
@@ -377,10 +373,14 @@ def _find_words(chart: Chart, taken: set[int], named: set[int]) -> None:
             if words[at + size - 1] not in STOP_WORDS and not taken & run and not (size > 1 and named & run):
                 _add_words(chart, at, at + size, inner)
         if at not in chart.cost:
-            is_name = at > chart.begin and chart.said[at][:1].isupper() and any(map(str.islower, chart.said[1:]))
-            chart.cost[at] = ("topic_left_out" if is_name else "word_left_out", 1.0)
+            chart.cost[at] = ("topic_left_out" if _is_name(chart, at) else "word_left_out", 1.0)
             if _is_property(chart, at):
                 chart.cost[at] = (LEFT, 1.0)
+
+
+def _is_name(chart: Chart, at: int) -> bool:
+    """Return whether a word is written as a name is, in a question that is not all in capitals."""
+    return at > chart.begin and chart.said[at][:1].isupper() and any(map(str.islower, chart.said[1:]))
 
 
 def _asks_for(chart: Chart, at: int) -> bool:
@@ -402,13 +402,22 @@ def _add_words(chart: Chart, start: int, end: int, inner: Sequence[str]) -> None
         for step, fit in chart.steps.match_phrase(phrase).items():
             found[step] = max(fit, found.get(step, 0.0))
     said = [chart.words[at] for at in range(start, end) if at in chart.operators]
-    own = [*said, *(chart.words[at] for at in range(start, end) if at in chart.exact and chart.words[at] in inner)]
+    named = [at for at in range(start, end) if at in chart.exact or _is_name(chart, at)]
+    own = [*said, *(chart.words[at] for at in named if chart.words[at] in inner)]
     if own:
         found = {step: fit for step, fit in found.items() if chart.steps.unsaid_of(step, own) == 0}
     if not found or (end - start > 1 and max(found.values()) <= 0.6):
         return
     is_kind = float(any(singular(word) in chart.schema.of_kind for word in inner))
     fits = {step: (fit, chart.steps.unsaid(step, inner)) for step, fit in _best(found)}
+    for step in [step for step in fits if step in chart.schema.flags and fits[step][0] > 0.9]:
+        said = chart.make("words", {}, None, more=len(inner))
+        is_so = (Is((step,), "=", text=chart.schema.flags[step]),)  # organic wines: those whose organic is "yes"
+        chart.add(
+            start, end, chart.make("condition", is_so, None, (said,), step, **word_features(fits.pop(step), said))
+        )
+    if not fits:
+        return
     is_one = singular(inner[-1]) == inner[-1]
     several = not is_one and not chart.cost.get(start, ("",))[0].startswith("topic") and _asks_for(chart, start)
     words = chart.make("words", fits, SEVERAL if several else None, more=len(inner), kind_read_as_relation=is_kind)

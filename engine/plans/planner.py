@@ -10,26 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...models.wording import singular
 from ...models.wording.kinds import noun_kind
 from ..values import Topic
 from .chart import FEATURES, LEFT, NOTHING, Chart, Feats, Node
+from .compile import reverse
 from .items import find_items
-from .plan import (
-    Count,
-    Exists,
-    Find,
-    Follow,
-    Kind,
-    Plan,
-    Topics,
-    is_within_bounds,
-)
+from .plan import Both, Count, Exists, Find, Follow, Has, Kind, Plan, Topics, Where, is_within_bounds
 from .rules import RULES
-from .schema import DATES, NUMBERS, GraphSchema, SetClass, back, end_kind, path_of
+from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetClass, back, end_kind, path_of
 from .words import StepWords
 
 MAX_WORDS = 14
@@ -145,7 +137,8 @@ def _finish(chart: Chart, cell: Mapping[str, Sequence[Node]]) -> list[Candidate]
         if first_noun and node.kind == "set":
             agrees = max(node.cls.kinds.get(kind, 0.0) for kind in first_noun)
         first = {"first_noun_agrees": float(agrees > 0.5), "first_noun_is_another": float(agrees < 0.5)}
-        for plan, of_whole in _wholes(chart, node):
+        for whole, of_whole in _wholes(chart, node):
+            plan = replace(whole, of=_ask_each(whole.of, chart.schema.to_one)) if hasattr(whole, "of") else whole
             own = of_whole | first if chart.form in ("plain", "count") else of_whole
             score = node.score + sum(chart.weights[name] * value for name, value in own.items())
             if plan not in made or made[plan].score < score:
@@ -158,6 +151,19 @@ def _finish(chart: Chart, cell: Mapping[str, Sequence[Node]]) -> list[Candidate]
                     unread = modifiers if feats["modifier_left_out"] else ()
                     made[plan] = Candidate(plan, feats, score, feats[LEFT] > 0 or is_amount, unread)
     return sorted(made.values(), key=lambda each: -each.score)
+
+
+def _ask_each(of: Any, to_one: frozenset[str]) -> Any:
+    """Return a set in which what two things share is what they lead to, where nothing has both: of wines that Ann and
+    Ben tasted the wine of a tasting of Ann's and of one of Ben's, for a tasting has one taster."""
+    match of:
+        case Follow(Both(Follow(_, one) as left, Follow(_, other) as right), path) if one == other:
+            apart: Any = Both(Follow(left, path), Follow(right, path))
+        case Where(things, Has(path, Both(Follow(_, one) as left, Follow(_, other) as right))) if one == other:
+            apart = Where(Where(things, Has(path, left)), Has(path, right))
+        case _:
+            return of
+    return apart if THROUGH.join(reverse(one)) in to_one else of
 
 
 def _add_who(chart: Chart, cell: Mapping[str, Sequence[Node]]) -> list[Node]:

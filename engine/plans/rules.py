@@ -27,7 +27,7 @@ from .plan import (
     Without,
 )
 from .schema import DATES, NUMBERS, SetClass, end_kind, path_of
-from .words import dimension_of, lexicon
+from .words import dimension_of, lexicon, unit_size
 
 Rule = Callable[[Chart, Node, Node], list[Node]]
 
@@ -307,10 +307,13 @@ def _tests(chart: Chart, value: Node, step: str, sign: int = 1) -> list[tuple[Is
 def _test(chart: Chart, value: Number, step: str, op: Any) -> Is | None:
     if value.date and chart.is_number(step, DATES):
         return Is(path_of(step), op, date=value.date)
-    same = chart.schema.dimensions.get(step, "") == (dimension_of(value.unit) if value.unit else "")
-    if value.number is None or not same or not chart.is_number(step, NUMBERS):
+    if value.number is None or not chart.is_number(step, NUMBERS):
         return None
-    return Is(path_of(step), op, number=value.number, unit=value.unit)
+    dimension, own = chart.schema.dimensions.get(step, ""), chart.steps.unit_of(step)
+    if value.unit and not dimension and own and dimension_of(own) == dimension_of(value.unit):  # weight_g, for 2 kg
+        return Is(path_of(step), op, number=value.number * unit_size(value.unit) / unit_size(own))
+    same = dimension == (dimension_of(value.unit) if value.unit else "")
+    return Is(path_of(step), op, number=value.number, unit=value.unit) if same else None
 
 
 def set_value(chart: Chart, left: Node, right: Node) -> list[Node]:

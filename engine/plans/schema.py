@@ -31,6 +31,8 @@ FROM_MEDIATOR = "~"
 THROUGH = "\t"
 """Joins the step into a mediator and the step out of it."""
 NUMBERS = ("number", "year", "amount")
+FLAG = "yes or no"
+"""The kind of the values of "organic"."""
 DATES = ("date", "year")
 
 
@@ -66,6 +68,8 @@ class GraphSchema(Schema):
     """The steps, with their arrow, that lead to one thing from most."""
     dimensions: Mapping[str, str] = field(default_factory=dict)
     """Of the values that a relation leads to."""
+    flags: Mapping[str, str] = field(default_factory=dict)
+    """What says that it is so, "yes" or "true", by the relation that leads to such values."""
 
 
 Type = tuple[str, str, Sequence[str]]
@@ -118,7 +122,7 @@ def make_schema(
     """Return the schema of a graph from its types, samples of its triples, and the steps that lead to one thing."""
     names = {r.number: r.name for r in catalogue.relations}
     type_relations = tuple(r.name for r in catalogue.relations if leads_to_types(words[r.name]))
-    types = list(types)
+    types, samples = list(types), list(samples)
     kinds = kinds_of_types(types)
     is_typed = bool(kinds)
     of_type: dict[str, list[str]] = defaultdict(list)
@@ -156,6 +160,9 @@ def make_schema(
                 sizes[each] += 1
                 counts[each].update(leads_on)
     values = {r.name: r.tail.kind for r in catalogue.relations if r.tail.kind in (*VALUE_KINDS, "text")}
+    said = {(relation, tail[0].strip('"').partition('"')[0].casefold()) for relation, _, tail in samples}
+    pairs = {"yes": "yes", "no": "yes", "true": "true", "false": "true"}
+    flags = {relation: pairs[text] for relation, text in said if values.get(relation) == FLAG and text in pairs}
     classes = {}
     for key, size in sizes.items():
         shares = {name: count / size for name, count in counts[key].items()}
@@ -178,7 +185,7 @@ def make_schema(
         r.name for r in catalogue.relations if "place" in (r.tail.kind, noun_kind(words[r.name].properties[-1]))
     )
     return GraphSchema(
-        relations, type_relations, kinds, ends, of_kind, of_types, names, is_class, places, largest, to_one, most
+        relations, type_relations, kinds, ends, of_kind, of_types, names, is_class, places, largest, to_one, most, flags
     )
 
 

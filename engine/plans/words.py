@@ -64,6 +64,14 @@ def dimension_of(unit: str) -> str:
     return "" if found == unit or unit in STOP_WORDS else found
 
 
+@cache
+def unit_size(unit: str) -> float:
+    """Return how many base units a unit is."""
+    from ..writing import to_base_unit
+
+    return to_base_unit(1.0, unit)[0] or 1.0
+
+
 class StepWords:
     """How well words fit the relations of a graph, in each direction."""
 
@@ -126,6 +134,11 @@ class StepWords:
                 np.maximum.at(found, self._row, self._weight * fits[self._word_row])
             known = self._found[word] = {self._steps[at]: float(found[at]) for at in np.flatnonzero(found > 0.03)}
         return known
+
+    def unit_of(self, step: str) -> str:
+        """Return the unit that the last word of a relation is: "kg" of "yield in kg"; empty where it is none."""
+        last = self.texts[step][0].split()[-1:] if step in self.texts else []
+        return last[0] if last and dimension_of(last[0]) else ""
 
     def unsaid(self, step: str, words: Sequence[str]) -> float:
         """Return the share of the words of a step that none of some words is; of its best text."""

@@ -277,7 +277,7 @@ class BeamRetriever(Retriever):
             return graph.index.nearest(masked, num_relations)[0]
 
         explain = (
-            NoAnswerExplainer(scorer, calibration, graph.relations, nearest, doubts, graph.labels)
+            NoAnswerExplainer(scorer, calibration, graph.relations, nearest, doubts, graph.labels, graph.words)
             if calibration
             else None
         )

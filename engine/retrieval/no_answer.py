@@ -6,11 +6,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ...models.text import RelationWords, find_end_kind
+from ...models.wording.kinds import agreement, find_wanted_kind
 from ..evidence import LEAST_PROBABILITY, Absence, Calibration, Certainty, Evidence
 from ..evidence.text import NO_LABELS, Labels, shorten_iris
 from ..values import Chain, RelationPath, RelationStep, Scored, Topic
-from . import PathQuery, PathScorer
+from . import PathQuery, PathScorer, mask_mention, merge_mediator_hops
 
+UNSTATED = 0.49
+"""Most for an answer that is of another kind than what is asked for."""
 FITS = 0.5
 """A relation whose path of one hop would be an answer that is not unsure. Our own choice."""
 MAX_RELATIONS = 40
@@ -39,6 +43,7 @@ class NoAnswerExplainer:
     nearest: Callable[[str, Topic, int], Collection[str]]
     doubts: bool = False
     labels: Labels = field(default_factory=lambda: NO_LABELS)
+    words: Mapping[str, RelationWords] = field(default_factory=dict)
 
     def __call__(self, evidence: Sequence[Evidence[Any]]) -> list[Evidence[Any]]:
         """Return the evidence of each question, with the same items."""
@@ -62,8 +67,18 @@ class NoAnswerExplainer:
         above = min(max(lacking.score - first.score, 0.0), MOST) if lacking else 0.0
         above *= min(1.0, USUAL_RELATIONS / max(len(self.relations), 1))
         probability = self.calibration.probability(first.score + margin - above - USUAL_MARGIN)
+        if self._is_another_kind(evidence.question.text, first.value, evidence.topics):
+            probability = min(probability, UNSTATED)
         said = Certainty(first.value.topic.id, str(first.value.relation_path), first.score, margin, above, probability)
         return replace(evidence, extras=(*(e for e in evidence.extras if not isinstance(e, Certainty)), said))
+
+    def _is_another_kind(self, question: str, chain: Chain, topics: Sequence[Topic]) -> bool:
+        """Return whether a value is asked for and the chain leads to things, or the other way round: "who" to years."""
+        if any(step.step.relation not in self.words for step in chain.steps):
+            return False
+        topic = next(topic for topic in topics if topic.entity == chain.topic)
+        end = find_end_kind(merge_mediator_hops(chain.relation_path, self.words)[-1])
+        return agreement(find_wanted_kind(mask_mention(question, topic)), end) == -1
 
     def _find_lacking(self, evidence: Sequence[Evidence[Chain]]) -> list[Scored[str] | None]:
         """Return for each question the relation that fits best of those that its topics lack."""

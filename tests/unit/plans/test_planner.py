@@ -49,7 +49,23 @@ ann hired_on 2015-03-01; bob hired_on 2016-07-16; cid hired_on 2019-11-05; dot h
 apollo cost 900; gemini cost 1200; ann booked _b1; _b1 booked_for apollo; _b1 hours 12; ann booked _b2
 _b2 booked_for gemini; _b2 hours 8; bob booked _b3; _b3 booked_for apollo; _b3 hours 5
 """
-GRAPHS = {"geo": GEO, "films": FILMS, "firm": FIRM}
+WINES = """
+t1 type tasting; t2 type tasting; t3 type tasting; t1 taster mira; t2 taster jon; t3 taster mira; t1 wine smaragd; t2 wine smaragd
+t3 wine aligote; smaragd type wine; aligote type wine; malbec type wine; smaragd organic yes; aligote organic no
+malbec organic yes; smaragd weight_g 1300; aligote weight_g 1200; malbec weight_g 1600
+"""
+SCHOOL = """
+l1 type lesson; l2 type lesson; l3 type lesson; l1 coach ada; l2 coach ben; l3 coach ada; l1 pupil kim; l2 pupil kim; l3 pupil lou
+kim type pupil; lou type pupil; max type pupil; kim vegetarian true; lou vegetarian false; max vegetarian true
+kim height_cm 150; lou height_cm 162; max height_cm 171
+"""
+LEAGUE = """
+m1 type match; m2 type match; m3 type match; m1 referee cole; m2 referee dunn; m3 referee dunn; m1 stadium anfield
+m2 stadium anfield; m3 stadium villa; anfield type stadium; villa type stadium; oval type stadium; anfield roofed no
+villa roofed yes; oval roofed yes; anfield length_m 900; villa length_m 1100; oval length_m 1250
+"""
+GRAPHS = {"geo": GEO, "films": FILMS, "firm": FIRM, "wines": WINES, "school": SCHOOL, "league": LEAGUE}
+FLAGS = ("yes", "no", "true", "false")
 
 
 @cache
@@ -62,7 +78,10 @@ def graph_of(name: str) -> tuple[Planner, Naive, Mapping[str, tuple[int, ...]], 
     triples = [tuple(each.split()) for line in GRAPHS[name].strip().splitlines() for each in line.split(";")]
     relations = list(dict.fromkeys(r for _, r, _ in triples))
     tails = {r: next(t for _, s, t in triples if s == r) for r in relations}
-    kinds = {r: "date" if "-" in t else "number" if t[:1].isdigit() else "" for r, t in tails.items()}
+    kinds = {
+        r: "yes or no" if t in FLAGS else "date" if "-" in t else "number" if t[:1].isdigit() else ""
+        for r, t in tails.items()
+    }
     catalogue = Catalogue(
         tuple(
             RelationInfo(n, r, r.replace("_", " "), 1, tail=EndKind(kinds[r], 1.0) if kinds[r] else EndKind())
@@ -87,9 +106,9 @@ def graph_of(name: str) -> tuple[Planner, Naive, Mapping[str, tuple[int, ...]], 
         for h, r, t in triples
     ]
     words = words_of_relations(catalogue.relations)
-    schema = make_schema(
-        catalogue, words, [(t, t, []) for t in dict.fromkeys(t for some in types.values() for t in some)], samples
-    )
+    to_one = {r for r in relations if len({h for h, s, _ in triples if s == r}) == sum(s == r for _, s, _ in triples)}
+    named = [(t, t, []) for t in dict.fromkeys(t for some in types.values() for t in some)]
+    schema = make_schema(catalogue, words, named, samples, frozenset(to_one))
     planner = Planner(schema, StepWords(words, schema.ends, encoder()), read_weights()["plans"])
     texts = {each: each for h, _, t in triples for each in (h, t)}
     return planner, Naive(triples, texts, schema), {k: tuple(v) for k, v in signatures.items()}, types
@@ -256,6 +275,21 @@ def test_adjectives_that_nothing_means_are_named(name: str, question: str, words
         ("geo", "what is the largest population of the cities in peru", {"9750000"}),
         ("films", "what is the smallest budget of the films", {"11"}),
         ("firm", "what is the highest salary of the employees in sales", {"61000"}),
+        # a property that is so or not
+        ("wines", "which wines are organic", {"smaragd", "malbec"}),
+        ("school", "which pupils are vegetarian", {"kim", "max"}),
+        ("league", "how many stadiums are roofed", 2.0),
+        ("wines", "which wines are not organic", {"aligote"}),
+        ("school", "which pupils are not vegetarian", {"lou"}),
+        ("league", "is anfield roofed", False),
+        # a number in another unit than that of the relation's name
+        ("wines", "which wines have a weight above 1.25 kg", {"smaragd", "malbec"}),
+        ("school", "which pupils have a height above 1.6 m", {"lou", "max"}),
+        ("league", "which stadiums have a length above 1 km", {"villa", "oval"}),
+        # what two share, each by an event of its own
+        ("wines", "which wine was tasted by both mira and jon", {"smaragd"}),
+        ("school", "which pupil was coached by both ada and ben", {"kim"}),
+        ("league", "which stadium did both cole and dunn referee", {"anfield"}),
         # where: the smallest place
         ("geo", "where is cusco", {"peru"}),
     ],
