@@ -10,6 +10,7 @@ import pytest
 from lodestar import Engine
 from lodestar.engine.errors import CheckpointError
 from lodestar.engine.evidence import SIMILARITY, Calibration
+from lodestar.engine.explaining import explain
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.retrieval.star import Star
@@ -96,7 +97,8 @@ def test_the_cross_attentive_scorer_may_guide_the_search(checkpoint: str, settin
     recipe = Star(checkpoint=checkpoint, guide="cross")
     with Engine(settings, recipe=recipe) as engine:
         evidence = engine.retrieve("Which currency is used in Peru?", top_k=5)
-        scorer = recipe.scorer(engine.resources.of_graph(engine.gateway().run(read_catalogue())))
+        scorer = recipe.reader(engine.resources.of_graph(engine.gateway().run(read_catalogue())))
+        assert scorer is not None
         found = [(each.value, each.score) for each in evidence.items if isinstance(each.value, Chain)]
         topics = {topic.entity.id: topic for topic in evidence.topics}
         logits = scorer.read([(evidence.question.text, topics[c.topic.id], c.relation_path) for c, _ in found])
@@ -104,6 +106,15 @@ def test_the_cross_attentive_scorer_may_guide_the_search(checkpoint: str, settin
     lacks = [score - logit for (_, score), logit in zip(found, logits.tolist(), strict=True)]
     assert lacks == pytest.approx([0] * len(lacks), abs=1e-4)
     assert evidence.calibration is None
+
+
+def test_without_a_checkpoint_the_shipped_scorer_reads_the_best_paths_again(settings: Settings) -> None:
+    with Engine(settings, recipe="star") as engine, Engine(settings) as plain:
+        answer = engine.ask("Which currency is used in Peru?")
+        assert answer.text == plain.ask("Which currency is used in Peru?").text
+        shown = explain(answer, engine.recipe, engine.read_graph(), engine.gateway(), top_k=1)
+    assert "encode" in {cost.stage for cost in answer.evidence.trace.costs}
+    assert shown.items[0].words is not None, "what the scorer attended to is shown"
 
 
 def test_scores_that_are_no_numbers_are_an_error(settings: Settings, checkpoint: str, tmp_path: Path) -> None:
