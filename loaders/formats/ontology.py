@@ -37,8 +37,8 @@ Statement = tuple[Term, NamedNode, Term]
 
 
 def is_ontology(start: bytes) -> bool:
-    """Return whether a file that begins so speaks of OWL."""
-    return OWL.encode() in start
+    """Return whether a file that begins so speaks of OWL, or of RDFS's domains and ranges."""
+    return OWL.encode() in start or (RDFS.encode() in start and any(end in start for end in (b"domain", b"range")))
 
 
 class Ontology:
@@ -61,7 +61,8 @@ class Ontology:
         if relation == f"{RDF}type" and type(object_) is NamedNode and object_.value.startswith(_OF_META):
             if object_.value in _PROPERTIES or object_.value == f"{OWL}Ontology":
                 self._properties.add(subject.value)
-        elif subject.value in self._properties:
+        elif subject.value in self._properties or relation in _ENDS:
+            self._properties.add(subject.value)
             if relation in _KEPT:
                 return False
             if relation == f"{OWL}inverseOf" and type(object_) is NamedNode:
