@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from lodestar.engine.api import Engine
-from lodestar.engine.evidence import Evidence
+from lodestar.engine.evidence import SIMILARITY, Evidence
 from lodestar.engine.retrieval import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
 from lodestar.engine.retrieval.similarity import Similarity, SimilarityScorer
 from lodestar.engine.settings import resolve
@@ -87,10 +87,10 @@ def read_asked(questions: str) -> list[Asked]:
     ]
 
 
-def collect(server: str, questions: Sequence[Asked]) -> dict[str, Floats]:
+def collect(server: str, questions: Sequence[Asked], max_hop: int) -> dict[str, Floats]:
     """Return for each path found its question's number, F1, what its link takes, and the cosine and terms of S."""
     rows = []
-    retriever = RecordingSimilarity(beam_width=20)
+    retriever = RecordingSimilarity(beam_width=20, max_hop=max_hop)
     with Engine(
         resolve({"name": server}), recipe="similarity", options={"plans": False}, retriever=retriever
     ) as engine:
@@ -216,16 +216,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("task", choices=("collect", "fit"))
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--max-hop", type=int, default=2)
     parser.add_argument("graphs", nargs="*", metavar="GRAPH=SERVER:QUESTIONS")
     options = parser.parse_intermixed_args()
     options.out.mkdir(parents=True, exist_ok=True)
     if options.task == "fit":
-        report(read_groups(options.out, Similarity.link_weight / 1.93))
+        report(read_groups(options.out, SIMILARITY.from_log_odds(Similarity.link_weight)))
         return
     for each in options.graphs:
         graph, _, place = each.partition("=")
         server, _, questions = place.partition(":")
-        np.savez_compressed(options.out / f"{graph}.npz", **collect(server, read_asked(questions)))
+        np.savez_compressed(options.out / f"{graph}.npz", **collect(server, read_asked(questions), options.max_hop))
         print(f"{graph}: collected")
 
 

@@ -72,7 +72,7 @@ def test_confidence_is_calibrated_by_the_best_score() -> None:
     [
         ((), "no known entity in the question", "no known entity", 0.0),
         ((), "", "no path to an answer was found", 0.0),
-        ((path("city", LIMA, score=-1.0),), "", "the best path is right with a probability of 0.00, less than 0.20", 0.0043),
+        ((path("city", LIMA, score=-1.0),), "", "the best path is right with a probability of 0.00, less than 0.20", SIMILARITY.probability(-1.0)),
     ],
 )  # fmt: skip
 def test_no_answer_says_why(paths: tuple[Scored[Chain], ...], note: str, reason: str, sure: float) -> None:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 from lodestar.engine.answering import Extractive
-from lodestar.engine.evidence import SIMILARITY, Calibration, Evidence
+from lodestar.engine.evidence import Calibration, Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.no_answer import NoAnswerExplainer
 from lodestar.engine.values import Chain, Entity, Question, Scored, Topic
@@ -67,7 +67,7 @@ def explain(
 @pytest.mark.parametrize(
     ("calibration", "score", "probability"),
     [
-        (SIMILARITY, 2.0, 1 / (1 + math.exp(-0.34))),
+        (Calibration("similarity", 2.0, -3.0), 2.0, 1 / (1 + math.exp(-1.0))),
         (Calibration("logit"), -math.inf, 0.0),
         (Calibration("logit"), 9_999.0, 1.0),
         (Calibration("probability"), 1.5, 1.0),
