@@ -246,7 +246,7 @@ def _names_another(text: str, topics: Sequence[Topic]) -> bool:
     said = [t for t in tokenise(text)[1:] if text[t.start].isupper() and text[t.end : t.end + 1] != "."]  # but "Ms."
     is_written = any(text[token.start].islower() for token in tokenise(text)[1:])
     other = any(all(not start <= token.start < end for start, end in spans) for token in said)
-    return (is_written and other) or any(one[1] <= other[0] for one in likely for other in likely)
+    return (is_written and other and bool(starts)) or any(one[1] <= other[0] for one in likely for other in likely)
 
 
 def _leaves_name_out(evidence: Evidence[Any], topics: Sequence[Topic]) -> bool:
