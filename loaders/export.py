@@ -180,6 +180,7 @@ def export(
             statements = chain(triples, names)
         if phrases_path is not None:
             streams[-1].write("".join(format_descriptions(relations)).encode())
+        found: Any
         for head, found, is_triples in statements:
             if is_triples:
                 writer.add_triples(head, found)

@@ -46,11 +46,13 @@ def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verificati
 
     A graph that others changed meanwhile is compared once more: what is read last is not of the same moment.
     """
+    found = None
     for _ in range(VERIFY_TRIES):
         before = gateway.run(catalogue.read_graph_revision())
         found = _compare(gateway, progress)
         if not found.faults or gateway.run(catalogue.read_graph_revision()) == before:
             return found
+    assert found is not None
     said = "the graph is written to while it is checked: check it again when that has ended"
     return replace(found, faults=(said,))
 

@@ -113,7 +113,8 @@ class LabelMapping:
 
     def without(self, parts: Collection[str]) -> LabelMapping:
         kept = [tuple(key for key in keys if key not in parts) for keys in (self.name, self.aliases, self.literals)]
-        return LabelMapping(*kept, "" if self.key in parts else self.key)
+        name, aliases, literals = kept
+        return LabelMapping(name, aliases, literals, "" if self.key in parts else self.key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,6 +212,9 @@ def evidence_data(evidence: Evidence[Item], *, trace: bool = False) -> EvidenceD
 def answer_data(answer: Answer, *, trace: bool = False) -> AnswerData:
     """Return an answer with its evidence; what an entity rests on are ranks of items, counted from 1."""
     near = answer.nearest
+    nearest: NearestData | None = None
+    if near is not None:
+        nearest = {"answer": near.text, "kind": near.kind, "number": near.number, "yes": near.yes}
     return {
         **evidence_data(answer.evidence, trace=trace),
         "answer": answer.text,
@@ -234,7 +237,7 @@ def answer_data(answer: Answer, *, trace: bool = False) -> AnswerData:
         "reason": answer.reason,
         "why": list(answer.why),
         "not_understood": list(answer.not_understood),
-        "nearest": near and {"answer": near.text, "kind": near.kind, "number": near.number, "yes": near.yes},
+        "nearest": nearest,
         "answerer": answer.answerer,
     }
 

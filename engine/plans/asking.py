@@ -240,13 +240,12 @@ def may_need_plan(question: LinkedQuestion) -> bool:
 
 def _names_another(text: str, topics: Sequence[Topic]) -> bool:
     """Return whether a question names two things, one of which may be a text that no entity is called by."""
-    starts = [topic for topic in select_start_topics(topics) if topic.span]
-    spans = {topic.span for topic in starts}
-    likely = {topic.span for topic in starts if (topic.probability or 0.0) > LIKELY}
+    spans = {topic.span: topic.probability or 0.0 for topic in select_start_topics(topics) if topic.span}
+    likely = [span for span, probability in spans.items() if probability > LIKELY]
     said = [t for t in tokenise(text)[1:] if text[t.start].isupper() and text[t.end : t.end + 1] != "."]  # but "Ms."
     is_written = any(text[token.start].islower() for token in tokenise(text)[1:])
     other = any(all(not start <= token.start < end for start, end in spans) for token in said)
-    return (is_written and other and bool(starts)) or any(one[1] <= other[0] for one in likely for other in likely)
+    return (is_written and other and bool(spans)) or any(one[1] <= other[0] for one in likely for other in likely)
 
 
 def _leaves_name_out(evidence: Evidence[Any], topics: Sequence[Topic]) -> bool:

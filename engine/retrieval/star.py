@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Star(Trained, BeamRetriever):
     def open(self, graph: GraphResources) -> OpenedSearch:
         """Return the search of a graph; raise `UsageError` for a checkpoint without the scorer that is wanted."""
         reader = self.reader(graph)
-        if not self.checkpoint:
+        if not self.checkpoint and reader is not None:
             return self._open_shipped(graph, reader)
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
         description = model.checkpoint.description
@@ -73,11 +73,11 @@ class Star(Trained, BeamRetriever):
             raise UsageError(
                 f"{self.name}: {self.checkpoint} has only the scorer {description.scorer}: guide must be dual and mix 0"
             )
-        if self.guide == "cross":
+        if self.guide == "cross" and reader is not None:
             return self.open_search(graph, reader, None)
         shortlist = description.shortlist if self.shortlist is None else self.shortlist
         link_weight = calibration.from_log_odds(self.link_weight)
-        rescoring = ShortlistRescorer(reader, shortlist, mix, link_weight) if mix else None
+        rescoring = ShortlistRescorer(reader, shortlist, mix, link_weight) if mix and reader is not None else None
         return self.open_search(graph, DualScorer(graph.words, model), calibration, rescoring)
 
     def _open_shipped(self, graph: GraphResources, reader: CrossScorer) -> OpenedSearch:
@@ -97,7 +97,10 @@ class Star(Trained, BeamRetriever):
             return 1.0
         if self.mix is not None:
             return self.mix
-        return float(graph.shared.describe(self.checkpoint, *self.kinds)[1].mix) if self.checkpoint else MIX
+        if not self.checkpoint:
+            return MIX
+        description: Any = graph.shared.describe(self.checkpoint, *self.kinds)[1]
+        return float(description.mix)
 
     def reader(self, graph: GraphResources) -> CrossScorer | None:
         """Return the cross-attentive scorer; None where the checkpoint has none."""

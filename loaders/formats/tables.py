@@ -431,7 +431,7 @@ def _json_rows(file: RereadableFile, name: str) -> Iterator[tuple[str, dict[str,
         tables: dict[str, Any] = {name: record if isinstance(record, list) else [record]}
         lists = record.values() if isinstance(record, dict) else ()
         if lists and all(isinstance(each, list) and each and all(isinstance(i, dict) for i in each) for each in lists):
-            tables = record
+            tables = dict(record)
         results = record.get("results") if isinstance(record, dict) else None
         if isinstance(results, dict) and isinstance(results.get("bindings"), list):
             tables = {name: [{key: of["value"] for key, of in row.items()} for row in results["bindings"]]}

@@ -85,7 +85,7 @@ class ShippedStar:
             **weights,
             "embeddings.word_embeddings.weight": np.vstack([words, self._heads["special"]]),
         }
-        cls, sep = (plain.tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
+        cls, sep = (plain.token_id(token) for token in ("[CLS]", "[SEP]"))
         self._ids = PairIds(cls, sep, *range(len(words), len(words) + len(SPECIAL_TOKENS)))
 
     def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:

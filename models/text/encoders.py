@@ -169,7 +169,10 @@ class PlainEncoder:
 
     def tokenise(self, text: str) -> list[int]:
         """Return the ids of a text without special tokens; at least one."""
-        return self.tokenizer.encode(text, add_special_tokens=False).ids or [self.tokenizer.token_to_id("[UNK]")]
+        return self.tokenizer.encode(text, add_special_tokens=False).ids or [self.token_id("[UNK]")]
+
+    def token_id(self, token: str) -> int:
+        return self.tokenizer.token_to_id(token) or 0
 
     def states(self, ids: Sequence[Ints]) -> Iterator[tuple[int, Floats]]:
         """Yield for each text, in any order: its place, and the last hidden states of its tokens, (num_tokens, dim)."""
