@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
 Guide = Literal["dual", "cross"]
 """The network that scores the candidates of each hop; without a checkpoint `dual` is similarity."""
-SHORTLIST, MIX = 8, 0.05
-"""Paths that the shipped scorer reads, and what a logit of its counts beside similarity, chosen on FB15k-237 dev and
-the development graphs of ``tests/people``."""
+SHORTLIST, MIX = 8, 0.02
+"""Paths that the shipped scorer reads, and what a logit of its counts beside similarity (models/star/shipped.md)."""
 
 
 @part("star")
