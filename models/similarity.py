@@ -12,6 +12,7 @@ formula and its constants are our own, no paper's:
          + order · places(q, h_1 … h_L)                       words come in the order of the hops they mean
          + between · max_{l<L} cos(between(q), reached(h_l))  a noun between is reached on the way
          + noun · cos(asked(q), reached(h_L))                 the noun that is asked for is reached last
+         + back · [h_{l+1} = h_l⁻¹, and no word such as "other" or "same" asks for it]
          + [L ≥ 2] · hop · ((L − 1) · ln(1 + T) − Σ_l ln(1 + n_l))
 
 q' is the question without its topic's mention; P(q', h) is the mean over the tokens of text(h) of the best cosine to a
@@ -31,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .calibration import lower_other_scores
-from .text import Hop, find_end_kind, find_end_type, hop_phrases, verbalise_hop, verbalise_path
+from .text import Hop, find_end_kind, find_end_type, hop_phrases, reverse_hop, verbalise_hop, verbalise_path
 from .text.vectors import LRUCache, TextVectors
 from .word_places import WORD, AskedWords, WordPlaces, find_stems, stem
 from .wording import EMPTY_WORDS, NOUN_ENDS, STOP_WORDS
@@ -53,19 +54,20 @@ SAME_KIND = 0.6
 class SimilarityWeights:
     """The constants of S, fitted together (docs/how-it-works.md). All zero: the cosine alone."""
 
-    support: float = 0.43
-    type: float = 0.27
-    hop: float = 0.14
+    support: float = 0.42
+    type: float = 0.26
+    hop: float = 0.13
     kind: float = 0.27
     cover: float = 0.27
-    order: float = 0.19
-    between: float = 0.28
-    noun: float = 0.43
+    order: float = 0.17
+    between: float = 0.29
+    noun: float = 0.42
+    back: float = -0.27
     phrases: bool = True
     """Whether a hop may be read in phrases that people ask for it by."""
 
 
-COSINE = SimilarityWeights(0, 0, 0, 0, 0, 0, 0, 0, phrases=False)
+COSINE = SimilarityWeights(0, 0, 0, 0, 0, 0, 0, 0, 0, phrases=False)
 """The cosine alone."""
 
 _ASKED_FOR = {"who": "person", "whom": "person", "whose": "person", "where": "location", "when": "date"}
@@ -304,11 +306,13 @@ class PathSimilarity:
             same = np.array([own in some for some in stems], dtype=np.float32)
             words[:, place] = np.maximum(word_match(cosines).mean(axis=1), same)
         distances = np.array(asked.distances, dtype=np.float32)
+        number = {} if asked.goes_back else {hop: place for place, hop in enumerate(hops)}
         return WordPlaces(
             words,
             distances,
             self._call_ends(hops, asked.asked),
             self._call_ends(hops, asked.between),
+            np.array([number.get(reverse_hop(hop), -2) for hop in hops]),
         )
 
     def _stems_of(self, hop: Hop) -> frozenset[str]:
@@ -429,7 +433,9 @@ class _Prepared:
             self.hop_cover,
         )
         if self.places is not None:
-            scores += self.places.score(paths, order=weights.order, between=weights.between, noun=weights.noun)
+            scores += self.places.score(
+                paths, order=weights.order, between=weights.between, noun=weights.noun, back=weights.back
+            )
         return scores
 
 

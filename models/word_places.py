@@ -32,6 +32,11 @@ _JOINTS = frozenset(
 _BE = frozenset("is are was were s".split())
 _BINDING = frozenset("of by for in on at with from to behind".split())
 """What binds a topic to the words before it more closely than to those after it."""
+_BACK = frozenset(
+    "same other others another also both share shares shared sharing common alike together with co fellow fellows"
+    " colleague colleagues besides too similar".split()
+)
+"""What a question has that goes back over the relation it came by."""
 _QUESTION_WORDS = frozenset("which what who whom whose where when how".split())
 _AFTER_BOUND = 1.5
 """Words by which those after a topic are further away that is bound to the words before it."""
@@ -97,13 +102,15 @@ class AskedWords:
     """The words of a question that say what is asked for, without the topic.
 
     distances: how far each is from the topic, in such words, (num_words,). asked: the noun of what is asked for.
-    between: nouns of what lies between.
+    between: nouns of what lies between. goes_back: whether a word says that the way leads back over the same relation,
+    as "other" and "with" do.
     """
 
     words: tuple[str, ...]
     distances: tuple[float, ...]
     asked: tuple[str, ...]
     between: tuple[str, ...]
+    goes_back: bool
 
 
 @lru_cache(4096)
@@ -124,6 +131,7 @@ def read_asked_words(question: str, topic: str) -> AskedWords:
         tuple(distances[at] for at in content),
         tuple(words[at] for at in asked[-2:]),
         tuple(words[at] for at in between),
+        not _BACK.isdisjoint(words),
     )
 
 
@@ -191,17 +199,18 @@ class WordPlaces:
 
     hop_words: (D, num_words), how much of each of `AskedWords.words` each hop means; distances: (num_words,). asked,
     between: (D,), how well what a hop reaches is called by the noun that is asked for, and by the best of those
-    between; 0 where there is none.
+    between; 0 where there is none. reverse: (D,), the hop straight back; −2 where there is none or a word asks for it.
     """
 
     hop_words: Floats
     distances: Floats
     asked: Floats
     between: Floats
+    reverse: Ints
 
-    def score(self, paths: Ints, *, order: float, between: float, noun: float) -> Floats:
-        """Return what the places of words add to the score of each path, by a weight each. paths: see
-        `score_word_order`. Returns (num_paths,)."""
+    def score(self, paths: Ints, *, order: float, between: float, noun: float, back: float) -> Floats:
+        """Return what the places of words add to the score of each path, by a weight each; back: of a path that goes
+        straight back over a relation. paths: see `score_word_order`. Returns (num_paths,)."""
         last = (paths >= 0).sum(axis=1) - 1
         on_the_way = np.where(np.arange(paths.shape[1]) < last[:, None], self.between[paths], np.float32(0.0)).max(
             axis=1
@@ -210,5 +219,6 @@ class WordPlaces:
             order * score_word_order(self.hop_words, self.distances, paths)
             + between * on_the_way
             + noun * self.asked[paths[np.arange(len(paths)), last]]
+            + back * (self.reverse[paths[:, :-1]] == paths[:, 1:]).any(axis=1)
         ).astype(np.float32)
         return scores

@@ -152,7 +152,7 @@ class Plans(Wrapper):
         if best.candidate.is_doubtful:
             of_plan = min(of_plan, UNSTATED)
         is_plain = is_plain_question(best.candidate.plan)
-        if beside_plan and (of_path > of_plan or of_plan < LEAST_PROBABILITY):
+        if beside_plan and (best.candidate.is_doubtful or of_path > of_plan or of_plan < LEAST_PROBABILITY):
             return set_probability(evidence, max(of_path, LEAST_PROBABILITY)), of_path > UNSTATED
         if "same" in beside_path and is_plain:
             return set_probability(evidence, of_plan), of_plan > UNSTATED

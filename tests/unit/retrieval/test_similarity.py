@@ -205,7 +205,7 @@ def test_a_hop_is_read_in_the_phrase_that_fits_best() -> None:
 
 def test_nouns_and_the_order_of_words_count_where_places_are_read() -> None:
     """The town is asked for, the company lies between; the second hop's words are one word further away."""
-    asked = AskedWords(("company", "town"), (1.0, 2.0), ("town",), ("company",))
+    asked = AskedWords(("company", "town"), (1.0, 2.0), ("town",), ("company",), goes_back=False)
     company, town = hop("company"), hop("town")
     masked = "town company"
     for weights, there, other in (
@@ -216,10 +216,18 @@ def test_nouns_and_the_order_of_words_count_where_places_are_read() -> None:
         assert score(weights, (company, town), masked, asked) == pytest.approx(there, abs=1e-3)
         assert score(weights, (town, company), masked, asked) == pytest.approx(other, abs=1e-3)
         assert score(weights, (company, town), masked) == 0
+    back = replace(COSINE, back=-0.5)
+    for goes_back, value in ((False, -0.5), (True, 0.0)):
+        found = score(back, (town, OTHER, reverse_hop(OTHER)), "qqq", replace(asked, goes_back=goes_back))
+        assert found == pytest.approx(value)
+    assert score(
+        replace(COSINE, back=SimilarityWeights().back), (OTHER, reverse_hop(OTHER)), "qqq", asked
+    ) == pytest.approx(-0.27)
+    assert score(back, (OTHER, town, reverse_hop(OTHER)), "qqq", asked) == 0
 
 
 def test_what_is_of_the_graph_is_kept_for_another_run_and_no_question_is(tmp_path: Path) -> None:
-    asked = AskedWords(("town",), (1.0,), ("place",), ("crew",))
+    asked = AskedWords(("town",), (1.0,), ("place",), ("crew",), goes_back=False)
     paths = [(hop("xyz", "its capital"), hop("borders", tail=EndKind("place", 1.0, ("land",))))]
     encoded = []
     for _ in range(2):

@@ -72,7 +72,8 @@ def test_the_score_of_places_term_by_term() -> None:
         np.zeros(0, dtype=np.float32),
         asked=np.array([0.1, 0.2, 0.3], dtype=np.float32),
         between=np.array([0.5, 0.6, 0.7], dtype=np.float32),
+        reverse=np.array([2, -2, 0]),
     )
     paths = np.array([[0, -1], [0, 1], [0, 2]])
-    found = places.score(paths, order=1, between=10, noun=100)
-    assert found == pytest.approx([10, 5 + 20, 5 + 30])
+    found = places.score(paths, order=1, between=10, noun=100, back=1000)
+    assert found == pytest.approx([10, 5 + 20, 5 + 30 + 1000])
