@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .chart import SEVERAL, WITHIN, Chart, Node, Number, Value, path_features, word_features
+from .chart import NOTHING, SEVERAL, WITHIN, Chart, Node, Number, Value, path_features, word_features
 from .plan import (
     Best,
     Both,
@@ -26,7 +26,7 @@ from .plan import (
     Where,
     Without,
 )
-from .schema import DATES, NUMBERS, SetClass, end_kind, path_of
+from .schema import DATES, NUMBERS, THROUGH, SetClass, end_kind, path_of
 from .words import dimension_of, lexicon, unit_size
 
 Rule = Callable[[Chart, Node, Node], list[Node]]
@@ -425,14 +425,20 @@ def not_condition(chart: Chart, left: Node, right: Node) -> list[Node]:
 
 def words_without(chart: Chart, left: Node, right: Node) -> list[Node]:
     """Border no states: whose relation leads to none of them."""
-    to = None if isinstance(right.plan, Kind) else right.plan
-    return [
-        chart.make(
-            "condition", Lacks(path_of(step), to), None, (left, right), step if to else None,
-            **fits, kind_alone=-float(to is None),
+    found = []
+    for step, fits in _meanings(chart, left, right.cls):
+        to = None if _is_all(chart, path_of(step), right.plan) else right.plan
+        lacks, alone = Lacks(path_of(step), to), -float(to is None)
+        found.append(
+            chart.make("condition", lacks, None, (left, right), step if to else None, **fits, kind_alone=alone)
         )
-        for step, fits in _meanings(chart, left, right.cls)
-    ]  # fmt: skip
+    return found
+
+
+def _is_all(chart: Chart, path: tuple[str, ...], of: Any) -> bool:
+    """Return whether a kind is that of all things that a path leads to: what leads to none of them leads nowhere."""
+    ends = chart.schema.ends.get(THROUGH.join(path), NOTHING)
+    return isinstance(of, Kind) and (not ends.kinds or ends.kinds.get(of.name, 0.0) > 0.95)
 
 
 def set_without(chart: Chart, left: Node, right: Node) -> list[Node]:
@@ -457,7 +463,7 @@ def set_without(chart: Chart, left: Node, right: Node) -> list[Node]:
             plan = Without(plan, right.plan.of)
         made.append(chart.make_set(plan, left.cls, parts, **own))
     for path, share, cost in chart.paths(left.cls, right.cls):
-        to = None if isinstance(right.plan, Kind) and len(path) == 1 else right.plan
+        to = None if len(path) == 1 and _is_all(chart, path, right.plan) else right.plan
         own = path_features(share, cost) | {"size": 1.0, "kind_alone": alone - float(to is None)}
         made.append(chart.make_set(Where(left.plan, Lacks(path, to)), left.cls, parts, **own))
     return made

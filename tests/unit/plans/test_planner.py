@@ -52,17 +52,20 @@ _b2 booked_for gemini; _b2 hours 8; bob booked _b3; _b3 booked_for apollo; _b3 h
 WINES = """
 t1 type tasting; t2 type tasting; t3 type tasting; t1 taster mira; t2 taster jon; t3 taster mira; t1 wine smaragd; t2 wine smaragd
 t3 wine aligote; smaragd type wine; aligote type wine; malbec type wine; smaragd organic yes; aligote organic no
-malbec organic yes; smaragd weight_g 1300; aligote weight_g 1200; malbec weight_g 1600
+malbec organic yes; smaragd weight_g 1300; aligote weight_g 1200; malbec weight_g 1600; b1 type red; b2 type white; b3 type white
+b1 cellar east; b2 cellar west; b3 cellar east; east type cellar; west type cellar
 """
 SCHOOL = """
 l1 type lesson; l2 type lesson; l3 type lesson; l1 coach ada; l2 coach ben; l3 coach ada; l1 pupil kim; l2 pupil kim; l3 pupil lou
 kim type pupil; lou type pupil; max type pupil; kim vegetarian true; lou vegetarian false; max vegetarian true
-kim height_cm 150; lou height_cm 162; max height_cm 171
+kim height_cm 150; lou height_cm 162; max height_cm 171; i1 type violin; i2 type drum; i3 type drum
+i1 room blue; i2 room green; i3 room blue; blue type room; green type room
 """
 LEAGUE = """
 m1 type match; m2 type match; m3 type match; m1 referee cole; m2 referee dunn; m3 referee dunn; m1 stadium anfield
 m2 stadium anfield; m3 stadium villa; anfield type stadium; villa type stadium; oval type stadium; anfield roofed no
-villa roofed yes; oval roofed yes; anfield length_m 900; villa length_m 1100; oval length_m 1250
+villa roofed yes; oval roofed yes; anfield length_m 900; villa length_m 1100; oval length_m 1250; p1 type keeper; p2 type striker
+p3 type striker; p1 team reds; p2 team blues; p3 team reds; reds type team; blues type team
 """
 GRAPHS = {"geo": GEO, "films": FILMS, "firm": FIRM, "wines": WINES, "school": SCHOOL, "league": LEAGUE}
 FLAGS = ("yes", "no", "true", "false")
@@ -290,6 +293,10 @@ def test_adjectives_that_nothing_means_are_named(name: str, question: str, words
         ("wines", "which wine was tasted by both mira and jon", {"smaragd"}),
         ("school", "which pupil was coached by both ada and ben", {"kim"}),
         ("league", "which stadium did both cole and dunn referee", {"anfield"}),
+        # a kind that only some of what a relation leads to is of
+        ("wines", "which cellars have no reds", {"west"}),
+        ("school", "which rooms have no violins", {"green"}),
+        ("league", "which teams have no keepers", {"blues"}),
         # where: the smallest place
         ("geo", "where is cusco", {"peru"}),
     ],
