@@ -281,3 +281,11 @@ def test_an_ontology_without_individuals_is_what_domains_and_ranges_say(tmp_path
     assert edge not in read_source(RdfSource(str(folder))).triples
     individual = SCHEMA + ":c1 a :Claim ; :against :p1 .\n"
     assert edge not in read(tmp_path, individual, "both.ttl").triples
+
+
+def test_domains_and_ranges_without_owl_are_no_facts_about_things(tmp_path: Path) -> None:
+    said = ':keptBy rdfs:label "kept by" ; rdfs:domain :Hive ; rdfs:range :Keeper .\n:h1 a :Hive ; :keptBy :nora .\n'
+    found = read(tmp_path, PREFIXES + said)
+    assert (f"{E}h1", f"{E}keptBy", f"{E}nora") in found.triples
+    assert all(head == f"{E}h1" for head, _, _ in found.triples)
+    assert found.names[f"{E}keptBy"] == ["kept by"]
