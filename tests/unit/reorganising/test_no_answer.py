@@ -10,10 +10,12 @@ from lodestar.engine.evidence import Calibration, Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.no_answer import NoAnswerExplainer
 from lodestar.engine.values import Chain, Entity, Question, Scored, Topic
+from lodestar.models.text import RelationMeaning, RelationWords
+from lodestar.models.wording.kinds import EndKind
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
-from tests.made.evidence import evidence_of, retrieved
+from tests.made.evidence import evidence_of, leads, retrieved
 
 GRAPH = MemoryGraph([("Peru", "capital", "Lima"), ("Chile", "currency", "Peso"), ("Chile", "capital", "Santiago")])
 SCORE = Calibration("logit", 10.0, -1.0)
@@ -78,3 +80,23 @@ def test_a_score_is_a_probability_by_its_calibration(
     calibration: Calibration, score: float, probability: float
 ) -> None:
     assert calibration.probability(score) == pytest.approx(probability)
+
+
+@pytest.mark.parametrize(
+    ("question", "end", "is_stated"),
+    [
+        ("Who capital Peru?", "year", False),
+        ("Who capital Peru?", "person", True),
+        ("When capital Peru?", "person", False),
+        ("When capital Peru?", "date", True),
+        ("capital Peru?", "year", True),
+    ],
+)
+def test_an_answer_of_another_kind_than_asked_is_not_stated(question: str, end: str, is_stated: bool) -> None:
+    words = {"capital": RelationWords("", ("capital",), RelationMeaning(tail=EndKind(end, 1.0)))}
+    stage = NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest, doubts=True, words=words)
+    topics = (Topic(PERU, relations=(GRAPH.relations["capital"],), mention="Peru"),)
+    found = stage(
+        [evidence_of(Scored(leads("capital", LIMA, topic=PERU), 3.0), text=question, calibration=SCORE, topics=topics)]
+    )[0]
+    assert (found.confidence is not None and found.confidence >= 0.5) == is_stated
