@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import time
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from lodestar.models.text.adapter import KNOWN_BY, digest_map
 from torch import Tensor, nn
 
 RANK, ALPHA = 8, 16
@@ -41,6 +43,8 @@ class LoRA:
     """The changes of all linear maps of a transformer's layers; everything else of it is frozen, in bfloat16."""
 
     def __init__(self, model: Any) -> None:
+        self.base = digest_map(model.get_parameter(f"{KNOWN_BY}.weight").detach().numpy())
+        """Of the network that is changed, for `models.text.adapter`."""
         model.to(torch.bfloat16).eval()
         model.set_attn_implementation("eager")  # several times faster than the fused one, backwards on a CPU
         for each in model.parameters():
@@ -127,6 +131,18 @@ def _resume(out: Path, trained: Sequence[nn.Parameter], optimizer: torch.optim.O
             parameter.copy_(stored)
     optimizer.load_state_dict(state["optimizer"])
     return state["step"], state["seconds"]
+
+
+def read_arguments(text: str, num_steps: int) -> dict[str, Any]:
+    """Return what a training is told on the command line. text: what it is; num_steps: by default."""
+    parser = argparse.ArgumentParser(description=text.splitlines()[0])
+    parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--steps", dest="num_steps", type=int, default=num_steps)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=math.inf, help="stop, resumably, after so many")
+    return vars(parser.parse_args())
 
 
 def note(out: Path, record: dict[str, Any]) -> None:

@@ -10,8 +10,6 @@ fits.
 
 from __future__ import annotations
 
-import argparse
-import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +25,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from .corpus import HELD_OUT, Step, read_corpus, read_set, verbalise
-from .lora import LoRA, note, train_steps
+from .lora import LoRA, note, read_arguments, train_steps
 from .training import LENGTHS, Batches, Encoder
 
 ENCODER = "all-MiniLM-L6-v2+relations"
@@ -81,7 +79,7 @@ class Reader:
 
         heads = {name: each.detach().numpy().astype(np.float16) for name, each in self.heads.items()}
         rows = {"special": self.special.rows.detach().numpy().astype(np.float16)}
-        save_file(self.lora.tensors() | heads | rows, out / "star.safetensors", {"encoder": ENCODER})
+        save_file(self.lora.tensors() | heads | rows, out / "star.safetensors", {"base": self.lora.base})
 
 
 def words_of(topic: str, path: tuple[Step, ...]) -> str:
@@ -152,17 +150,5 @@ def train(corpus: Path, data: Path, out: Path, num_steps: int, seed: int, second
     note(out, {"read": judge(reader, encoder, data, seed)})
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--corpus", type=Path, required=True)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=math.inf, help="stop, resumably, after so many")
-    options = parser.parse_args()
-    train(options.corpus, options.data, options.out, options.steps, options.seed, options.seconds)
-
-
 if __name__ == "__main__":
-    main()
+    train(**read_arguments(__doc__ or "", 1300))

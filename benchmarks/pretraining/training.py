@@ -11,8 +11,6 @@ encoder had them. The run is resumed from the last checkpoint in ``--out``; the 
 
 from __future__ import annotations
 
-import argparse
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,14 +21,13 @@ from typing import Any
 import numpy as np
 import torch
 from lodestar.models.similarity import SimilarityWeights
-from lodestar.models.text.adapter import KNOWN_BY, digest_map
 from lodestar.models.text.bert import open_pretrained
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 from torch.nn.utils.rnn import pad_sequence
 
 from .corpus import HELD_OUT, SETS, Example, Step, read_corpus, read_set, verbalise
-from .lora import LoRA, note, train_steps
+from .lora import LoRA, note, read_arguments, train_steps
 
 ENCODER = "all-MiniLM-L6-v2"
 STRENGTH = 0.5
@@ -67,8 +64,6 @@ class Encoder:
 
     def __init__(self, name: str) -> None:
         backbone = open_pretrained(name)
-        weight: Any = backbone.model.get_parameter(f"{KNOWN_BY}.weight")
-        self.base = digest_map(weight.detach().numpy())
         self.network: Any = backbone.model
         self.lora = LoRA(self.network)
         self._tokenizer = backbone.tokenizer
@@ -256,20 +251,8 @@ def write_adapter(encoder: Encoder, out: Path) -> None:
     """Write the low-rank maps at `STRENGTH` as `models.text.adapter` reads them."""
     from safetensors.numpy import save_file
 
-    save_file(encoder.lora.tensors(STRENGTH), out / "adapter.safetensors", {"base": encoder.base})
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--corpus", type=Path, required=True)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=600)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=math.inf, help="stop, resumably, after so many")
-    options = parser.parse_args()
-    train(options.corpus, options.data, options.out, options.steps, options.seed, options.seconds)
+    save_file(encoder.lora.tensors(STRENGTH), out / "adapter.safetensors", {"base": encoder.lora.base})
 
 
 if __name__ == "__main__":
-    main()
+    train(**read_arguments(__doc__ or "", 600))

@@ -59,6 +59,9 @@ SIMILARITY = Calibration("similarity", 2.36, -3.28)
 
 LEAST_PROBABILITY = 0.2
 """Below it a chain is taken to be about something else."""
+UNSTATED = 0.49
+"""The greatest probability of an answer that leaves out an adjective or a name, or is of another kind than asked for.
+Our own choice."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from ...models import Range, Share
 from ...models.wording import STOP_WORDS, singular
 from ...models.wording.operators import find_operators, read_noun
 from ..answering import Extractive
-from ..evidence import LEAST_PROBABILITY, NOT_THERE, Answer, Certainty, Evidence, PlanAnswer, sigmoid
+from ..evidence import LEAST_PROBABILITY, NOT_THERE, UNSTATED, Answer, Certainty, Evidence, PlanAnswer, sigmoid
 from ..evidence.text import NO_LABELS, Labels
 from ..linking import select_start_topics
 from ..neo4j.graph import find_literals_by_prefix, read_value_signatures
@@ -57,8 +57,6 @@ ALONE_FROM = 0.5
 """The least probability of a plan of a plain question for which no path was found. Our own choice."""
 LIKELY = 0.3
 """The probability of a link from which on a question is taken to name that. Our own choice."""
-UNSTATED = 0.49
-"""The greatest probability of an answer that leaves out an adjective. Our own choice."""
 AGREED = 0.85
 """How likely a plan of a language model is right if what was found without it gives the same."""
 ALONE = 0.5

@@ -309,8 +309,9 @@ def _test(chart: Chart, value: Number, step: str, op: Any) -> Is | None:
         return Is(path_of(step), op, date=value.date)
     if value.number is None or not chart.is_number(step, NUMBERS):
         return None
-    dimension, own = chart.schema.dimensions.get(step, ""), chart.steps.unit_of(step)
-    if value.unit and not dimension and own and dimension_of(own) == dimension_of(value.unit):  # weight_g, for 2 kg
+    dimension = chart.schema.dimensions.get(step, "")
+    own = chart.steps.unit_of(step) if value.unit and not dimension else ""
+    if own and dimension_of(own) == dimension_of(value.unit):  # weight_g, for 2 kg
         return Is(path_of(step), op, number=value.number * unit_size(value.unit) / unit_size(own))
     same = dimension == (dimension_of(value.unit) if value.unit else "")
     return Is(path_of(step), op, number=value.number, unit=value.unit) if same else None

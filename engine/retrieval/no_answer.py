@@ -8,13 +8,11 @@ from typing import Any
 
 from ...models.text import RelationWords, find_end_kind
 from ...models.wording.kinds import agreement, find_wanted_kind
-from ..evidence import LEAST_PROBABILITY, Absence, Calibration, Certainty, Evidence
+from ..evidence import LEAST_PROBABILITY, UNSTATED, Absence, Calibration, Certainty, Evidence
 from ..evidence.text import NO_LABELS, Labels, shorten_iris
 from ..values import Chain, RelationPath, RelationStep, Scored, Topic
 from . import PathQuery, PathScorer, mask_mention, merge_mediator_hops
 
-UNSTATED = 0.49
-"""Most for an answer that is of another kind than what is asked for."""
 FITS = 0.5
 """A relation whose path of one hop would be an answer that is not unsure. Our own choice."""
 MAX_RELATIONS = 40
@@ -67,16 +65,15 @@ class NoAnswerExplainer:
         above = min(max(lacking.score - first.score, 0.0), MOST) if lacking else 0.0
         above *= min(1.0, USUAL_RELATIONS / max(len(self.relations), 1))
         probability = self.calibration.probability(first.score + margin - above - USUAL_MARGIN)
-        if self._is_another_kind(evidence.question.text, first.value, evidence.topics):
+        if self._is_another_kind(evidence.question.text, _find_topic(evidence.topics, first.value), first.value):
             probability = min(probability, UNSTATED)
         said = Certainty(first.value.topic.id, str(first.value.relation_path), first.score, margin, above, probability)
         return replace(evidence, extras=(*(e for e in evidence.extras if not isinstance(e, Certainty)), said))
 
-    def _is_another_kind(self, question: str, chain: Chain, topics: Sequence[Topic]) -> bool:
+    def _is_another_kind(self, question: str, topic: Topic, chain: Chain) -> bool:
         """Return whether a value is asked for and the chain leads to things, or the other way round: "who" to years."""
         if any(step.step.relation not in self.words for step in chain.steps):
             return False
-        topic = next(topic for topic in topics if topic.entity == chain.topic)
         end = find_end_kind(merge_mediator_hops(chain.relation_path, self.words)[-1])
         return agreement(find_wanted_kind(mask_mention(question, topic)), end) == -1
 
@@ -127,9 +124,11 @@ def _fails(evidence: Evidence[Any]) -> bool:
 
 def _find_start(evidence: Evidence[Chain]) -> Topic:
     """Return the topic of the best path, the first one where there is none."""
-    chains = evidence.items
-    of_first = (topic for topic in evidence.topics if chains and topic.entity == chains[0].value.topic)
-    return next(of_first, evidence.topics[0])
+    return _find_topic(evidence.topics, evidence.items[0].value) if evidence.items else evidence.topics[0]
+
+
+def _find_topic(topics: Sequence[Topic], chain: Chain) -> Topic:
+    return next((topic for topic in topics if topic.entity == chain.topic), topics[0])
 
 
 def _find_best(steps: Sequence[RelationStep], scores: Sequence[float]) -> Scored[str]:

@@ -17,19 +17,20 @@ from ...models import Range, Share
 from ...models.calibration import lower_other_scores
 from ...models.star.shipped import Floats, HopSequence, PairAttention, ShippedStar
 from ...models.text import RelationWords
-from ..errors import UsageError
+from ...models.text.adapter import EncoderUnavailableError
+from ..errors import EncoderError, UsageError
 from ..evidence import SIMILARITY, Calibration, Evidence, Kind, item_sort_key
 from ..linking import compute_link_penalties
 from ..parts import Trained, option, part
 from ..values import Chain, RelationPath, Topic, check_finite
 from . import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
 from .beam import BeamRetriever, OpenedSearch
-from .similarity import SimilarityScorer
+from .similarity import Similarity
 
 if TYPE_CHECKING:
     from ...models.star.network import CrossReader, StarModel
     from ..context import Context
-    from ..resources import GraphResources
+    from ..resources import GraphResources, Resources
 
 Guide = Literal["dual", "cross"]
 """The network that scores the candidates of each hop; without a checkpoint `dual` is similarity."""
@@ -62,6 +63,8 @@ class Star(Trained, BeamRetriever):
     def open(self, graph: GraphResources) -> OpenedSearch:
         """Return the search of a graph; raise `UsageError` for a checkpoint without the scorer that is wanted."""
         reader = self.reader(graph)
+        if self.guide == "cross" and reader is not None:
+            return self.open_search(graph, reader, None)
         if not self.checkpoint and reader is not None:
             return self._open_shipped(graph, reader)
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
@@ -72,8 +75,6 @@ class Star(Trained, BeamRetriever):
             raise UsageError(
                 f"{self.name}: {self.checkpoint} has only the scorer {description.scorer}: guide must be dual and mix 0"
             )
-        if self.guide == "cross" and reader is not None:
-            return self.open_search(graph, reader, None)
         shortlist = description.shortlist if self.shortlist is None else self.shortlist
         link_weight = calibration.from_log_odds(self.link_weight)
         rescoring = ShortlistRescorer(reader, shortlist, mix, link_weight) if mix and reader is not None else None
@@ -81,14 +82,10 @@ class Star(Trained, BeamRetriever):
 
     def _open_shipped(self, graph: GraphResources, reader: CrossScorer) -> OpenedSearch:
         """Return the search by similarity whose best paths the shipped scorer reads again."""
-        if self.guide == "cross":
-            return self.open_search(graph, reader, None)
-        shared = graph.shared
-        scorer = SimilarityScorer(graph.words, shared.encoder, vectors=shared.vectors)
         shortlist = SHORTLIST if self.shortlist is None else self.shortlist
         mix = self.weigh_reader(graph)
         rescoring = ShortlistRescorer(reader, shortlist, mix, 0.0, adds=True) if mix else None
-        return self.open_search(graph, scorer, SIMILARITY, rescoring, doubts=True)
+        return self.open_search(graph, Similarity().scorer(graph), SIMILARITY, rescoring, doubts=True)
 
     def weigh_reader(self, graph: GraphResources) -> float:
         """Return the weight of the cross-attentive scorer."""
@@ -103,16 +100,23 @@ class Star(Trained, BeamRetriever):
 
     def reader(self, graph: GraphResources) -> CrossScorer | None:
         """Return the cross-attentive scorer; None where the checkpoint has none."""
-        shared = graph.shared
         if self.checkpoint:
             read = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph).checkpoint.reader
-        elif shared.placement.is_gpu:
+        else:
+            read = graph.shared.get_or_make("shipped star", lambda: _open_shipped_reader(graph.shared))
+        return read and CrossScorer(graph.words, read)
+
+
+def _open_shipped_reader(shared: Resources) -> ShippedStar | CrossReader:
+    """Open the shipped scorer. Raises `EncoderError` if its encoder's weights are not there."""
+    try:
+        if shared.placement.is_gpu:
             from ...models.star.network import open_shipped
 
-            read = shared.get_or_make("shipped star", lambda: open_shipped(shared.device, shared.placement.dtype))
-        else:
-            read = shared.get_or_make("shipped star", ShippedStar)
-        return read and CrossScorer(graph.words, read)
+            return open_shipped(shared.device, shared.placement.dtype)
+        return ShippedStar()
+    except EncoderUnavailableError as error:
+        raise EncoderError(str(error)) from error
 
 
 class CrossScorer:

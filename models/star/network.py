@@ -41,6 +41,7 @@ from .shipped import (
     PairAttention,
     PairIds,
     path_words,
+    read_each_once,
     start_from_shipped,
 )
 
@@ -380,14 +381,13 @@ class CrossReader:
         self._turn = threading.RLock()
 
     def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
-        """Return the logits, (num_pairs,), for (question, mention of the topic, path); equal pairs are read once."""
-        read = [(question, path_words(mention, path)) for question, mention, path in pairs]
-        row = {pair: at for at, pair in enumerate(dict.fromkeys(read))}
+        """Return the logits, see `read_each_once`."""
+        return read_each_once(pairs, self._read)
+
+    def _read(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         with self._turn, torch.inference_mode():
             started = time.perf_counter()
-            scores: Floats = (
-                self.network(cross_batch(self.texts, list(row))).cpu().numpy()[[row[pair] for pair in read]]
-            )
+            scores: Floats = self.network(cross_batch(self.texts, pairs)).cpu().numpy()
             self.encoding_s += time.perf_counter() - started
         return scores
 

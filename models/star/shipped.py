@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from ..calibration import sigmoid
 from ..text import Hop, verbalise_hop
 from ..text.adapter import EncoderUnavailableError, merge_adapter
 from ..text.encoders import INSTALL_WEIGHTS, SentenceEncoder, gelu, merge_into_network, plain_encoder
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float32]
 HopSequence = tuple[Hop, ...]
+Read = tuple[Sequence[int], Floats]
+"""Places of tokens with their attention, (num_places,)."""
 
 WEIGHTS = Path(__file__).parent / "shipped.safetensors"
 ENCODER = "all-MiniLM-L6-v2+relations"
@@ -62,6 +65,15 @@ class PairIds(NamedTuple):
         return (*before, self.path, *path[:MAX_PATH_TOKENS], self.end, self.last), len(before)
 
 
+def read_each_once(
+    pairs: Sequence[tuple[str, str, HopSequence]], read: Callable[[Sequence[tuple[str, str]]], Floats]
+) -> Floats:
+    """Return the logits, (num_pairs,), of (question, mention of the topic, path); read: of texts, each pair once."""
+    texts = [(question, path_words(mention, path)) for question, mention, path in pairs]
+    row = {pair: at for at, pair in enumerate(dict.fromkeys(texts))}
+    return read(list(row))[[row[pair] for pair in texts]]
+
+
 def path_words(mention: str, hops: Sequence[Hop]) -> str:
     """Return a path's words for the cross-attentive scorer: the topic entity, then hop by hop."""
     return ", ".join([mention, *map(verbalise_hop, hops)])
@@ -89,19 +101,20 @@ class ShippedStar:
         self._ids = PairIds(cls, sep, *range(len(words), len(words) + len(SPECIAL_TOKENS)))
 
     def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
-        """Return the logits, (num_pairs,), for (question, mention of the topic, path); equal pairs are read once."""
-        read = [(question, path_words(mention, path)) for question, mention, path in pairs]
-        row = {pair: at for at, pair in enumerate(dict.fromkeys(read))}
-        logits = np.array([each.score for each in self._read(list(row))], dtype=np.float32)
-        return logits[[row[pair] for pair in read]]
+        """Return the logits, see `read_each_once`."""
+        return read_each_once(
+            pairs, lambda texts: np.array([logit for _, logit, _, _ in self._read(texts)], dtype=np.float32)
+        )
 
     def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
         """Return what the scorer attends to."""
-        (read,) = self._read([(question, path_words(mention, path))])
-        return read._replace(score=float(1 / (1 + np.exp(-read.score))))
+        ((tokens, logit, of_question, of_path),) = self._read([(question, path_words(mention, path))])
+        return PairAttention(
+            float(sigmoid(np.float64(logit))), self._name(tokens[0], *of_question), self._name(tokens[0], *of_path)
+        )
 
-    def _read(self, pairs: Sequence[tuple[str, str]]) -> list[PairAttention]:
-        """Return of each pair its logit with what the special tokens attend to."""
+    def _read(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[tuple[tuple[int, ...], int], float, Read, Read]]:
+        """Return of each pair its ids and the place of `[PSP]`, its logit, and what the special tokens attend to."""
         with self._turn:
             started = time.perf_counter()
             tokens = [self._ids.join(*map(self._encoder.tokenise, pair)) for pair in pairs]
@@ -110,17 +123,17 @@ class ShippedStar:
                 for place, states in self._encoder.states([np.array(ids) for ids, _ in tokens])
             }
             self.encoding_s += time.perf_counter() - started
-        return [found[place] for place in range(len(pairs))]
+        return [(each, *found[place]) for place, each in enumerate(tokens)]
 
-    def _read_states(self, states: Floats, ids: Sequence[int], path_at: int) -> PairAttention:
-        """Return the logit of a pair; states: (num_tokens, d). See `CrossAttentiveScorer`."""
+    def _read_states(self, states: Floats, ids: Sequence[int], path_at: int) -> tuple[float, Read, Read]:
+        """Return the logit of a pair, and the attention; states: (num_tokens, d). See `CrossAttentiveScorer`."""
         asked, walked = range(QUESTION_AT + 1, path_at - 1), range(path_at + 1, len(ids) - 1)
         question, of_question = self._attend(states[QUESTION_AT], states[asked])
         path, of_path = self._attend(states[path_at], states[walked])
         joined = np.concatenate([states[0], states[QUESTION_AT] + question, states[path_at] + path])
         inner = gelu(self._heads["feed_forward.1.weight"] @ joined + self._heads["feed_forward.1.bias"])
         logit = self._heads["feed_forward.4.weight"] @ inner + self._heads["feed_forward.4.bias"]
-        return PairAttention(float(logit[0]), self._name(ids, asked, of_question), self._name(ids, walked, of_path))
+        return float(logit[0]), (asked, of_question), (walked, of_path)
 
     def _attend(self, query: Floats, states: Floats) -> tuple[Floats, Floats]:
         """See `models.star.network.attend`; states: (num_tokens, d)."""
