@@ -110,7 +110,7 @@ class ShippedStar:
         """Return what the scorer attends to."""
         ((tokens, logit, of_question, of_path),) = self._read([(question, path_words(mention, path))])
         return PairAttention(
-            float(sigmoid(np.float64(logit))), self._name(tokens[0], *of_question), self._name(tokens[0], *of_path)
+            float(sigmoid(np.array([logit]))[0]), self._name(tokens[0], *of_question), self._name(tokens[0], *of_path)
         )
 
     def _read(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[tuple[tuple[int, ...], int], float, Read, Read]]:
