@@ -11,7 +11,6 @@ import zipfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
-from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,7 +22,6 @@ from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
-from .. import serving
 from ..api import Engine
 from ..context import Event
 from ..errors import (
@@ -45,7 +43,7 @@ from . import DeadlineExceededError, OverloadedError, Service, Variant, lookups
 
 if TYPE_CHECKING:
     from .mcp import McpTools
-    from .server import Metrics, ServerOptions
+    from .server import Metrics
 
 T = TypeVar("T")
 
@@ -75,7 +73,6 @@ def make_app(
     cache_dir: Path,
     metrics: Metrics,
     mcp: McpTools | None,
-    options: ServerOptions,
     patience_s: float,
 ) -> FastAPI:
     """Return the application (ASGI). The service is made when the server starts, in its event loop.
@@ -83,12 +80,15 @@ def make_app(
     cache_dir: the folder for the pages' libraries. mcp: the tools at ``/mcp``. patience_s: how long waiting requests
     are still answered when the server stops.
     """
-    assets = Assets(cache_dir)
+    libraries: dict[str, bytes] = {}
+
+    def fetch() -> None:
+        libraries.update(fetch_libraries(cache_dir))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.service = service = make_service()
-        fetching = asyncio.create_task(asyncio.to_thread(assets.fetch, progress=False))
+        fetching = asyncio.create_task(asyncio.to_thread(fetch))
         try:
             async with mcp.running(service) if mcp else nullcontext():
                 yield
@@ -104,14 +104,14 @@ def make_app(
         docs_url=None,
         redoc_url=None,
     )
-    app.router.routes.extend(make_page_routes(assets))
+    app.router.routes.extend(make_page_routes(libraries))
     _add_questions(app)
     _add_lookups(app)
     _add_chat(app)
     _add_state(app, metrics)
     _add_errors(app)
     if mcp is not None:
-        app.router.routes.append(Route("/mcp", mcp.http(options.known_hosts, options.origins), include_in_schema=False))
+        app.router.routes.extend(mcp.routes())
     return app
 
 
@@ -395,66 +395,45 @@ POLICY = (
 """Nothing from elsewhere, and no script that stands in the page: no name of a graph can run. Libraries set styles."""
 
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_OWN = ("page.css", "page.js", "docs.js", "icon.svg")
+_PAGE = Path(__file__).with_name("page")
 _IN_JARS = {
-    "cytoscape.min.js": ("cytoscape", "dist/cytoscape.min.js"),
-    "swagger-ui-bundle.js": ("swagger-ui", "swagger-ui-bundle.js"),
-    "swagger-ui.css": ("swagger-ui", "swagger-ui.css"),
+    "cytoscape": ("dist/cytoscape.min.js",),
+    "swagger-ui": ("swagger-ui-bundle.js", "swagger-ui.css"),
 }
 
 
-class Assets:
-    """The files of the pages; those in jars are read at first use."""
-
-    def __init__(self, cache_dir: Path) -> None:
-        jars = read_pins(Path(__file__).with_name("webjars.tsv"))
-        self._jars = JarCache(cache_dir, jars, name="webjars")
-        self._read: dict[str, bytes] = {}
-
-    def fetch(self, *, progress: bool = True) -> bool:
-        """Fetch the jars unless they are cached; return whether they are available."""
-        try:
-            self._jars.ensure(progress=progress)
-        except DownloadError as error:
-            _log.warning("the page draws no paths, and /docs shows no form: %s", error)
-            return False
-        return True
-
-    def content(self, name: str) -> bytes | None:
-        """Return a file; None if there is none of this name, or its jar is missing."""
-        if name in _OWN:
-            return resources.files(serving).joinpath("page", name).read_bytes()
-        if name in _IN_JARS and name not in self._read and not self._jars.missing():
-            self._read[name] = self._in_jar(name)
-        return self._read.get(name)
-
-    def _in_jar(self, name: str) -> bytes:
-        artifact, inner = _IN_JARS[name]
-        jar = next(jar for jar in self._jars.jars if jar.artifact == artifact)
-        with zipfile.ZipFile(self._jars.folder / jar.file_name) as opened:
-            return opened.read(f"META-INF/resources/webjars/{artifact}/{jar.version}/{inner}")
+def fetch_libraries(cache_dir: Path) -> dict[str, bytes]:
+    """Return the pages' libraries by name, from jars that are fetched once; none where that fails."""
+    jars = JarCache(cache_dir, read_pins(Path(__file__).with_name("webjars.tsv")), name="webjars")
+    try:
+        paths = jars.ensure(progress=False)
+    except DownloadError as error:
+        _log.warning("the page draws no paths, and /docs shows no form: %s", error)
+        return {}
+    found = {}
+    for jar, path in zip(jars.jars, paths, strict=True):
+        with zipfile.ZipFile(path) as opened:
+            for inner in _IN_JARS[jar.artifact]:
+                name = f"META-INF/resources/webjars/{jar.artifact}/{jar.version}/{inner}"
+                found[inner.rpartition("/")[2]] = opened.read(name)
+    return found
 
 
-def make_page_routes(assets: Assets) -> list[Route]:
+def make_page_routes(libraries: Mapping[str, bytes]) -> list[Route]:
     """Return the routes of the page, of the documentation, and of their files."""
 
-    def html(name: str) -> Response:
-        body = resources.files(serving).joinpath("page", name).read_bytes()
+    async def page(request: Request) -> Response:
+        name = "docs.html" if request.url.path == "/docs" else "index.html"
         headers = {"content-security-policy": POLICY, "cache-control": "no-cache"}
-        return Response(body, media_type="text/html", headers=headers)
+        return Response((_PAGE / name).read_bytes(), media_type="text/html", headers=headers)
 
-    async def index(_request: object) -> Response:
-        return html("index.html")
-
-    async def docs(_request: object) -> Response:
-        return html("docs.html")
-
-    async def asset(request: object) -> Response:
-        name = request.path_params["name"]  # type: ignore[attr-defined]
-        content = assets.content(name)
+    async def asset(request: Request) -> Response:
+        name = request.path_params["name"]
+        own = _PAGE / name if name in {path.name for path in _PAGE.iterdir()} else None
+        content = own.read_bytes() if own else libraries.get(name)
         if content is None:
             return Response("there is no such file here", status_code=404, media_type="text/plain")
-        headers = {"cache-control": "public, max-age=86400" if name in _IN_JARS else "no-cache"}
+        headers = {"cache-control": "no-cache" if own else "public, max-age=86400"}
         return Response(content, media_type=_TYPES[Path(name).suffix], headers=headers)
 
-    return [Route("/", index), Route("/docs", docs), Route("/assets/{name}", asset)]
+    return [Route("/", page), Route("/docs", page), Route("/assets/{name}", asset)]

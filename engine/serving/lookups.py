@@ -20,10 +20,10 @@ from ..errors import EntityNotFoundError, StaleCatalogueError
 from ..evidence import Evidence
 from ..evidence.data import EntityData, TopicData, TripleData, entity_data, round_score, topic_data, triple_data
 from ..linking import resolve_names
-from ..neo4j import Request, template
-from ..neo4j.catalogue import read_catalogue, read_figures
+from ..neo4j import Request, Row, template
+from ..neo4j.catalogue import RelationInfo, read_catalogue, read_figures
 from ..neo4j.gateway import Gateway
-from ..neo4j.graph import read_entity_signatures, read_hub_neighbours, read_search_names
+from ..neo4j.graph import MAX_VALUE_CHARS, read_entity_signatures, read_search_names
 from ..resources import GraphResources
 from ..suggesting import name_kinds, read_plan_schema, suggest_questions
 from ..values import Entity, Item, Question, Triple
@@ -31,7 +31,7 @@ from ..values import Entity, Item, Question, Triple
 MAX_TRIPLES = 50
 MAX_KINDS = 12
 MAX_OFFSET = 10_000
-"""Neighbours of one relation that are shown; beyond them the page says that it was cut."""
+"""Triples of an entity that are shown; beyond them the page says that it was cut."""
 DEADLINE_S, MAX_DEADLINE_S = 30.0, 120.0
 Text = Annotated[str, Field(min_length=1, max_length=10_000)]
 Name = Annotated[str, Field(min_length=1, max_length=1_000)]
@@ -183,7 +183,7 @@ class RelationsData(TypedDict):
 class NeighboursData(TypedDict):
     """A page of triples at an entity; total: of all pages. next: the offset of the next page, null at the end.
 
-    cut: neighbours of some relation beyond the first 10,000 are on no page.
+    cut: triples beyond the first 10,000 are on no page.
     """
 
     entity: EntityData
@@ -209,13 +209,6 @@ class VerifyData(TypedDict):
 
 # Lookups
 
-MAX_SPANS = 16
-"""Relations of a page: each is a request of its own, so that no hub is read whole."""
-
-Span = tuple[int, int, int]
-"""Triples of one relation at an entity: its number (negative where they enter), the first, and after the last."""
-
-
 _questions: WeakKeyDictionary[GraphResources, QuestionsData] = WeakKeyDictionary()
 
 
@@ -234,10 +227,7 @@ def describe_graph(engine: Engine) -> GraphData:
     )
     return {
         "name": urlsplit(settings.uri).hostname or "" if settings.uri else settings.name,
-        "num_triples": figures["num_triples"],
-        "num_entities": figures["num_entities"],
-        "num_literals": figures["num_literals"],
-        "num_relations": figures["num_relations"],
+        **{name: figures[name] for name in ("num_triples", "num_entities", "num_literals", "num_relations")},
         "kinds": dict(islice(kinds.items(), MAX_KINDS)),
     }
 
@@ -282,63 +272,51 @@ def read_page(
     limit: int = 50,
     offset: int = 0,
 ) -> NeighboursData:
-    """Return a page of at most `limit` triples at an entity, in the catalogue's order of their relations.
+    """Return a page of at most `limit` triples at an entity, in the order in which the database has them.
 
     Raises `EntityNotFoundError`, and `StaleCatalogueError` for an unknown relation.
     """
-    gateway = engine.gateway()
+    gateway, labels = engine.gateway(), engine.read_graph().labels
     relations = {each.number: each for each in gateway.run(read_catalogue()).relations}
     if relation is not None and relation not in {each.name for each in relations.values()}:
         raise StaleCatalogueError(f"the graph has no relation {relation[:80]!r}: look for it by /v1/relations")
     here = find_entities(gateway, [entity]).get(entity)
     if here is None:
         raise EntityNotFoundError(f"no entity has the id or name {entity[:80]!r}: look for it by /v1/entities")
-    signature = gateway.run(read_entity_signatures([here.id])).signatures.get(here.id, {})
-    sizes = sorted(
-        (
-            (number, count)
-            for number, count in signature.items()
-            if abs(number) in relations
-            and (relation is None or relations[abs(number)].name == relation)
-            and (direction == "both" or (number > 0) == (direction == "out"))
-        ),
-        key=lambda size: (abs(size[0]), -size[0]),
-    )
-    spans, end = find_spans([(number, min(count, MAX_OFFSET)) for number, count in sizes], offset, limit)
-    requests = [
-        read_hub_neighbours([here.id], info.name, number, after, stored_as=info.stored_as, last=True)
-        for number, _, after in spans
-        for info in [relations[abs(number)]]
-    ]
-    triples: list[Triple] = []
-    for (number, first, _), found in zip(spans, gateway.run_all(requests), strict=True):
-        name = relations[abs(number)].name
-        for _, _, id_, position in found.rows:
-            if position >= first:
-                other = found.nodes.entities[id_]
-                triples.append(Triple(here, name, other) if number > 0 else Triple(other, name, here))
-    total, shown = (sum(count for _, count in some) for some in (sizes, [(n, min(c, MAX_OFFSET)) for n, c in sizes]))
+    sizes = {
+        number: count
+        for number, count in gateway.run(read_entity_signatures([here.id])).signatures.get(here.id, {}).items()
+        if abs(number) in relations
+        and relation in (None, relations[abs(number)].name)
+        and (direction == "both" or (number > 0) == (direction == "out"))
+    }
+    total = sum(sizes.values())
+    shown = min(total, MAX_OFFSET)
+    limit = max(min(limit, shown - offset), 0)
+    among = [relations[number] for number in dict.fromkeys(map(abs, sizes))]
+    triples = gateway.run(read_triples(here, among, direction, offset, limit)) if limit else []
     return {
         "entity": entity_data(here),
-        "triples": [triple_data(each, engine.read_graph().labels) for each in triples],
+        "triples": [triple_data(each, labels) for each in triples],
         "total": total,
-        "next": end if end < shown else None,
+        "next": offset + len(triples) if triples and offset + len(triples) < shown else None,
         "cut": shown < total,
     }
 
 
-def find_spans(sizes: Sequence[tuple[int, int]], offset: int, limit: int) -> tuple[list[Span], int]:
-    """Return the part of each relation that is on the page that begins at a place, and where the page ends."""
-    spans: list[Span] = []
-    start, end = 0, offset
-    for number, count in sizes:
-        if start + count > offset and end - offset < limit and len(spans) < MAX_SPANS:
-            first = max(offset - start, 0)
-            after = min(count, first + limit - (end - offset))
-            spans.append((number, first, after))
-            end += after - first
-        start += count
-    return spans, end
+def read_triples(
+    here: Entity, relations: Sequence[RelationInfo], direction: Direction, offset: int, limit: int
+) -> Request[list[Triple]]:
+    """Read some of the triples of these relations, which it has, at an entity."""
+
+    def decode(rows: Sequence[Row]) -> list[Triple]:
+        others = ((name, leaves, Entity(id_, value, is_literal)) for name, leaves, id_, value, is_literal in rows)
+        return [Triple(here, name, it) if leaves else Triple(it, name, here) for name, leaves, it in others]
+
+    params = {"id": here.id, "relations": [each.name for each in relations], "offset": offset, "limit": limit}
+    params |= {"leaving": direction != "in", "entering": direction != "out", "value_chars": MAX_VALUE_CHARS}
+    types = sorted({each.stored_as or each.name for each in relations})
+    return Request(template("read_page"), params, decode, names={"RELATION": types})
 
 
 def check_path(engine: Engine, path: Sequence[TripleForm]) -> VerifyData:

@@ -177,7 +177,7 @@ def make_application(
     def make_service() -> Service:
         return Service(settings, recipes, metrics, **options.limits)
 
-    app = make_app(make_service, settings.cache_dir, metrics, tools, options, PATIENCE_S)
+    app = make_app(make_service, settings.cache_dir, metrics, tools, PATIENCE_S)
     paths = {getattr(route, "path", "") for route in app.routes}
     guarded: ASGIApp = Guard(app, options, metrics, frozenset(paths))
     if options.origins:
