@@ -22,7 +22,7 @@ from lodestar.models.kinds import (
     load_network,
 )
 from lodestar.models.reg import FIGURES
-from lodestar.models.reg.triples import TripleColumns, TripleInputs, TripleObjective, encode_sets, fit_scorer
+from lodestar.models.reg.triples import GraphInputs, TripleColumns, TripleObjective, encode_sets, fit_scorer
 from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training import TrainingFolder
@@ -52,10 +52,6 @@ class ToyDescription(ModelDescription):
     dimension: int
     supervision: str
 
-    @property
-    def subgraph(self) -> SubgraphOptions:
-        return self.config.subgraph
-
 
 class ToyScorer(nn.Module):
     """logit = Σ weight · question · relation."""
@@ -64,7 +60,7 @@ class ToyScorer(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(dimension))
 
-    def forward(self, inputs: TripleInputs) -> Tensor:
+    def forward(self, inputs: GraphInputs) -> Tensor:
         products: Tensor = inputs.questions[inputs.question_of] * inputs.relations[inputs.relation_of]
         return products @ self.weight
 
@@ -96,7 +92,7 @@ class ToyObjective(TripleObjective):
 
     def logits_and_labels(self, place: int, questions: Sequence[int]) -> tuple[Tensor, Tensor]:
         encoded = self.train[place]
-        rows = list(map(encoded.rows, questions))
+        rows = encoded.rows(questions)
         return self.network(encoded.inputs(questions, rows)), encoded.labels(rows)
 
 

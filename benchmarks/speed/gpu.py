@@ -18,9 +18,9 @@ import torch
 from lodestar.engine.machine import describe_machine
 from lodestar.engine.relations import row_search
 from lodestar.models.gril import GrowOptions
-from lodestar.models.gril.network import GraphRetriever, GrowInputs
+from lodestar.models.gril.network import GraphRetriever
 from lodestar.models.placement import Placement
-from lodestar.models.reg.triples import TripleInputs, TripleScorer
+from lodestar.models.reg.triples import GraphInputs, TripleScorer
 from lodestar.models.star import SPECIAL_TOKENS
 from lodestar.models.star.network import CachedTokenizer, CrossAttentiveScorer, cross_batch
 from lodestar.models.text.bert import open_pretrained
@@ -93,22 +93,25 @@ def rows(placement: Placement, sizes: Sizes) -> Iterator[tuple[str, float]]:
         given = triple_inputs(number, device)
         nodes = len(given["entities"])
         question_of = torch.zeros(number, dtype=torch.long, device=device)
-        inputs = TripleInputs(**given, distances=torch.rand(nodes, DISTANCES, device=device), question_of=question_of)
+        is_topic = torch.zeros(nodes, dtype=torch.bool, device=device)
+        is_topic[0] = True
+        inputs = GraphInputs(
+            **given,
+            is_topic=is_topic,
+            is_literal=torch.zeros_like(is_topic),
+            node_question=torch.zeros(nodes, dtype=torch.long, device=device),
+            distances=torch.rand(nodes, DISTANCES, device=device),
+            question_of=question_of,
+        )
 
-        def learn(inputs: TripleInputs = inputs) -> None:
+        def learn(inputs: GraphInputs = inputs) -> None:
             learner.zero_grad()
             torch.nn.functional.softplus(scorer(inputs)).mean().backward()
             learner.step()
 
-        is_topic = torch.zeros(nodes, dtype=torch.bool, device=device)
-        is_topic[0] = True
-        node_questions = torch.zeros(nodes, dtype=torch.long, device=device)
-        grown = GrowInputs(
-            **given, is_topic=is_topic, is_literal=torch.zeros_like(is_topic), question_of=node_questions
-        )
         with torch.no_grad():
             yield f"ReG, triples, {number:,} at once", rate(number, lambda i=inputs: scorer(i), sizes.repeats, device)
-            yield f"GRIL, triples, {number:,} at once", rate(number, lambda g=grown: grower(g), sizes.repeats, device)
+            yield f"GRIL, triples, {number:,} at once", rate(number, lambda i=inputs: grower(i), sizes.repeats, device)
         yield f"ReG, triples learned from, {number:,} at once", rate(number, learn, sizes.repeats, device)
     made = np.random.default_rng(0).normal(size=(sizes.rows, DIMENSION)).astype(np.float32)
     made /= np.linalg.norm(made, axis=1, keepdims=True)

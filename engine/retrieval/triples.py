@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +16,20 @@ from ..errors import UsageError
 from ..evidence import Absence, Calibration, Evidence, GraphToken, Kind, item_sort_key
 from ..linking import select_start_topics
 from ..parts import Retriever, Trained, option, part
-from ..values import Entity, LinkedQuestion, Scored, Topic, Triple, check_finite
+from ..values import Entity, LinkedQuestion, Scored, Triple, check_finite
 from . import Shortlist
 from .subgraph import SubgraphBatch
 from .subgraph.walking import SimilarityProposer, SubgraphBounds, SubgraphExtractor, SubgraphQuery
 
 if TYPE_CHECKING:
     from ...models.gril.network import GrilModel
-    from ...models.reg import EntityDescription, TripleDescription
+    from ...models.gril.training import GrilCheckpoint
     from ...models.reg.triples import TripleColumns
     from ...models.subgraphs import SubgraphOptions
     from ..context import Context, Database
     from ..resources import GraphResources
+
+Floats = npt.NDArray[np.float32]
 
 NOTHING = "no triple was found around the topic entities"
 CUT = "triples beyond the bounds of the question's subgraph are left out"
@@ -73,32 +75,18 @@ def entity_text(entity: Entity) -> str | None:
     return None if entity.is_mediator else entity.label
 
 
-class TrainedTripleScorer(Protocol):
-    """A trained scorer of triples: `TripleModel`, `EntityModel`."""
+class SubgraphScorer:
+    """Reads the subgraphs of questions, all together, and has a trained network score their triples.
 
-    @property
-    def description(self) -> TripleDescription | EntityDescription:
-        """What its checkpoint says."""
-        ...
+    model: has `description`, with its bounds in ``config.subgraph``, and what `SubgraphRetriever.score` calls.
+    """
 
-    def score(self, columns: TripleColumns) -> npt.NDArray[np.float32]:
-        """Return the logit of each triple, (num_triples,)."""
-        ...
-
-
-class SubgraphReader:
-    """Reads the subgraphs of questions, all together, as a trained network gets to see them."""
-
-    def __init__(
-        self,
-        relations: GraphRelations,
-        vectors: TextVectors,
-        options: SubgraphOptions,
-    ) -> None:
+    def __init__(self, relations: GraphRelations, vectors: TextVectors, model: Any) -> None:
         self.names = relations.names
+        self.model = model
         self._texts = relations.texts
         self._vectors = vectors
-        self._options = options
+        self._options: SubgraphOptions = model.description.config.subgraph
         self._subgraphs = subgraphs_of(relations, vectors, self._options)
 
     @property
@@ -106,17 +94,11 @@ class SubgraphReader:
         """Seconds spent in the encoder so far."""
         return self._vectors.encoding_s
 
-    def topics(self, linked: LinkedQuestion) -> tuple[Topic, ...]:
-        return tuple(select_start_topics(linked.topics))
-
     def extract(self, db: Database, questions: Sequence[LinkedQuestion]) -> SubgraphBatch:
-        return self._subgraphs.extract(
-            db,
-            [
-                subgraph_query(each.question.text, [topic.entity.id for topic in self.topics(each)], self._options)
-                for each in questions
-            ],
-        )
+        topics = [[topic.entity.id for topic in select_start_topics(each.topics)] for each in questions]
+        texts = [each.question.text for each in questions]
+        queries = [subgraph_query(*each, self._options) for each in zip(texts, topics, strict=True)]
+        return self._subgraphs.extract(db, queries)
 
     def columns(self, questions: Sequence[LinkedQuestion], batch: SubgraphBatch) -> TripleColumns:
         from ...models.reg.triples import TripleColumns  # with PyTorch
@@ -128,6 +110,8 @@ class SubgraphReader:
             relations=[self._texts[int(number)] for number in numbers],
             names=[texts[place] for place in batch.entities.tolist()],
             is_topic=batch.is_topic,
+            is_literal=batch.is_literal,
+            node_question=batch.node_questions,
             heads=batch.heads,
             relation_of=relation_of,
             tails=batch.tails,
@@ -135,49 +119,33 @@ class SubgraphReader:
         )
 
     def evidence(
-        self,
-        linked: LinkedQuestion,
-        batch: SubgraphBatch,
-        number: int,
-        rows: npt.NDArray[np.int64],
-        scores: npt.NDArray[np.float32],
-        calibration: tuple[float, float],
+        self, linked: LinkedQuestion, batch: SubgraphBatch, rows: npt.NDArray[np.int64], scores: Floats, number: int
     ) -> Evidence[Triple]:
         """Return some triples of a batch, `rows`, as the evidence of its question `number`, best first."""
+
+        def entity(node: int) -> Entity:
+            return batch.table[int(batch.entities[node])]
+
         items = [
             Scored(
-                Triple(
-                    batch.table[int(batch.entities[batch.heads[row]])],
-                    self.names[int(batch.relations[row])],
-                    batch.table[int(batch.entities[batch.tails[row]])],
-                ),
+                Triple(entity(batch.heads[row]), self.names[int(batch.relations[row])], entity(batch.tails[row])),
                 float(scores[row]),
             )
             for row in rows
         ]
         return Evidence(
             linked.question,
-            self.topics(linked),
+            tuple(select_start_topics(linked.topics)),
             "triple",
             tuple(sorted(items, key=item_sort_key)),
-            Calibration("logit", *calibration, of="triple"),
+            Calibration("logit", *self.model.description.calibration, of="triple"),
             left_out=(CUT,) if batch.is_cut[number] else (),
             absence=None if items else Absence(NOTHING),
         )
 
 
-class SubgraphScorer(SubgraphReader):
-    """Scores the triples of questions' subgraphs with a trained network, all questions together."""
-
-    def __init__(self, relations: GraphRelations, vectors: TextVectors, model: TrainedTripleScorer) -> None:
-        super().__init__(relations, vectors, model.description.subgraph)
-        self.model = model
-
-    def score(self, questions: Sequence[LinkedQuestion], batch: SubgraphBatch) -> npt.NDArray[np.float32]:
-        """Return the logit of each triple of a batch, (num_triples,)."""
-        scores = self.model.score(self.columns(questions, batch))
-        check_finite(scores, f"a checkpoint of kind {self.model.description.kind}")
-        return scores
+Grown = tuple[Floats, npt.NDArray[np.bool_] | None, Sequence[tuple[float, ...]]]
+"""The logit of each triple, which ones can be kept (None: all), and the graph token of each question, if there are."""
 
 
 @dataclass(frozen=True)
@@ -191,8 +159,15 @@ class SubgraphRetriever(Trained, Retriever):
     keep: Positive = option(100, "triples kept")
 
     def open(self, graph: GraphResources) -> Any:
-        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
+        model = self.model(graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph))
         return SubgraphScorer(GraphRelations.of(graph), graph.shared.vectors_for(model.description), model)
+
+    def model(self, checkpoint: Any) -> Any:
+        """Return what scores triples, of an open checkpoint."""
+        return checkpoint
+
+    def score(self, model: Any, columns: TripleColumns) -> Grown:
+        return model.score(columns), None, ()
 
     def __call__(self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int) -> list[Evidence[Triple]]:
         """Return the triples, best first: at least `top_k` where there are as many."""
@@ -200,15 +175,18 @@ class SubgraphRetriever(Trained, Retriever):
         scorer: SubgraphScorer = self.opened(ctx.graph)
         encoding_s = scorer.encoding_s
         batch = scorer.extract(ctx.db, questions)
-        scores = scorer.score(questions, batch)
+        scores, may_keep, tokens = self.score(scorer.model, scorer.columns(questions, batch))
+        check_finite(scores, f"a checkpoint of kind {scorer.model.description.kind}")
         ctx.trace.move(scorer.encoding_s - encoding_s, to="encode")
         keep = max(self.keep, top_k)
         found: list[Evidence[Triple]] = []
         for number, question in enumerate(questions):
             rows = np.arange(batch.triple_starts[number], batch.triple_starts[number + 1])
+            rows = rows if may_keep is None else rows[may_keep[rows]]
             ranked = rows[np.argsort(-scores[rows], kind="stable")]
             best = ranked[mark_first_pairs(batch, ranked, keep)] if self.merge_parallel else ranked[:keep]
-            found.append(scorer.evidence(question, batch, number, best, scores, scorer.model.description.calibration))
+            one = scorer.evidence(question, batch, best, scores, number)
+            found.append(replace(one, extras=(GraphToken(tokens[number]),)) if tokens else one)
         return found
 
 
@@ -254,27 +232,10 @@ class Gril(SubgraphRetriever):
 
     kinds: ClassVar[tuple[str, ...]] = ("gril",)
 
-    def open(self, graph: GraphResources) -> tuple[SubgraphReader, GrilModel]:
-        model: GrilModel = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph).retriever
-        vectors = graph.shared.vectors_for(model.description)
-        return SubgraphReader(GraphRelations.of(graph), vectors, model.description.subgraph), model
+    def model(self, checkpoint: GrilCheckpoint) -> GrilModel:
+        return checkpoint.retriever
 
-    def __call__(self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int) -> list[Evidence[Triple]]:
-        """Return the triples that grew and were not pruned, best first: at least `top_k` where as many were kept."""
-        check_unfiltered(questions)
-        reader, model = self.opened(ctx.graph)
-        encoding_s = reader.encoding_s
-        batch = reader.extract(ctx.db, questions)
-        columns = reader.columns(questions, batch)
-        grown = model.grow(columns, batch.is_literal, batch.node_questions)
-        check_finite(grown.logits, "a checkpoint of kind gril")
-        ctx.trace.move(reader.encoding_s - encoding_s, to="encode")
-        keep = max(self.keep, top_k)
-        found: list[Evidence[Triple]] = []
-        for number, question in enumerate(questions):
-            rows = np.arange(batch.triple_starts[number], batch.triple_starts[number + 1])
-            kept = rows[grown.is_kept[rows]]
-            best = kept[np.argsort(-grown.logits[kept], kind="stable")[:keep]]
-            one = reader.evidence(question, batch, number, best, grown.logits, model.description.calibration)
-            found.append(replace(one, extras=(GraphToken(tuple(grown.tokens[number])),)))
-        return found
+    def score(self, model: GrilModel, columns: TripleColumns) -> Grown:
+        """Let subgraphs grow; what was pruned cannot be kept."""
+        grown = model.grow(columns)
+        return grown.logits, grown.is_kept, grown.tokens

@@ -114,10 +114,6 @@ class GrilDescription(ModelDescription):
     def networks(self) -> tuple[str, ...]:
         return self.parts if self.reader_width else self.parts[:2]
 
-    @property
-    def subgraph(self) -> SubgraphOptions:
-        return self.config.subgraph
-
 
 KIND = ModelKind(
     title="GRIL graph retriever",

@@ -23,7 +23,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..reg.triples import SubgraphModel, TripleColumns, columns_as_inputs
+from ..reg.triples import GraphInputs, SubgraphModel, TripleColumns
 from ..text.vectors import TextVectors
 from . import GrilDescription, GrowOptions
 
@@ -36,27 +36,6 @@ CLAMP = 1e-6
 """An only neighbour has attention 1, whose logit is infinite, so that P is clamped. Ours."""
 TRIPLES_PER_HOP = 5
 """The paper's: the reader gets 5 · c triples."""
-
-
-@dataclass(frozen=True, slots=True)
-class GrowInputs:
-    """The subgraphs of some questions as one graph. questions, relations: unit vectors, (num, dimension). entities:
-    (num_nodes, dimension), rows of unnamed nodes are ignored. is_named, is_topic, is_literal, question_of:
-    (num_nodes,). heads, relation_of, tails: (num_triples,) rows of these. grown_anyway: (num_nodes,) nodes that are
-    kept once seen, whatever their attention: those on right paths, in training.
-    """
-
-    questions: Tensor
-    relations: Tensor
-    entities: Tensor
-    is_named: Tensor
-    is_topic: Tensor
-    is_literal: Tensor
-    question_of: Tensor
-    heads: Tensor
-    relation_of: Tensor
-    tails: Tensor
-    grown_anyway: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +79,7 @@ class GraphRetriever(nn.Module):
         nn.init.eye_(self.update_own.weight)
         nn.init.normal_(self.inverse, std=0.05)
 
-    def forward(self, inputs: GrowInputs) -> GrownSubgraph:
+    def forward(self, inputs: GraphInputs) -> GrownSubgraph:
         """Return the subgraph grown from the topics."""
         num_nodes, num_triples = len(inputs.is_topic), len(inputs.heads)
         entities = self.of_entity(torch.where(inputs.is_named[:, None], inputs.entities, self.unnamed)).to(
@@ -130,7 +109,7 @@ class GraphRetriever(nn.Module):
                 is_grown = is_grown | (seen & inputs.grown_anyway)
         return GrownSubgraph(path_probability, is_seen, is_kept, entity_probability, entities)
 
-    def _neighbours(self, inputs: GrowInputs, is_grown: Tensor) -> _Edges:
+    def _neighbours(self, inputs: GraphInputs, is_grown: Tensor) -> _Edges:
         walks = is_grown & ~inputs.is_literal
         along = torch.nonzero(walks[inputs.heads]).squeeze(1)
         against = torch.nonzero(walks[inputs.tails] & (inputs.heads != inputs.tails)).squeeze(1)
@@ -140,12 +119,12 @@ class GraphRetriever(nn.Module):
         sources, targets = torch.where(is_inverse, tails, heads), torch.where(is_inverse, heads, tails)
         return _Edges(triples, sources, targets, is_inverse)
 
-    def _scores(self, inputs: GrowInputs, edges: _Edges, entities: Tensor) -> Tensor:
+    def _scores(self, inputs: GraphInputs, edges: _Edges, entities: Tensor) -> Tensor:
         """Return score(c_ij), (num_edges,). Each of the four parts is projected once, not once per edge."""
         sources, source_of = torch.unique(edges.sources, return_inverse=True)
         targets, target_of = torch.unique(edges.targets, return_inverse=True)
         of_source = self.score_source(entities[sources])
-        of_source = of_source + self.score_question(inputs.questions)[inputs.question_of[sources]]
+        of_source = of_source + self.score_question(inputs.questions)[inputs.node_question[sources]]
         either_way = torch.cat(
             [self.score_relation(inputs.relations), self.score_relation(inputs.relations + self.inverse)]
         )
@@ -156,9 +135,9 @@ class GraphRetriever(nn.Module):
         scores: Tensor = self.score_out(hidden.relu())
         return scores.squeeze(1).to(self.unnamed.dtype)
 
-    def _prune(self, attention: Tensor, edges: _Edges, inputs: GrowInputs) -> Tensor:
+    def _prune(self, attention: Tensor, edges: _Edges, inputs: GraphInputs) -> Tensor:
         low = torch.nonzero(attention <= self.options.sigma).squeeze(1)
-        questions = inputs.question_of[edges.sources[low]]
+        questions = inputs.node_question[edges.sources[low]]
         survivors = mark_best_of_groups(attention[low], questions, len(inputs.questions), self.options.budget)
         return torch.ones_like(edges.is_inverse).index_fill(0, low[~survivors], False)
 
@@ -281,15 +260,15 @@ class Bridge(nn.Module):
         self.inner = nn.Linear(hidden, inner)
         self.out = nn.Linear(inner, width)
 
-    def forward(self, grown: GrownSubgraph, inputs: GrowInputs, mask: Tensor) -> Tensor:
+    def forward(self, grown: GrownSubgraph, inputs: GraphInputs, mask: Tensor) -> Tensor:
         """Return the graph token of each question, (num_questions, width). mask: M, (num_triples,)."""
         shares = self.shares(grown, inputs, mask)
         pooled = grown.entities.new_zeros(len(inputs.questions), grown.entities.shape[1])
-        pooled = pooled.index_add(0, inputs.question_of, shares[:, None] * grown.entities)
+        pooled = pooled.index_add(0, inputs.node_question, shares[:, None] * grown.entities)
         token: Tensor = self.out(torch.sigmoid(self.inner(pooled)))
         return token
 
-    def shares(self, grown: GrownSubgraph, inputs: GrowInputs, mask: Tensor) -> Tensor:
+    def shares(self, grown: GrownSubgraph, inputs: GraphInputs, mask: Tensor) -> Tensor:
         """Return A, (num_nodes,), which sums to 1 over each question with a topic."""
         entities, seen = grown.entities, grown.is_seen
         ends = torch.cat([inputs.heads[seen], inputs.tails[seen]])
@@ -300,7 +279,7 @@ class Bridge(nn.Module):
         total = torch.zeros_like(own).index_add(0, ends, weights)
         scores = own + messages / total.clamp(min=TINY)
         weight = inputs.is_topic.to(own.dtype).scatter_reduce(0, ends, weights, "amax")
-        questions = inputs.question_of
+        questions = inputs.node_question
         highest = scores.new_full((len(inputs.questions),), float("-inf"))
         highest = highest.scatter_reduce(0, questions, scores.detach(), "amax")
         powers = weight * (scores - highest[questions]).exp()
@@ -340,15 +319,10 @@ class GrilModel(SubgraphModel):
         super().__init__(description, network, vectors)
         self._bridge = bridge
 
-    def grow(self, columns: TripleColumns, is_literal: Bools, question_of: npt.NDArray[np.int64]) -> GrownTriples:
-        """Return the triples grown from the topics. is_literal, question_of: (num_nodes,)."""
+    def grow(self, columns: TripleColumns) -> GrownTriples:
+        """Return the triples grown from the topics."""
         with self._turn, torch.no_grad():
-            inputs = GrowInputs(
-                **columns_as_inputs(columns, self._vectors, self._device),
-                is_topic=self._tensor(columns.is_topic),
-                is_literal=self._tensor(is_literal),
-                question_of=self._tensor(question_of),
-            )
+            inputs = self.inputs(columns)
             grown = self._network(inputs)
             tokens: list[list[float]] = [[] for _ in columns.questions]
             if self._bridge is not None:

@@ -15,7 +15,7 @@ probable, c predicted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,9 +41,11 @@ from ..reg.triples import (
     TIE_BREAK,
     Encode,
     EncodedGraphs,
+    GraphInputs,
     TripleObjective,
     calibration_pairs,
     mean_figures,
+    rows_of,
     triple_figures,
 )
 from ..subgraphs import UNREACHED, QuestionGraphs, hops_from
@@ -69,7 +71,6 @@ from .network import (
     Floats,
     GraphRetriever,
     GrilModel,
-    GrowInputs,
     GrownSubgraph,
     HopModel,
     HopPredictor,
@@ -108,34 +109,23 @@ class EncodedSubgraphs(EncodedGraphs):
     @property
     def questions(self) -> Tensor:
         """The questions' vectors, (num_questions, dimension)."""
-        return self._tensor(self._questions)
+        return torch.from_numpy(self._questions).to(self.device)
 
-    def nodes_and_triples(self, questions: Sequence[int]) -> tuple[Ints, Ints]:
-        """Return the rows of the nodes and of the triples of some questions, one question after another."""
-        none = np.zeros(0, dtype=np.int64)
-        nodes = [np.arange(span.start, span.stop) for span in map(self.graphs.nodes_of, questions)]
-        triples = [np.arange(span.start, span.stop) for span in map(self.graphs.triples_of, questions)]
-        return np.concatenate([none, *nodes]), np.concatenate([none, *triples])
+    def nodes(self, questions: Sequence[int]) -> Ints:
+        """Return the rows of the nodes of some questions, one question after another."""
+        return rows_of(map(self.graphs.nodes_of, questions))
 
-    def grow_inputs(self, questions: Sequence[int], *, supervised: bool = False) -> GrowInputs:
+    def grow_inputs(self, questions: Sequence[int], *, supervised: bool = False) -> GraphInputs:
         """Return the whole subgraphs of some questions; `supervised` keeps expanding nodes on right paths."""
-        graphs = self.graphs
-        nodes, triples = self.nodes_and_triples(questions)
-        sizes = np.diff(graphs.node_starts)[list(questions)]
-        return GrowInputs(
-            **self.vectors_and_triples(questions, nodes, triples),
-            is_topic=self._tensor(graphs.is_topic[nodes]),
-            is_literal=self._tensor(graphs.is_literal[nodes]),
-            question_of=self._tensor(np.repeat(np.arange(len(questions)), sizes)),
-            grown_anyway=self._tensor(self._on_path[nodes]) if supervised else None,
-        )
+        inputs = self.inputs(questions, self.rows(questions), self.nodes(questions))
+        return replace(inputs, grown_anyway=self.on_path(questions).bool()) if supervised else inputs
 
     def on_path(self, questions: Sequence[int]) -> Tensor:
         """Return which nodes of some questions are on right paths, as 0 and 1."""
-        return self._tensor(self._on_path[self.nodes_and_triples(questions)[0]].astype(np.float32))
+        return torch.from_numpy(self._on_path[self.nodes(questions)].astype(np.float32)).to(self.device)
 
 
-def graph_supervision(grown: GrownSubgraph, inputs: GrowInputs, on_path: Tensor) -> Tensor:
+def graph_supervision(grown: GrownSubgraph, inputs: GraphInputs, on_path: Tensor) -> Tensor:
     """Return the loss of a batch, a scalar.
 
     on_path: (num_nodes,) 1 for entities on a shortest path from a topic to an answer. Unseen entities do not count, as
@@ -146,7 +136,7 @@ def graph_supervision(grown: GrownSubgraph, inputs: GrowInputs, on_path: Tensor)
     seen = seen.index_fill(0, inputs.heads[grown.is_seen], True).index_fill(0, inputs.tails[grown.is_seen], True)
     seen = seen & ~inputs.is_topic
     losses = binary_cross_entropy(grown.entity_probability.clamp(CLAMP, 1 - CLAMP), on_path, reduction="none") * seen
-    questions = inputs.question_of
+    questions = inputs.node_question
     total = losses.new_zeros(num_questions).index_add(0, questions, losses)
     count = losses.new_zeros(num_questions).index_add(0, questions, seen.to(losses.dtype))
     return (total / count.clamp(min=1)).mean()
@@ -257,7 +247,7 @@ class _Given:
     """
 
     grown: GrownSubgraph
-    inputs: GrowInputs
+    inputs: GraphInputs
     questions: list[ReaderQuestion]
     tokens: Tensor | None
     rows: list[Ints]
@@ -289,8 +279,7 @@ class JointNetwork(nn.Module):
             "graph": graph_supervision(given.grown, given.inputs, encoded.on_path(questions)),
         }
         if options.token and options.prior_weight:
-            _, triples = encoded.nodes_and_triples(questions)
-            chosen = torch.from_numpy(np.isin(triples, np.concatenate(given.rows)))
+            chosen = torch.from_numpy(np.isin(encoded.rows(questions), np.concatenate(given.rows)))
             prior = -given.grown.path_probability[chosen.to(given.grown.is_seen.device)].clamp(min=CLAMP).log()
             losses["prior"] = options.prior_weight * prior.sum() / max(len(prior), 1)
         return losses

@@ -91,10 +91,6 @@ class TripleDescription(ModelDescription):
     dimension: Dimension
     supervision: str = "weak"
 
-    @property
-    def subgraph(self) -> SubgraphOptions:
-        return self.config.subgraph
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityDescription(TripleDescription):

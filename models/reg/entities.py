@@ -12,22 +12,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import PNAConv
 
 from ..kinds import CheckpointOpenOptions, check_checkpoint, load_network
-from ..subgraphs import QuestionGraphs, distance_encoding, encoding_width
+from ..subgraphs import QuestionGraphs, encoding_width
 from ..training import TrainingFolder
 from . import EntityConfig, EntityDescription
 from .triples import (
     EncodedGraphs,
+    GraphInputs,
     SubgraphModel,
-    TripleColumns,
-    TripleInputs,
     TripleObjective,
-    columns_as_inputs,
     encode_sets,
     fit_scorer,
 )
@@ -60,11 +57,11 @@ class EntityScorer(nn.Module):
         )
         self.out = nn.Linear(hidden, 1)
 
-    def forward(self, inputs: TripleInputs) -> Tensor:
+    def nodes(self, inputs: GraphInputs) -> Tensor:
         """Return the logit of each node, (num_nodes,)."""
         entities = torch.where(inputs.is_named[:, None], inputs.entities, self.unnamed)
         nodes = self.of_entity(entities) + self.of_distance(inputs.distances)
-        nodes = nodes + self.of_question(inputs.questions)[node_questions(inputs)]
+        nodes = nodes + self.of_question(inputs.questions)[inputs.node_question]
         edges = torch.stack([torch.cat([inputs.heads, inputs.tails]), torch.cat([inputs.tails, inputs.heads])])
         both_ways = (self.of_relation(inputs.relations), self.of_inverse(inputs.relations))
         messages = torch.cat([projected[inputs.relation_of] for projected in both_ways])
@@ -75,44 +72,18 @@ class EntityScorer(nn.Module):
         logits: Tensor = self.out(torch.relu(nodes)).squeeze(1)
         return logits
 
-
-def node_questions(inputs: TripleInputs) -> Tensor:
-    """Return the question of each node, (num_nodes,): every node is head or tail of a triple."""
-    found = inputs.heads.new_zeros(len(inputs.is_named))
-    found[inputs.heads] = inputs.question_of
-    found[inputs.tails] = inputs.question_of
-    return found
+    def forward(self, inputs: GraphInputs) -> Tensor:
+        """Return the logits of triples, (num_triples,): the means of their two entities'."""
+        of_nodes = self.nodes(inputs)
+        logits: Tensor = (of_nodes[inputs.heads] + of_nodes[inputs.tails]) / 2
+        return logits
 
 
-def triple_logits(of_nodes: Tensor, inputs: TripleInputs) -> Tensor:
-    """Return the logits of triples, (num_triples,): the means of their two entities' logits."""
-    return (of_nodes[inputs.heads] + of_nodes[inputs.tails]) / 2
-
-
-class EntityModel(SubgraphModel):
-    """Scores triples with a checkpoint."""
-
-    def score(self, columns: TripleColumns) -> npt.NDArray[np.float32]:
-        """Return the logit of each triple, (num_triples,): the mean of its two entities'."""
-        if not len(columns.heads):
-            return np.zeros(0, dtype=np.float32)
-        distances = distance_encoding(
-            columns.heads, columns.tails, columns.is_topic, self.description.config.num_rounds
-        )
-        with self._turn, torch.no_grad():
-            inputs = TripleInputs(
-                **columns_as_inputs(columns, self._vectors, self._device),
-                distances=self._tensor(distances),
-                question_of=self._tensor(columns.question_of),
-            )
-            return triple_logits(self._network(inputs), inputs).float().cpu().numpy()
-
-
-def open_model(folder: Path, opening: CheckpointOpenOptions) -> EntityModel:
+def open_model(folder: Path, opening: CheckpointOpenOptions) -> SubgraphModel:
     """Return the scorer of a checkpoint; raise `BadCheckpointError` if a file is damaged."""
     description = check_checkpoint(folder, EntityDescription)
     network = new_scorer(description.config, description.dimension, description.degrees)
-    return EntityModel(
+    return SubgraphModel(
         description, load_network(network, folder / "gnn", opening.device), opening.vectors_of(description)
     )
 
@@ -140,22 +111,19 @@ class EntityObjective(TripleObjective):
     def logits_and_labels(self, place: int, questions: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Return the logits of some entities of the questions, and which are right."""
         encoded = self.train[place]
-        rows = list(map(encoded.rows, questions))
+        rows = encoded.rows(questions)
         inputs = encoded.inputs(questions, rows)
         is_right = right_entities(inputs, encoded.labels(rows))
-        asked, right = node_questions(inputs).cpu().numpy(), is_right.cpu().numpy()
+        asked, right = inputs.node_question.cpu().numpy(), is_right.cpu().numpy()
         chosen = []
         for number, question in enumerate(questions):
             wrong = self.draw(place, question, np.flatnonzero((asked == number) & ~right))
             chosen += [np.flatnonzero((asked == number) & right), wrong]
         nodes = torch.from_numpy(np.concatenate(chosen)).to(inputs.heads.device)
-        return self.network(inputs)[nodes], is_right[nodes].float()
-
-    def triple_scores(self, inputs: TripleInputs) -> Tensor:
-        return triple_logits(self.network(inputs), inputs)
+        return self.network.nodes(inputs)[nodes], is_right[nodes].float()
 
 
-def right_entities(inputs: TripleInputs, labels: Tensor) -> Tensor:
+def right_entities(inputs: GraphInputs, labels: Tensor) -> Tensor:
     """Return which nodes are head or tail of a right triple, (num_nodes,)."""
     found = torch.zeros(len(inputs.is_named), dtype=torch.bool).to(labels.device)
     is_right = labels > 0

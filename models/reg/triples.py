@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from ..kinds import CheckpointOpenOptions, check_checkpoint, load_network, write
 from ..mined import supervision_of
 from ..placement import move_batch
 from ..subgraphs import UNNAMED, Bools, Floats, Ints, QuestionGraphs, distance_encoding, encoding_width
-from ..text.vectors import LRUCache, TextVectors, encode_each_once
+from ..text.vectors import TextVectors, encode_each_once
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder
 from . import FIGURES, RECALL_AT, TripleConfig, TripleDescription
 
@@ -32,13 +32,34 @@ Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 """Unit vectors of texts, (num_texts, dimension)."""
 
 
-def to_tensor(device: torch.device, values: npt.NDArray[np.generic]) -> Tensor:
-    return torch.from_numpy(np.ascontiguousarray(values)).to(device)
+@dataclass(frozen=True, slots=True)
+class GraphInputs:
+    """The subgraphs of some questions as one graph, or some of their triples.
+
+    questions, relations: unit vectors, (num, dimension). entities: (num_nodes, dimension), rows of unnamed nodes are
+    ignored. is_named, is_topic, is_literal, node_question: (num_nodes,). distances: (num_nodes, width). heads,
+    relation_of, tails, question_of: (num_triples,) rows of these. grown_anyway: (num_nodes,) nodes that GRIL keeps once
+    seen, whatever their attention: those on right paths, in training.
+    """
+
+    questions: Tensor
+    relations: Tensor
+    entities: Tensor
+    is_named: Tensor
+    is_topic: Tensor
+    is_literal: Tensor
+    node_question: Tensor
+    distances: Tensor
+    heads: Tensor
+    relation_of: Tensor
+    tails: Tensor
+    question_of: Tensor
+    grown_anyway: Tensor | None = None
 
 
-def to_tensors(device: torch.device, arrays: Mapping[str, npt.NDArray[np.generic]]) -> dict[str, Tensor]:
+def _to_inputs(device: torch.device, arrays: Mapping[str, npt.NDArray[np.generic]]) -> GraphInputs:
     tensors = [torch.from_numpy(np.ascontiguousarray(array)) for array in arrays.values()]
-    return dict(zip(arrays, move_batch(tensors, device), strict=True))
+    return GraphInputs(**dict(zip(arrays, move_batch(tensors, device), strict=True)))
 
 
 class EncodedGraphs:
@@ -46,8 +67,7 @@ class EncodedGraphs:
 
     def __init__(self, graphs: QuestionGraphs, encode: Encode, num_rounds: int, device: torch.device) -> None:
         self.graphs = graphs
-        self._device = device
-        self._tensor = partial(to_tensor, device)
+        self.device = device
         texts = graphs.texts
         self._questions = encode(texts.questions)
         self._relations = encode(texts.relations)
@@ -58,65 +78,47 @@ class EncodedGraphs:
     def dimension(self) -> int:
         return int(self._questions.shape[1])
 
-    def inputs(self, questions: Sequence[int], rows: Sequence[Ints]) -> TripleInputs:
-        """Return some triples of some questions; `rows` has those of each question."""
-        chosen = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
-        nodes = np.unique(np.concatenate([self.graphs.heads[chosen], self.graphs.tails[chosen]]))
-        return TripleInputs(
-            **self.vectors_and_triples(questions, nodes, chosen),
-            distances=self._tensor(self._distances[nodes]),
-            question_of=self._tensor(np.repeat(np.arange(len(rows)), [len(each) for each in rows])),
-        )
+    def rows(self, questions: Sequence[int]) -> Ints:
+        """Return the rows of all triples of some questions, one question after another."""
+        return rows_of(map(self.graphs.triples_of, questions))
 
-    def vectors_and_triples(self, questions: Sequence[int], nodes: Ints, triples: Ints) -> dict[str, Tensor]:
-        """Return what the inputs of all networks have of some questions: the vectors of their texts, and the triples
-        between these nodes.
-        """
+    def inputs(self, questions: Sequence[int], rows: Ints, nodes: Ints | None = None) -> GraphInputs:
+        """Return some triples of some questions, with their ends or with these nodes."""
         graphs = self.graphs
-        relations, relation_of = np.unique(graphs.relation_of[triples], return_inverse=True)
-        text_of = graphs.text_of[nodes]
-        order = np.argsort(nodes)
+        if nodes is None:
+            nodes = np.unique(np.concatenate([graphs.heads[rows], graphs.tails[rows]]))
+        relations, relation_of = np.unique(graphs.relation_of[rows], return_inverse=True)
+        text_of, order = graphs.text_of[nodes], np.argsort(nodes)
+        place = np.zeros(len(graphs), dtype=np.int64)
+        place[list(questions)] = np.arange(len(questions))
         arrays = {
             "questions": self._questions[list(questions)],
             "relations": self._relations[relations],
             "entities": self._entities[np.maximum(text_of, 0)],
             "is_named": text_of != UNNAMED,
-            "heads": order[np.searchsorted(nodes, graphs.heads[triples], sorter=order)],
+            "is_topic": graphs.is_topic[nodes],
+            "is_literal": graphs.is_literal[nodes],
+            "node_question": place[np.searchsorted(graphs.node_starts, nodes, side="right") - 1],
+            "distances": self._distances[nodes],
+            "heads": order[np.searchsorted(nodes, graphs.heads[rows], sorter=order)],
             "relation_of": relation_of,
-            "tails": order[np.searchsorted(nodes, graphs.tails[triples], sorter=order)],
+            "tails": order[np.searchsorted(nodes, graphs.tails[rows], sorter=order)],
+            "question_of": place[np.searchsorted(graphs.triple_starts, rows, side="right") - 1],
         }
-        return to_tensors(self._device, arrays)
+        return _to_inputs(self.device, arrays)
 
-    def labels(self, rows: Sequence[Ints]) -> Tensor:
+    def labels(self, rows: Ints) -> Tensor:
         """Return which of the triples are right, as 0 and 1."""
-        chosen = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
-        return self._tensor(self.graphs.is_positive[chosen].astype(np.float32))
+        return torch.from_numpy(self.graphs.is_positive[rows].astype(np.float32)).to(self.device)
 
-    def rows(self, question: int) -> Ints:
-        span = self.graphs.triples_of(question)
-        return np.arange(span.start, span.stop)
+
+def rows_of(spans: Iterable[slice]) -> Ints:
+    parts = [np.arange(span.start, span.stop) for span in spans]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
 
 BLOCK = 512
 """Triples per block: few enough for a processor's cache."""
-
-
-@dataclass(frozen=True, slots=True)
-class TripleInputs:
-    """The triples of some questions. questions, relations: unit vectors, (num, dimension). entities: (num_nodes,
-    dimension), rows of unnamed nodes are ignored. is_named: (num_nodes,). distances: (num_nodes, width). question_of,
-    heads, relation_of, tails: (num_triples,) rows of these.
-    """
-
-    questions: Tensor
-    relations: Tensor
-    entities: Tensor
-    is_named: Tensor
-    distances: Tensor
-    question_of: Tensor
-    heads: Tensor
-    relation_of: Tensor
-    tails: Tensor
 
 
 class TripleScorer(nn.Module):
@@ -133,147 +135,79 @@ class TripleScorer(nn.Module):
         self.of_tail_distance = nn.Linear(distance_width, hidden, bias=False)
         self.out = nn.Linear(hidden, 1)
 
-    def forward(self, inputs: TripleInputs) -> Tensor:
-        """Return the logit of each triple, (num_triples,)."""
+    def forward(self, inputs: GraphInputs) -> Tensor:
+        """Return the logit of each triple, (num_triples,), block by block."""
         heads, head_of = torch.unique(inputs.heads, return_inverse=True)
         tails, tail_of = torch.unique(inputs.tails, return_inverse=True)
-        return self.score_projected(
-            self.of_question(inputs.questions),
-            self.of_relation(inputs.relations),
-            self._nodes(self.of_head, inputs, heads) + self.of_head_distance(inputs.distances[heads]),
-            self._nodes(self.of_tail, inputs, tails) + self.of_tail_distance(inputs.distances[tails]),
-            replace(inputs, heads=head_of, tails=tail_of),
-        )
-
-    def _nodes(self, layer: nn.Linear, inputs: TripleInputs, nodes: Tensor) -> Tensor:
-        """Return a layer's projection of nodes, (num_nodes, hidden); text vectors get no gradient."""
-        is_named = inputs.is_named[nodes][:, None]
-        return torch.where(is_named, layer(inputs.entities[nodes]), layer(self.unnamed))
-
-    def score_projected(
-        self, questions: Tensor, relations: Tensor, heads: Tensor, tails: Tensor, inputs: TripleInputs
-    ) -> Tensor:
-        """Return the logits from the projections, (num, hidden) each, block by block."""
+        questions, relations = self.of_question(inputs.questions), self.of_relation(inputs.relations)
+        of_heads = self._nodes(self.of_head, inputs, heads) + self.of_head_distance(inputs.distances[heads])
+        of_tails = self._nodes(self.of_tail, inputs, tails) + self.of_tail_distance(inputs.distances[tails])
         logits = [self.out.bias.new_zeros(0)]
-        for rows in _blocks(len(inputs.heads)):
-            hidden = heads.index_select(0, inputs.heads[rows])
-            hidden += tails.index_select(0, inputs.tails[rows])
+        for start in range(0, len(head_of), BLOCK):
+            rows = slice(start, start + BLOCK)
+            hidden = of_heads.index_select(0, head_of[rows])
+            hidden += of_tails.index_select(0, tail_of[rows])
             hidden += relations.index_select(0, inputs.relation_of[rows])
             hidden += questions.index_select(0, inputs.question_of[rows])
             logits.append(self.out(hidden.relu_()).squeeze(1))
         return torch.cat(logits)
 
-
-def _blocks(size: int) -> Iterator[slice]:
-    return (slice(start, start + BLOCK) for start in range(0, size, BLOCK))
-
-
-MAX_KEPT = 50_000
+    def _nodes(self, layer: nn.Linear, inputs: GraphInputs, nodes: Tensor) -> Tensor:
+        """Return a layer's projection of nodes, (num_nodes, hidden); text vectors get no gradient."""
+        is_named = inputs.is_named[nodes][:, None]
+        return torch.where(is_named, layer(inputs.entities[nodes]), layer(self.unnamed))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TripleColumns:
     """The subgraphs of a batch of questions as one graph; nodes and triples are numbered across the batch.
 
-    questions, relations: their texts. names: the text of each node, None for an unnamed one. is_topic: (num_nodes,).
-    heads, tails: (num_triples,) nodes. relation_of, question_of: (num_triples,) places in `relations`, `questions`.
+    questions, relations: their texts. names: the text of each node, None for an unnamed one. is_topic, is_literal,
+    node_question: (num_nodes,). heads, tails: (num_triples,) nodes. relation_of, question_of: (num_triples,) places in
+    `relations`, `questions`.
     """
 
     questions: Sequence[str]
     relations: Sequence[str]
     names: Sequence[str | None]
     is_topic: Bools
+    is_literal: Bools
+    node_question: Ints
     heads: Ints
     relation_of: Ints
     tails: Ints
     question_of: Ints
 
 
-def columns_as_inputs(columns: TripleColumns, vectors: TextVectors, device: torch.device) -> dict[str, Tensor]:
-    """Return what the inputs of all networks have of the columns: the vectors of their texts, and the triples."""
-    arrays = {
-        "questions": vectors.stack(columns.questions),
-        "relations": vectors.stack(columns.relations, lasting=True),
-        "entities": vectors.stack([name or "" for name in columns.names], lasting=True),
-        "is_named": np.array([name is not None for name in columns.names], dtype=np.bool_),
-        "heads": columns.heads,
-        "relation_of": columns.relation_of,
-        "tails": columns.tails,
-    }
-    return to_tensors(device, arrays)
-
-
 class SubgraphModel:
-    """An open checkpoint. Threads take turns; `vectors` must come from its training's encoder."""
+    """An open checkpoint that scores triples. Threads take turns; `vectors` must come from its training's encoder."""
 
     def __init__(self, description: Any, network: Any, vectors: TextVectors) -> None:
         self.description = description
         self._network = network
         self._vectors = vectors
         self._device = network.unnamed.device
-        self._tensor = partial(to_tensor, self._device)
         self._turn = threading.RLock()
 
-
-class TripleModel(SubgraphModel):
-    """Scores triples with a checkpoint."""
-
-    def __init__(self, description: TripleDescription, network: TripleScorer, vectors: TextVectors) -> None:
-        super().__init__(description, network, vectors)
-        self._of_relations: LRUCache[str, Tensor] = LRUCache(MAX_KEPT)
-        self._of_entities: LRUCache[str, Tensor] = LRUCache(MAX_KEPT)
-
-    def score(self, columns: TripleColumns) -> npt.NDArray[np.float32]:
+    def score(self, columns: TripleColumns) -> Floats:
         """Return the logit of each triple, (num_triples,)."""
         if not len(columns.heads):
             return np.zeros(0, dtype=np.float32)
-        network = self._network
         with self._turn, torch.no_grad():
-            distances = self._tensor(
-                distance_encoding(columns.heads, columns.tails, columns.is_topic, self.description.config.num_rounds)
-            )
-            names = list(dict.fromkeys(columns.names))
-            place = {name: number for number, name in enumerate(names)}
-            text_of = self._tensor(np.array([place[name] for name in columns.names]))
-            unnamed = torch.stack([network.of_head(network.unnamed), network.of_tail(network.unnamed)])
-            entities = self._projections(self._of_entities, names, self._project_entities, unnamed)
-            none = network.unnamed[:0]
-            inputs = TripleInputs(
-                *(none, none, none, none),
-                distances,
-                *map(self._tensor, (columns.question_of, columns.heads, columns.relation_of, columns.tails)),
-            )
-            scores = network.score_projected(
-                network.of_question(self._tensor(self._vectors.stack(columns.questions))),
-                self._projections(self._of_relations, columns.relations, network.of_relation),
-                entities[text_of, 0] + network.of_head_distance(distances),
-                entities[text_of, 1] + network.of_tail_distance(distances),
-                inputs,
-            )
-            found: Floats = scores.float().cpu().numpy()
-            return found
+            found: Floats = self._network(self.inputs(columns)).float().cpu().numpy()
+        return found
 
-    def _project_entities(self, vectors: Tensor) -> Tensor:
-        """Return the projections as head and as tail, (num_names, 2, hidden)."""
-        return torch.stack([self._network.of_head(vectors), self._network.of_tail(vectors)], dim=1)
-
-    def _projections(
-        self,
-        kept: LRUCache[str, Tensor],
-        texts: Sequence[str | None],
-        project: Callable[[Tensor], Tensor],
-        unnamed: Tensor | None = None,
-    ) -> Tensor:
-        """Return what is projected of each text, kept from before or projected now, (num_texts, …)."""
-        missing = [text for text in dict.fromkeys(texts) if text is not None and text not in kept]
-        found: dict[str | None, Tensor] = {None: unnamed} if unnamed is not None else {}
-        if missing:
-            vectors = self._tensor(self._vectors.stack(missing, lasting=True))
-            found |= zip(missing, project(vectors), strict=True)
-        rows = torch.stack([found[text] if text in found else kept[text or ""] for text in texts])
-        for text in missing:
-            kept[text] = found[text]
-        return rows
+    def inputs(self, columns: TripleColumns) -> GraphInputs:
+        num_rounds = getattr(self.description.config, "num_rounds", 0)
+        names = ("is_topic", "is_literal", "node_question", "heads", "relation_of", "tails", "question_of")
+        arrays = {
+            "questions": self._vectors.stack(columns.questions),
+            "relations": self._vectors.stack(columns.relations, lasting=True),
+            "entities": self._vectors.stack([name or "" for name in columns.names], lasting=True),
+            "is_named": np.array([name is not None for name in columns.names], dtype=np.bool_),
+            "distances": distance_encoding(columns.heads, columns.tails, columns.is_topic, num_rounds),
+        }
+        return _to_inputs(self._device, arrays | {name: getattr(columns, name) for name in names})
 
 
 CHOOSE_AT = 100
@@ -283,7 +217,7 @@ CALIBRATED = 100
 """The number of best triples per dev question that calibration uses."""
 
 
-class TripleObjective(Objective[nn.Module, tuple[int, int]]):
+class TripleObjective(Objective[Any, tuple[int, int]]):
     """Trains on questions with a right triple in their subgraph, by the place of the set and the number in it.
 
     train, dev: `EncodedGraphs`. config: has `training` and `batch_size`; `num_negatives` for `draw`.
@@ -312,12 +246,8 @@ class TripleObjective(Objective[nn.Module, tuple[int, int]]):
             right = encoded.graphs.is_positive[span]
             negatives = self.draw(place, question, np.flatnonzero(~right))
             rows.append(span.start + np.concatenate([np.flatnonzero(right), negatives]))
-        return self.network(encoded.inputs(questions, rows)), encoded.labels(rows)
-
-    def triple_scores(self, inputs: TripleInputs) -> Tensor:
-        """Return the logit of each triple of a question."""
-        logits: Tensor = self.network(inputs)
-        return logits
+        chosen = np.concatenate(rows)
+        return self.network(encoded.inputs(questions, chosen)), encoded.labels(chosen)
 
     def loss(self, batch: Sequence[tuple[int, int]]) -> Tensor:
         logits, labels = [], []
@@ -342,8 +272,8 @@ class TripleObjective(Objective[nn.Module, tuple[int, int]]):
         with torch.no_grad():
             for encoded in self._dev:
                 for question in range(len(encoded.graphs)):
-                    inputs = encoded.inputs([question], [encoded.rows(question)])
-                    yield encoded.graphs, question, self.triple_scores(inputs).cpu().numpy()
+                    inputs = encoded.inputs([question], encoded.rows([question]))
+                    yield encoded.graphs, question, self.network(inputs).cpu().numpy()
 
     def draw(self, place: int, question: int, wrong: Ints) -> Ints:
         """Return a question's negatives of this epoch, ascending."""
@@ -391,12 +321,12 @@ def fit_scorer(name: str, part: str, objective: TripleObjective, config: Any, ou
     )
 
 
-def open_model(folder: Path, opening: CheckpointOpenOptions) -> TripleModel:
+def open_model(folder: Path, opening: CheckpointOpenOptions) -> SubgraphModel:
     """Return the scorer of a checkpoint; raise `BadCheckpointError` if a file is damaged."""
     description = check_checkpoint(folder, TripleDescription)
     config = description.config
     network = TripleScorer(description.dimension, encoding_width(config.num_rounds), config.hidden)
-    return TripleModel(
+    return SubgraphModel(
         description, load_network(network, folder / "mlp", opening.device), opening.vectors_of(description)
     )
 

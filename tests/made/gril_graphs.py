@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 import torch
 from lodestar.models.gril import network as gril_network
-from lodestar.models.gril.network import GrowInputs
+from lodestar.models.reg.triples import GraphInputs
 
 DIMENSION = 4
 
@@ -19,7 +19,7 @@ def inputs_of(
     literals: Sequence[int] = (),
     num_nodes: int = 0,
     seed: int = 1,
-) -> GrowInputs:
+) -> GraphInputs:
     """One question over these triples (head, relation, tail), with random vectors that depend on the seed alone."""
     numbers = torch.Generator().manual_seed(seed)
     size = max([num_nodes - 1, *(max(head, tail) for head, _, tail in triples)]) + 1
@@ -33,14 +33,16 @@ def inputs_of(
         found[list(nodes)] = True
         return found
 
-    return GrowInputs(
+    return GraphInputs(
         questions=torch.randn(1, DIMENSION, generator=numbers),
         relations=torch.randn(num_relations, DIMENSION, generator=numbers),
         entities=torch.randn(size, DIMENSION, generator=numbers),
         is_named=torch.ones(size, dtype=torch.bool),
         is_topic=flags(topics),
         is_literal=flags(literals),
-        question_of=torch.zeros(size, dtype=torch.int64),
+        node_question=torch.zeros(size, dtype=torch.int64),
+        distances=torch.zeros(size, 2),
+        question_of=torch.zeros(len(triples), dtype=torch.int64),
         heads=heads,
         relation_of=relation_of,
         tails=tails,

@@ -10,7 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.models.gril import GrowOptions
-from lodestar.models.gril.network import GraphRetriever, GrowInputs
+from lodestar.models.gril.network import GraphRetriever
+from lodestar.models.reg.triples import GraphInputs
 
 from tests.conftest import examples
 from tests.made.gril_graphs import DIMENSION, inputs_of
@@ -29,7 +30,7 @@ def network(sigma: float, num_layers: int = 3) -> GraphRetriever:
     return GraphRetriever(DIMENSION, 6, options).eval()
 
 
-def one(triples: list[tuple[int, int, int]], topics: list[int], seed: int = 1) -> GrowInputs:
+def one(triples: list[tuple[int, int, int]], topics: list[int], seed: int = 1) -> GraphInputs:
     inputs = inputs_of(triples, topics=topics, num_nodes=NODES, seed=seed)
     numbers = torch.Generator().manual_seed(seed + 100)
     return replace(inputs, relations=torch.randn(3, DIMENSION, generator=numbers))

@@ -186,5 +186,5 @@ def test_supervision_counts_what_was_seen_from_either_end_and_no_topic() -> None
     wrong = torch.tensor([1.0, 0.0, 0.0, 1.0])
     assert graph_supervision(certain, inputs, wrong).item() == pytest.approx(expected, rel=0.01)
     unseen = replace(grown, is_seen=torch.tensor([True, False, False]))
-    two = replace(inputs, questions=inputs.questions.repeat(2, 1), question_of=torch.tensor([0, 0, 1, 1]))
+    two = replace(inputs, questions=inputs.questions.repeat(2, 1), node_question=torch.tensor([0, 0, 1, 1]))
     assert graph_supervision(unseen, two, right).item() == pytest.approx(math.log(2) / 2)

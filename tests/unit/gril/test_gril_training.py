@@ -75,14 +75,15 @@ def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> 
         texts.relations,
         [None if place < 0 else texts.entities[place] for place in graphs.text_of.tolist()],
         graphs.is_topic,
+        graphs.is_literal,
+        np.repeat(np.arange(len(graphs)), np.diff(graphs.node_starts)),
         graphs.heads,
         graphs.relation_of,
         graphs.tails,
         np.repeat(np.arange(len(graphs)), np.diff(graphs.triple_starts)),
     )
     model = GrilModel(description, network, TextVectors(encoder))
-    question_of = np.repeat(np.arange(len(graphs)), np.diff(graphs.node_starts))
-    found = model.grow(columns, graphs.is_literal, question_of).grown
+    found = model.grow(columns).grown
     encoded = EncodedSubgraphs(graphs, encoder.encode, CPU)
     with torch.no_grad():
         alone = [network(encoded.grow_inputs([question])) for question in range(len(graphs))]
@@ -91,7 +92,7 @@ def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> 
 
     # What nothing is asked of grows to nothing.
     none = np.zeros(0, dtype=np.int64)
-    nothing = model.grow(TripleColumns([], [], [], none > 0, none, none, none, none), none > 0, none)
+    nothing = model.grow(TripleColumns([], [], [], none > 0, none > 0, none, none, none, none, none))
     assert (len(nothing.logits), len(nothing.is_kept), nothing.tokens) == (0, 0, ())
 
     # The mask of a reader's bridge, σ(logit P / τ): of τ = ¼ it is P⁴ / (P⁴ + (1 − P)⁴).
@@ -99,7 +100,7 @@ def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> 
     bridge.register_forward_pre_hook(lambda _, arguments: given.append(arguments[2]))
     grow = replace(description.config.grow, temperature=0.25)
     sharp = replace(description, config=replace(description.config, grow=grow))
-    GrilModel(sharp, network, TextVectors(encoder), bridge).grow(columns, graphs.is_literal, question_of)
+    GrilModel(sharp, network, TextVectors(encoder), bridge).grow(columns)
     powers, others = found.path_probability**4, (1 - found.path_probability) ** 4
     torch.testing.assert_close(given, [powers / (powers + others) * found.is_seen])
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from lodestar.models.reg.entities import EntityScorer, node_questions, triple_logits
-from lodestar.models.reg.triples import EncodedGraphs, TripleInputs
+from lodestar.models.reg.entities import EntityScorer
+from lodestar.models.reg.triples import EncodedGraphs, GraphInputs
 from torch import Tensor
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -21,17 +21,16 @@ def test_questions_of_a_batch_do_not_mix() -> None:
     graphs = question_graphs(0, 6)
     encoded = EncodedGraphs(graphs, LetterEncoder().encode, 2, torch.device("cpu"))
     network = EntityScorer(encoded.dimension, 10, 8, 2, (0, 3, 1, 1)).eval()
-    rows = [np.arange(span.start, span.stop) for span in map(graphs.triples_of, range(6))]
-    together = encoded.inputs(range(6), rows)
-    assert node_questions(together).tolist() == [number for number in range(6) for _ in range(5)]
+    together = encoded.inputs(range(6), encoded.rows(range(6)))
+    assert together.node_question.tolist() == [number for number in range(6) for _ in range(5)]
     with torch.no_grad():
-        alone = torch.cat([network(encoded.inputs([number], [rows[number]])) for number in range(6)])
-        np.testing.assert_allclose(network(together), alone, atol=1e-5)
-        worth = triple_logits(network(together), together)
+        alone = torch.cat([network.nodes(encoded.inputs([number], encoded.rows([number]))) for number in range(6)])
+        np.testing.assert_allclose(network.nodes(together), alone, atol=1e-5)
+        worth = network(together)
     np.testing.assert_allclose(worth[0], (alone[0] + alone[1]) / 2, atol=1e-5)
 
 
-def pass_of(network: EntityScorer, inputs: TripleInputs, degrees: Sequence[int]) -> Tensor:
+def pass_of(network: EntityScorer, inputs: GraphInputs, degrees: Sequence[int]) -> Tensor:
     """The pass, node by node and message by message; the linear maps are the network's, all else is written out here."""
     count = torch.tensor(degrees, dtype=torch.float64)
     delta = float((count * torch.log(torch.arange(len(degrees)) + 1.0)).sum() / count.sum())
@@ -74,11 +73,11 @@ def test_the_pass_is_that_of_a_reference_message_by_message() -> None:
     graphs, degrees = question_graphs(0, 3), (0, 7, 2, 1)
     encoded = EncodedGraphs(graphs, LetterEncoder().encode, 2, torch.device("cpu"))
     network = EntityScorer(encoded.dimension, 10, 8, 2, degrees).eval()
-    inputs = encoded.inputs(range(3), [np.arange(span.start, span.stop) for span in map(graphs.triples_of, range(3))])
+    inputs = encoded.inputs(range(3), encoded.rows(range(3)))
     assert not inputs.is_named.all()
     with torch.no_grad():
         for parameter in network.parameters():  # those that begin at 0, too
             parameter.add_(0.3 * torch.randn_like(parameter))
         expected = pass_of(network, inputs, degrees)
         assert expected.std() > 0.1
-        torch.testing.assert_close(network(inputs), expected, rtol=1e-3, atol=1e-3)
+        torch.testing.assert_close(network.nodes(inputs), expected, rtol=1e-3, atol=1e-3)

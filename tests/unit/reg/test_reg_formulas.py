@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 from lodestar.models.reg import triples as reg_network
-from lodestar.models.reg.triples import TripleInputs, TripleScorer
+from lodestar.models.reg.triples import GraphInputs, TripleScorer
 from lodestar.models.subgraphs import distance_encoding, encoding_width, mark_shortest_paths
 
 
@@ -58,13 +58,16 @@ class TestShortestPaths:
 
 
 class TestNetwork:
-    def inputs(self, num_triples: int = 50) -> TripleInputs:
+    def inputs(self, num_triples: int = 50) -> GraphInputs:
         torch.manual_seed(1)
-        return TripleInputs(
+        return GraphInputs(
             questions=torch.randn(2, 5),
             relations=torch.randn(3, 5),
             entities=torch.randn(8, 5),
             is_named=torch.tensor([True] * 6 + [False] * 2),
+            is_topic=torch.zeros(8, dtype=torch.bool),
+            is_literal=torch.zeros(8, dtype=torch.bool),
+            node_question=torch.zeros(8, dtype=torch.int64),
             distances=torch.randn(8, encoding_width(1)),
             question_of=torch.randint(2, (num_triples,)),
             heads=torch.randint(8, (num_triples,)),

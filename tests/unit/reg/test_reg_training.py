@@ -13,8 +13,8 @@ from lodestar.models.kinds import CheckpointOpenOptions, TrainingOptions
 from lodestar.models.reg import TRIPLE, TripleConfig, TripleDescription
 from lodestar.models.reg.triples import (
     EncodedGraphs,
+    SubgraphModel,
     TripleColumns,
-    TripleModel,
     TripleObjective,
     TripleScorer,
     open_model,
@@ -48,7 +48,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def opened(folder: Path) -> TripleModel:
+def opened(folder: Path) -> SubgraphModel:
     vectors = TextVectors(LetterEncoder())
     return open_model(folder, CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors))
 
@@ -60,6 +60,8 @@ def columns_of(graphs: QuestionGraphs) -> TripleColumns:
         texts.relations,
         [None if place < 0 else texts.entities[place] for place in graphs.text_of.tolist()],
         graphs.is_topic,
+        graphs.is_literal,
+        np.repeat(np.arange(len(graphs)), np.diff(graphs.node_starts)),
         graphs.heads,
         graphs.relation_of,
         graphs.tails,

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from lodestar.engine.evidence import Calibration, Evidence, graph_token
 from lodestar.engine.linking import look_up_topics
-from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, Gril, RegTriple, SubgraphReader, SubgraphScorer
+from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, Gril, RegTriple, SubgraphScorer
 from lodestar.engine.values import Question, Triple
 from lodestar.models.reg.triples import TripleColumns
 from lodestar.models.subgraphs import SubgraphOptions
@@ -44,7 +44,9 @@ class KnownScores:
     """Scores each triple by its names; keeps what it was given."""
 
     def __init__(self, options: SubgraphOptions) -> None:
-        self.description: Any = SimpleNamespace(subgraph=options, calibration=(2.0, -1.0), kind="toy")
+        self.description: Any = SimpleNamespace(
+            config=SimpleNamespace(subgraph=options), calibration=(2.0, -1.0), kind="toy"
+        )
         self.seen: list[TripleColumns] = []
 
     def score(self, columns: TripleColumns) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -102,13 +104,13 @@ def test_the_best_triples_of_each_question_come_first_with_their_scores() -> Non
 class KnownGrowth(KnownScores):
     """Grows whole subgraphs; what leads home is pruned. Each question has its number as its token."""
 
-    def grow(self, columns: TripleColumns, is_literal: Any, question_of: Any) -> Any:
-        assert is_literal.tolist() == [False] * len(columns.names)
+    def grow(self, columns: TripleColumns) -> Any:
+        assert columns.is_literal.tolist() == [False] * len(columns.names)
         logits = self.score(columns)
         home = [text.split()[-1] == "home" for text in columns.relations]
         is_kept = np.array([not home[relation] for relation in columns.relation_of], dtype=np.bool_)
         tokens = [(float(number),) for number in range(len(columns.questions))]
-        assert sorted(set(question_of.tolist())) == [0, 2], "nothing is around the second"
+        assert sorted(set(columns.node_question.tolist())) == [0, 2], "nothing is around the second"
         return SimpleNamespace(logits=logits, is_kept=is_kept, tokens=tokens)
 
 
@@ -116,9 +118,9 @@ def test_what_grows_and_is_not_pruned_is_found_the_best_first() -> None:
     model = KnownGrowth(SubgraphOptions())
     words = {number: RelationWords("", (name,)) for number, name in GRAPH.numbered.items()}
     vectors = TextVectors(WordsAndTokens())
-    reader = SubgraphReader(GraphRelations(GRAPH.numbered, words, {}), vectors, model.description.subgraph)
+    by = SubgraphScorer(GraphRelations(GRAPH.numbered, words, {}), vectors, model)
     part = Gril(keep=2)
-    ctx = make_context(GRAPH, opened={part: (reader, cast(Any, model))})
+    ctx = make_context(GRAPH, opened={part: by})
     linked = look_up_topics(ctx.db, [asked("film"), asked("nowhere"), asked("town")], [(), (), ()])
     for top_k, num in ((1, 2), (9, 6)):
         found = part(ctx, linked, top_k)
