@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 import neo4j
@@ -27,9 +28,19 @@ KIND_RELATIONS = re.compile(r"(^|[/#])type$")
 BATCH = 2_000
 
 
-def words_of(relation: str) -> list[str]:
-    """Return the words of a relation's last part: of `http://…/hasBomPart` has, bom, part."""
-    return split_name(relation)[-1][-1].lower().split()
+def words_of(relations: Iterable[str]) -> dict[str, list[str]]:
+    """Return the words of each relation: of its last part, and of as many before it as tell it from the others.
+
+    Of `http://…/hasBomPart` has, bom, part; of two relations `a.film.actor` and `b.play.actor` film, actor and play,
+    actor.
+    """
+    parts = {name: [word for part in split_name(name) for word in part] for name in relations}
+    found = {}
+    for name, own in parts.items():
+        others = [each for other, each in parts.items() if other != name]
+        length = next((n for n in range(1, len(own)) if all(each[-n:] != own[-n:] for each in others)), len(own))
+        found[name] = [word for part in own[-length:] for word in part.lower().split()]
+    return found
 
 
 def value_of(text: str) -> int | float | str:
@@ -47,14 +58,14 @@ def convert(name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         triples: Any = engine.export_dataframe()
     labels: dict[str, set[str]] = defaultdict(set)
     properties: dict[str, dict[str, Any]] = defaultdict(dict)
-    joins = []
+    joins, words = [], words_of(triples["relation"].unique())
     for each in triples.itertuples():
         if isinstance(each.head_name, str):
             properties[each.head].setdefault("name", each.head_name)
         if KIND_RELATIONS.search(each.relation):
             labels[each.head].add("".join(word.title() for word in re.split(r"\W+", str(each.tail_name or each.tail))))
         elif each.is_literal:
-            first, *rest = words_of(each.relation)
+            first, *rest = words[each.relation]
             key, value = first + "".join(word.title() for word in rest), value_of(each.tail)
             before = properties[each.head].get(key)
             if key == "name" or before is None:
@@ -63,12 +74,16 @@ def convert(name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
                 properties[each.head][key] = [str(one) for one in (before if isinstance(before, list) else [before])]
                 properties[each.head][key].append(str(value))
         else:
-            joins.append({"start": each.head, "type": "_".join(words_of(each.relation)).upper(), "end": each.tail})
+            joins.append({"start": each.head, "type": "_".join(words[each.relation]).upper(), "end": each.tail})
             if isinstance(each.tail_name, str):
                 properties[each.tail].setdefault("name", each.tail_name)
-    if all(each.get("name", "") == each.get("name", "").lower() for each in properties.values()):
-        for id_ in [id_ for id_, each in properties.items() if "name" in each]:
-            properties[id_]["name"] = properties[id_]["name"].title()
+    named = [each for each in properties.values() if "name" in each]
+    is_lower = all(each["name"] == each["name"].lower() for each in named)
+    if not (
+        is_lower and any("_" in each["name"] for each in named)
+    ):  # those are ids, which questions write as they are
+        for each in named:
+            each["name"] = each["name"].title() if is_lower else each["name"].replace("_", " ")
     ids = {each["end"] for each in joins} | set(properties) | set(labels)
     nodes = [{"id": id_, "labels": sorted(labels[id_]) or ["Thing"], "properties": properties[id_]} for id_ in ids]
     return nodes, joins

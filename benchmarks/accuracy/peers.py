@@ -2,11 +2,13 @@
 
 Each peer is set up as its documentation says, over a server that `native_graphs` made, with the language model of the
 settings: `Text2CypherRetriever` of neo4j-graphrag and `GraphCypherQAChain` of LangChain (``pip install
-langchain-neo4j``), both with the whole schema in the prompt, and `VectorCypherRetriever` over a passage for each node.
+langchain-neo4j``), both with the whole schema in the prompt, an agent with the two tools of mcp-neo4j-cypher, and
+`VectorCypherRetriever` over a passage for each node.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -15,6 +17,7 @@ from typing import Any
 
 import neo4j
 from lodestar.engine.settings import Settings, make_connection, resolve
+from lodestar.models import one_line
 from lodestar.models.text.encoders import SentenceEncoder
 
 Said = dict[str, Any]
@@ -24,6 +27,25 @@ Ask = Callable[[str], Said]
 MAX_TOKENS = 300
 MAX_ROWS = 1_000
 NUM_PASSAGES = 5
+MAX_STEPS = 6
+MAX_CHARS = 4_000
+AGENT = """Answer questions about a Neo4j database with the tools. Read the schema first, then query. At the end write
+only the names or the number that answer, separated by semicolons; "unknown" if the database lacks it."""
+TOOLS: Any = [
+    {"type": "function", "function": {"name": name, "description": text, "parameters": parameters}}
+    for name, text, parameters in (
+        (
+            "get_neo4j_schema",
+            "List all nodes, their attributes and their relationships to other nodes in the neo4j database.",
+            {"type": "object", "properties": {}},
+        ),
+        (
+            "read_neo4j_cypher",
+            "Execute a read Cypher query on the neo4j database.",
+            {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+        ),
+    )
+]
 INSTRUCTIONS = """Context:
 {context}
 
@@ -136,17 +158,82 @@ def open_vector_search(server: str) -> Iterator[Ask]:
                     said = search.search(text, retriever_config={"top_k": NUM_PASSAGES}).answer
                 except Neo4jGraphRagError:
                     said = ""
-                given = [each.strip(" .") for each in re.split(r"[;\n]", said) if each.strip(" .")]
-                return _said([each for each in given if each.lower() != "unknown"], spent() - before)
+                return _said(split_said(said), spent() - before)
 
             yield ask
         finally:
             driver.execute_query(delete)
 
 
+@contextmanager
+def open_agent(server: str) -> Iterator[Ask]:
+    """Yield what asks the model with the tools of mcp-neo4j-cypher: it calls them until it answers.
+
+    A call that a small model writes as JSON into its text counts as one.
+    """
+    from openai import OpenAI
+
+    with _open(server) as (settings, driver):
+        client = OpenAI(base_url=settings.llm_base_url or None, api_key=settings.llm_api_key or "none")
+        schema = json.dumps(read_schema(driver))
+
+        def use(call: Mapping[str, Any]) -> str:
+            if call["name"] == "get_neo4j_schema":
+                return schema
+            try:
+                query: Any = str(call["arguments"]["query"])
+                found = driver.execute_query(query, routing_=neo4j.RoutingControl.READ).records
+            except (KeyError, TypeError, neo4j.exceptions.Neo4jError) as error:
+                return one_line(error)
+            return "; ".join(name for row in found for value in row.values() for name in names_of(value))[:MAX_CHARS]
+
+        def ask(text: str) -> Said:
+            messages: list[Any] = [{"role": "system", "content": AGENT}, {"role": "user", "content": text}]
+            tokens = 0
+            for _ in range(MAX_STEPS):
+                reply = client.chat.completions.create(
+                    model=settings.llm_model, messages=messages, tools=TOOLS, temperature=0, max_tokens=MAX_TOKENS,
+                    timeout=settings.llm_timeout_s,
+                )  # fmt: skip
+                tokens += reply.usage.total_tokens if reply.usage else 0
+                message = reply.choices[0].message
+                content = message.content or ""
+                calls = [
+                    (each.id, {"name": each.function.name, "arguments": read_json(each.function.arguments)})
+                    for each in message.tool_calls or []
+                    if each.type == "function"
+                ]
+                messages.append(message.model_dump(exclude_none=True))
+                if not calls and (written := read_json(content)) and "name" in written:
+                    messages.append({"role": "user", "content": f"Result: {use(written)}"})
+                elif not calls:
+                    return _said(split_said(content), tokens)
+                for id_, call in calls:
+                    messages.append({"role": "tool", "tool_call_id": id_, "content": use(call)})
+            return _said([], tokens)
+
+        yield ask
+
+
+def read_json(text: str) -> dict[str, Any]:
+    """Return the first object of a text, which may stand in a block of code; {} for none."""
+    found = re.search(r"\{.*\}", text, re.S)
+    try:
+        value = json.loads(found[0]) if found else {}
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def split_said(said: str) -> list[str]:
+    given = [each.strip(" .") for each in re.split(r"[;\n]", said) if each.strip(" .")]
+    return [each for each in given if each.lower() != "unknown"]
+
+
 PEERS: Mapping[str, Callable[[str], AbstractContextManager[Ask]]] = {
     "text-to-cypher": open_text_to_cypher,
     "cypher-chain": open_cypher_chain,
+    "agent": open_agent,
     "vector-search": open_vector_search,
 }
 

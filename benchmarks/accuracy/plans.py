@@ -8,8 +8,8 @@ Stated falsely: an answer that is neither right nor unsure. Systems:
 
 - ``paths``: what the retriever finds, without plans; ``plans``: as `lodestar ask` does;
 - ``model``: with the language model of the settings for what is not sure;
-- ``text-to-cypher``, ``cypher-chain``, ``vector-search``: what people use instead, with the same model (`peers`), over
-  the server NAME-native, which has the same graph as a property graph (`native_graphs`); answers are always stated.
+- ``text-to-cypher``, ``cypher-chain``, ``agent``, ``vector-search``: what people use instead, with the same model
+  (`peers`), over the server NAME-native, which has the same graph as a property graph (`native_graphs`); always stated.
 
 Run again, only what was not asked is asked (OUT/GRAPH-SYSTEM.jsonl); the tables are printed for all that is there.
 Intervals: 95 %, bootstrap over questions.
@@ -32,7 +32,9 @@ from lodestar.engine.api import Engine
 from lodestar.engine.errors import LodestarError
 from lodestar.engine.evaluation import bootstrap_interval, expected_calibration_error
 from lodestar.engine.evidence import Answer
+from lodestar.engine.serving.lookups import check_triples_exist
 from lodestar.engine.settings import resolve
+from lodestar.engine.values import Chain
 from lodestar.models import one_line
 
 from .peers import PEERS, Ask, Said
@@ -80,9 +82,19 @@ def open_system(name: str, graph: str) -> Iterator[Ask]:
             answer: Answer = engine.ask(text)
             tokens = sum(cost.llm.tokens for cost in answer.evidence.trace.costs)
             given = [each.name for each in answer.answers] if answer.found else []
-            return {"given": given, "unsure": answer.unsure, "probability": answer.confidence, "tokens": tokens}
+            said = {"given": given, "unsure": answer.unsure, "probability": answer.confidence, "tokens": tokens}
+            return said | {"proved": bool(given) and is_proved(engine, answer)}
 
         yield ask
+
+
+def is_proved(engine: Engine, answer: Answer) -> bool:
+    """Return whether each answer rests on evidence, and the graph has every triple of it; asked past the engine."""
+    rests = [each.evidence for each in answer.answers]
+    items = [answer.evidence.items[place].value for place in {place for places in rests for place in places}]
+    chains = [list(item.triples()) if isinstance(item, Chain) else [[item]] for item in items]
+    triples = list(dict.fromkeys(triple for steps in chains for step in steps for triple in step))
+    return all(rests) and bool(triples) and all(engine.gateway().run(check_triples_exist(triples)))
 
 
 def ask_rest(path: Path, questions: Sequence[Said], graph: str, system: str) -> list[Said]:
