@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Lodestar
-from tests.fakes.scripted_llm import Reply, ScriptedLLM, completion, says
+from tests.fakes.scripted_llm import Reply, ScriptedLLM, completion
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 
@@ -18,20 +18,6 @@ QUESTION = "What is the capital of Peru?"
 @pytest.fixture(autouse=True)
 def of_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LODESTAR_LLM_MODEL", "scripted")
-
-
-def test_a_reply_that_cannot_be_read_is_asked_for_again(
-    lodestar: Lodestar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LODESTAR_LLM_CACHE", str(tmp_path / "replies"))
-    with ScriptedLLM([says("I would rather not."), says('{"answers": ["Lima"]}')]) as llm:
-        monkeypatch.setenv("LODESTAR_LLM_BASE_URL", llm.base_url)
-        ran = lodestar("ask", QUESTION, "--llm")
-        assert (ran.code, len(ran.err.splitlines())) == (9, 1), ran.err
-        for _ in range(2):
-            ran = lodestar("ask", QUESTION, "--llm")
-            assert (ran.code, "Lima" in ran.out) == (0, True), ran.err
-        assert len(llm.requests) == 2
 
 
 @pytest.mark.parametrize(

@@ -6,30 +6,25 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.answering.llm import parse_reply
-from lodestar.engine.errors import InputError, LLMError, UsageError
+from lodestar.engine.errors import InputError, LLMError
 from lodestar.engine.llm import Prompt
 from lodestar.engine.llm.endpoint import parse_completion
-from lodestar.engine.settings import resolve
 from lodestar.loaders.formats import source_class
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.formats.detecting import detect_format
 from lodestar.models.kinds import BadCheckpointError, load_description, read_weights, translate_read_errors
 from lodestar.models.star import StarDescription
-from lodestar.models.text.vectors import TextVectors, VectorStore
 
 from tests.conftest import examples
-from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.tiny_checkpoint import write_tiny_checkpoint
 from tests.references.read_source import read_source
 
 BODY = b'{"choices":[{"message":{"content":"{\\"answers\\":[\\"Lima\\"]}"}}],"usage":{"total_tokens":3}}'
 GRAPHML = b'<graphml><graph><node id="a"/><node id="b"/><edge source="a" target="b" label="r"/></graph></graphml>'
-TEXTS = ("capital", "currency used")
 
 damage = st.tuples(
     st.floats(0, 1), st.integers(0, 30), st.binary(max_size=20) | st.sampled_from([b"-1", b"NaN", b"{}"])
@@ -100,35 +95,3 @@ def test_a_reply(how: Damage, text: str) -> None:
     in_one_line(
         lambda: parse_reply(damaged(b'{"answers": [{"name": "Lima"}]}', how).decode("utf-8", "replace")), LLMError
     )
-
-
-@many
-@given(how=damage, value=st.text(max_size=12))
-def test_settings(tmp_path: Path, how: Damage, value: str) -> None:
-    path = tmp_path / "lodestar.toml"
-    path.write_bytes(damaged(b'name = "x"\nquery_timeout_s = 30\nllm_max_calls = 4\n', how))
-    for environ in (
-        {"LODESTAR_CONFIG": str(path)},
-        {"LODESTAR_QUERY_TIMEOUT_S": value, "LODESTAR_CONFIG": "/dev/null"},
-    ):
-        try:
-            found = resolve({}, environ)
-        except (InputError, UsageError):
-            continue
-        assert 0 < found.query_timeout_s < math.inf
-
-
-@many
-@given(how=damage)
-def test_stored_vectors_are_right_or_made_again(tmp_path: Path, how: Damage) -> None:
-    path, encoder = tmp_path / "vectors.sqlite", LetterEncoder()
-    for damaging in (False, True):
-        if damaging:
-            path.write_bytes(damaged(path.read_bytes(), how))
-        store = VectorStore(path)
-        try:
-            found = TextVectors(encoder, store=store).stack(TEXTS, lasting=True)
-        finally:
-            store.close()
-        np.testing.assert_array_equal(found, encoder.encode(TEXTS))
-    path.unlink()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -59,26 +58,3 @@ def test_relabelled_nodes_leave_scores_unchanged(
     torch.testing.assert_close(after.entity_probability, before.entity_probability[old])
     torch.testing.assert_close(after.entities, before.entities[old])
     assert torch.equal(after.is_kept, before.is_kept[order])
-
-
-@settings(max_examples=examples(60))
-@given(graphs)
-def test_probabilities_are_some_and_those_of_the_topic_sum_to_one(triples: list[tuple[int, int, int]]) -> None:
-    with torch.no_grad():
-        inputs = one(triples, [0])
-        grown = network(0.0)(inputs)
-    assert bool(((grown.path_probability >= 0) & (grown.path_probability <= 1)).all())
-    assert bool((grown.path_probability[grown.is_seen] > 0).all())
-    assert bool((grown.path_probability[~grown.is_seen] == 0).all())
-    with torch.no_grad():
-        first = network(0.0, num_layers=1)(inputs)
-    assert float(first.path_probability.sum()) == pytest.approx(float(first.is_seen.any()), abs=1e-5)
-
-
-@settings(max_examples=examples(60))
-@given(graphs, st.floats(0.05, 0.9))
-def test_what_pruning_leaves_is_seen_without_it_too(triples: list[tuple[int, int, int]], sigma: float) -> None:
-    with torch.no_grad():
-        pruned, whole = network(sigma)(one(triples, [0])), network(0.0)(one(triples, [0]))
-    assert not bool((pruned.is_seen & ~whole.is_seen).any())
-    assert not bool((pruned.is_kept & ~pruned.is_seen).any())

@@ -84,44 +84,6 @@ def test_what_is_written_is_read(written: list[GoldQuestion], ascii_only: bool, 
     assert read(gzip.compress("\n".join(lines).encode())) == read("\n".join(lines).encode())
 
 
-@many
-@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3)), min_size=1, max_size=8))
-def test_the_first_of_an_id_keeps_it(written: list[tuple[str, int]]) -> None:
-    lines = [json.dumps({"id": name + "#2" * times, "question": "?", "answers": []}) for name, times in written]
-    found = [question.id for question in read("\n".join(lines).encode())]
-    assert len(set(found)) == len(found)
-    for count in range(1, len(lines)):
-        assert [question.id for question in read("\n".join(lines[:count]).encode())] == found[:count]
-
-
-plain = st.text("abc é'?", min_size=1, max_size=8).filter(lambda text: bool(text.strip()))
-named = st.text("abc é()", min_size=1, max_size=8)
-trimmed = named.filter(lambda text: text == text.strip())
-
-
-@many
-@given(plain, plain, named, st.lists(named, max_size=4, unique=True), st.integers(0, 2))
-def test_metaqa_brackets(before: str, after: str, topic: str, right: list[str], nested: int) -> None:
-    topic = "[" * nested + topic + "]" * nested
-    (found,) = read(f"{before}[{topic}]{after}\t{'|'.join(right)}\n".encode())
-    assert found.text == f"{before}{topic}{after}".strip()
-    assert found.topic_ids == (topic,)
-    assert [answer.id for answer in found.answers] == right
-
-
-@many
-@given(plain, st.lists(trimmed, min_size=3, max_size=9), st.lists(trimmed, max_size=3), st.booleans(), st.data())
-def test_pathquestion_paths(text: str, parts: list[str], others: list[str], ended: bool, data: st.DataObject) -> None:
-    parts = parts[: len(parts) - 1 + len(parts) % 2]
-    end = parts[-1]
-    right = data.draw(st.permutations([end, *others]))
-    path = "#".join([*parts, *(["<end>", end] if ended else [])])
-    (found,) = read(f"{text}\t{end}({'/'.join(right)}/)\t{path}\n".encode())
-    assert [answer.id for answer in found.answers] == list(dict.fromkeys(right))
-    assert found.paths == (GoldPath(tuple(parts[1::2]), tuple(parts[::2])),)
-    assert (found.topic_ids, found.num_hops) == ((parts[0],), len(parts) // 2)
-
-
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),

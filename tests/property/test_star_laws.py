@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
 import pytest
-import torch
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as npst
 from lodestar.models.mined import (
     AnswerPath,
     MinedFileError,
@@ -23,8 +20,6 @@ from lodestar.models.mined import (
     read_mined_file,
     write_mined_file,
 )
-from lodestar.models.star.network import mix_shortlist_scores
-from lodestar.models.star.training import listwise_loss, path_weighted_contrastive_loss, path_weights
 
 from tests.conftest import examples
 
@@ -110,53 +105,3 @@ def test_a_damaged_file_is_refused_or_read_and_never_anything_else(
                 read_mined_file(path)
             except MinedFileError as error:
                 assert "\n" not in str(error)
-
-
-SCORES = npst.arrays(np.float32, st.integers(1, 12), elements=st.floats(-50, 50, width=32))
-
-
-@given(stop=SCORES, data=st.data(), mix=st.floats(0, 1))
-def test_the_shortlist_stays_above_all_others(stop: np.ndarray, data: st.DataObject, mix: float) -> None:
-    rows = np.argsort(-stop, kind="stable")[: data.draw(st.integers(1, len(stop)))]
-    cross = data.draw(npst.arrays(np.float32, len(rows), elements=st.floats(-50, 50, width=32)))
-    found = mix_shortlist_scores(stop, cross, rows, mix)
-    rest = np.setdiff1d(np.arange(len(stop)), rows)
-    assert found[rows] == pytest.approx((1 - mix) * stop[rows] + mix * cross, abs=1e-3)
-    if len(rest):
-        assert found[rest].max() < found[rows].min()
-        assert np.ptp(found[rest] - stop[rest]) < 1e-4  # all move alike
-
-
-PATHS = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=40)
-
-
-@given(paths=PATHS, others=PATHS, bounds=st.tuples(SHARE, SHARE))
-def test_rarer_paths_weigh_more_within_the_bounds(
-    paths: list[str], others: list[str], bounds: tuple[float, float]
-) -> None:
-    least, most = sorted(bounds)
-    assume(most - least > 1e-6)  # nearer ones round to the same weight
-    weights, beside = path_weights(paths, others, least, most).values()
-    assert (set(weights), set(beside)) == (set(paths), set(others))
-    assert max(*weights.values(), *beside.values()) == pytest.approx(most)
-    for one in weights:
-        assert least - 1e-9 <= weights[one] <= most + 1e-9
-        for other in weights:
-            if paths.count(one) < paths.count(other):
-                assert weights[one] > weights[other]
-
-
-@given(scores=SCORES, data=st.data())
-def test_losses_do_not_depend_on_the_order_and_are_not_negative(scores: np.ndarray, data: st.DataObject) -> None:
-    positive = data.draw(npst.arrays(np.bool_, len(scores)))
-    weights = data.draw(npst.arrays(np.float32, len(scores), elements=st.floats(0, 2, width=32)))
-    order = np.array(data.draw(st.permutations(range(len(scores)))))
-    given_scores, is_positive, weighed = (torch.from_numpy(each) for each in (scores, positive, weights))
-    shares = is_positive / is_positive.sum().clamp(min=1)
-    contrast = path_weighted_contrastive_loss(given_scores, is_positive, weighed, 0.5).item()
-    assert contrast >= -1e-4
-    again = path_weighted_contrastive_loss(given_scores[order], is_positive[order], weighed[order], 0.5).item()
-    assert again == pytest.approx(contrast, rel=1e-3, abs=1e-3)
-    cross_entropy = listwise_loss(given_scores, shares).item()
-    assert cross_entropy >= -1e-4
-    assert listwise_loss(given_scores[order], shares[order]).item() == pytest.approx(cross_entropy, rel=1e-3, abs=1e-3)

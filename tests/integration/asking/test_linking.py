@@ -65,21 +65,6 @@ def test_of_two_of_a_name_the_one_is_meant_at_which_what_is_asked_exists(films: 
     assert asked.evidence.topics[0].probability == asked.evidence.topics[0].score
 
 
-@pytest.mark.parametrize(
-    ("text", "id_"),
-    [
-        ("What is in Lodz?", "m.lodz"),
-        ("What is in Łódź?", "m.lodz"),
-        ("What is in Ovre Anstad?", "m.anstad"),
-        ("Where is Bruchstrasse?", "m.street"),
-        ("Where is the BRUCHSTRASSE?", "m.street"),
-    ],
-)
-def test_a_name_is_found_without_its_marks(films: Engine, text: str, id_: str) -> None:
-    assert films.link(text)[0].entity.id == id_
-    assert films.ask(text).evidence.topics[0].entity.id == id_
-
-
 def test_where_nothing_is_known_the_nearest_names_are_offered(films: Engine) -> None:
     note = films.retrieve("who leads the Repuplikkan Patti").note
     assert note.startswith("no known entity in the question; did you mean Republican Party")
@@ -88,23 +73,6 @@ def test_where_nothing_is_known_the_nearest_names_are_offered(films: Engine) -> 
     assert answer.reason == "nothing linked"
     found = films.retrieve("xyzzy?")
     assert (found.note, found.extras) == ("no known entity in the question", ())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '+Peru AND (title:"x" OR *) ~ ^2 [a TO b] {c} \\ / && || !',
-        " ".join(f"word{n}ian" for n in range(900)),
-        "🎬" * 200,
-        "東京はどこの首都ですか" * 50,
-        "من هو رئيس مصر؟",
-        "x" * 10_000,
-    ],
-)
-def test_no_text_breaks_a_query(films: Engine, text: str) -> None:
-    (found,) = films.retrieve_batch([text])
-    assert found.question.text == text
-    assert {topic.entity.id for topic in found.topics} <= {"m.peru"}
 
 
 # Of entities of one name the one is meant that has the place or the year beside it: towns, films, firms

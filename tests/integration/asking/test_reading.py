@@ -40,15 +40,6 @@ def test_it_answers_from_a_real_graph_and_says_why(settings: Settings, connectio
     assert all("Lima" in {end.name for end in chain.ends} for chain in rests_on if isinstance(chain, Chain))
 
 
-def test_both_sides_of_a_union_are_weighed(settings: Settings, connection: Connection) -> None:
-    options = {"answerer.kind": "reader"}
-    with Engine(settings, recipe="similarity | (similarity + merge)", options=options, connection=connection) as engine:
-        (answer,) = engine.ask_batch([CAPITAL])
-    assert [name for name, _ in answer.evidence.trace.sources] == ["similarity", "similarity + merge"]
-    assert answer.entities[0].name == "Lima"
-    assert any(each.startswith("similarity") for each in answer.why)
-
-
 @pytest.mark.long
 def test_one_is_trained_on_questions_about_the_graph_and_answers(
     settings: Settings, connection: Connection, environment: dict[str, str], tmp_path: Path

@@ -72,16 +72,6 @@ def test_triples_come_best_first_with_probabilities(settings: Settings, engine: 
     assert ("m.chile", "m.santiago") in facts
 
 
-def test_a_batch_is_each_question_alone(settings: Settings, engine: Engine, checkpoint: str) -> None:
-    asked = [Question(text, (topic,)) for text, topic, _ in (*LEARNED, *CHOSEN)]
-    with Engine(settings, recipe=RegTriple(checkpoint=checkpoint)) as one:
-        together = one.retrieve_batch(asked)
-        alone = [one.retrieve(question) for question in asked]
-    for left, right in zip(together, alone, strict=True):
-        assert [item.value for item in left.items] == [item.value for item in right.items]
-        np.testing.assert_allclose([i.score for i in left.items], [i.score for i in right.items], rtol=1e-4)
-
-
 def test_chains_of_the_triples_answer(settings: Settings, engine: Engine, checkpoint: str) -> None:
     recipe = RegTriple(checkpoint=checkpoint) + Reorganise(max_length=2)
     with Engine(settings, recipe=recipe, options={"answerer.min_probability": 0.0, "top_k": 100}) as asked:

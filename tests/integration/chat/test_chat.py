@@ -24,7 +24,6 @@ from lodestar.engine.llm import (
 )
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway, ReplyCache
-from lodestar.engine.parallel import start
 from lodestar.engine.values import ChatUsage, TokenUsage
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, completion, hangs, raw, refuses, says, status
@@ -106,25 +105,6 @@ def test_after_an_interrupt_no_more_is_sent() -> None:
             ctx.llm.complete([Prompt(str(number)) for number in range(80)])
         time.sleep(0.8)
         assert len(llm.requests) <= 2 * MAX_CONCURRENT
-        chat.close()
-
-
-def test_an_interrupt_before_all_threads_have_begun_ends_those_that_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[Any] = []
-
-    def interrupt_the_second(work: Any, name: str) -> Any:
-        if begun:
-            raise KeyboardInterrupt
-        begun.append(start(work, name))
-        return begun[0]
-
-    monkeypatch.setattr("lodestar.engine.llm.gateway.start", interrupt_the_second)
-    with ScriptedLLM([echo] * 80) as llm:
-        chat = gateway(llm)
-        with pytest.raises(KeyboardInterrupt):
-            chat.complete([Prompt(str(number)) for number in range(80)])
-        begun[0].result(20)
-        assert len(llm.requests) <= MAX_CONCURRENT
         chat.close()
 
 

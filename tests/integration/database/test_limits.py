@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, cast
 
@@ -17,10 +16,10 @@ from lodestar.engine.integrations.langchain import LodestarRetriever
 from lodestar.engine.neo4j import Request
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.serving import Batcher, DeadlineExceededError
-from lodestar.engine.settings import Connection, Settings
+from lodestar.engine.settings import Connection
 
-from tests.conftest import OpenOver, clear_database
-from tests.made.graphs import TripleSource, load
+from tests.conftest import OpenOver
+from tests.made.graphs import TripleSource
 
 NUMBERS = range(12)
 WORKS = [("ann", "made", f"work{n}") for n in NUMBERS] + [
@@ -114,26 +113,6 @@ def test_a_query_past_its_memory_is_tried_once_and_the_setting_is_named(
     assert len(tries) == 1
 
 
-def test_two_writers_on_the_same_entities_both_succeed(works: Engine, settings: Settings) -> None:
-    def add(writer: int) -> int:
-        with Engine(settings) as engine:
-            rows = [(f"work{n % 12}", f"written_by_{n % 3}", f"work{(n + 1) % 12}") for n in range(60)]
-            return sum(
-                engine.add([(h, f"{r}_{writer}", t) for h, r, t in rows[n : n + 6]]).num_added for n in range(0, 60, 6)
-            )
-
-    with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(add, range(2))) == [12, 12]
-
-
-async def test_filters_and_documents_are_the_same_with_asyncio(works: Engine) -> None:
-    retriever = LodestarRetriever(engine=works, k=20)
-    for options in ({}, {"filter": {"genre": "film"}}, {"k": 2}):
-        found = await retriever.ainvoke(ASKED, **options)
-        assert found == retriever.invoke(ASKED, **options)
-        assert found
-
-
 @pytest.mark.long
 async def test_fifty_at_once_leave_the_event_loop_free(works: Engine) -> None:
     retriever, gaps = LodestarRetriever(engine=works), list[float]()
@@ -153,28 +132,3 @@ async def test_fifty_at_once_leave_the_event_loop_free(works: Engine) -> None:
         heart.cancel()
         longest.append(max(gaps))
     assert min(longest) < 0.1, longest
-
-
-@pytest.mark.long
-def test_a_hub_of_two_hundred_thousand_is_cut_and_said(
-    gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings
-) -> None:
-    clear_database(driver, connection.database)
-    rows = [(f"m.{number}", "person.born_in", "m.hub") for number in range(200_000)]
-    names = {f"m.{number}": f"Person {number}" for number in range(200_000)}
-    names |= {"m.hub": "Lima", "m.7": "Ann", "m.book": "Ode"}
-    load(TripleSource([*rows, ("m.7", "person.wrote", "m.book")], names), gateway)
-    began_s = time.perf_counter()
-    with Engine(settings) as engine:
-        engine.prepare()
-        assert time.perf_counter() - began_s < 5  # it does not read the graph
-        engine.ask("What did Ann write?")
-        for question in ("What was written by persons born in Lima?", "Who was born in Lima?"):
-            began_s = time.perf_counter()
-            answer = engine.ask(question, max_hop=2)
-            took_s = time.perf_counter() - began_s
-            print(f"{question} {took_s:.2f} s, {answer.evidence.left_out}")
-            assert took_s < 10
-            assert answer.found
-            assert any(chain.value.cut for chain in answer.evidence.items)
-    clear_database(driver, connection.database)

@@ -59,7 +59,7 @@ def unordered(evidence: Evidence[Any]) -> list[tuple[float, str, frozenset[tuple
 def test_neo4j_answers_as_the_fake_does(gateway: Gateway, driver: neo4j.Driver, seed: int, hub_degree: int) -> None:
     rng = random.Random(seed)
     ids = [f"e{i}" for i in range(12)]
-    relations = ["alpha", "beta.x", "RELATED", "rare one", "rare two"]
+    relations = ["alpha", "beta.x", "gamma`]->() //", "RELATED", "rare one", "rare two"]
     related = ("rare one", "rare two")
     heads = [rng.choice(ids) for _ in range(70)]
     triples = [(head, rng.choice(relations), rng.choice([*ids, *VALUES])) for head in heads]

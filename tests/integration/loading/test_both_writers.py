@@ -21,7 +21,7 @@ from lodestar.loaders.maintaining import verify
 from lodestar.loaders.source import NO_ID, Source, StatementRow, name_row, triple_row
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, clear_database
-from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, RowSource, TripleSource, load
+from tests.made.graphs import COUNTRIES, RowSource, TripleSource, load
 from tests.references.snapshot import Snapshot, snapshot
 
 EXAMPLES = int(os.environ.get("LODESTAR_BULK_EXAMPLES", "1"))
@@ -136,28 +136,3 @@ def test_the_graph_that_is_there_is_locked_from_the_plan_to_the_end(
     assert {"reading", "indexing" if writer == "bulk" else "signatures"} <= refused
     with Gateway(instance.connection()) as gateway, gateway.hold_load_lock(wait_s=60):
         assert verify(gateway).faults == ()
-
-
-@pytest.mark.long
-def test_relations_beyond_the_budget_of_types(
-    gateway: Gateway,
-    driver: neo4j.Driver,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(relation_types, "MAX_TYPES", 4)
-    source = TripleSource(COUNTRIES, COUNTRY_NAMES)
-    clear_database(driver, "neo4j", schema=True)
-    load(source, gateway)
-    stored = driver.execute_query("MATCH (:Entity)-[r]->() RETURN DISTINCT type(r) AS type ORDER BY type").records
-    assert {record["type"] for record in stored} == {
-        "RELATED",
-        "location.adjoining_relationship.adjoins",
-        "location.country.capital",
-        "location.country.official_language",
-    }
-    assert gateway.execute(count_signature_mismatches()) == 0
-    assert verify(gateway).faults == ()
-    load(TripleSource([("m.peru", "a.new.one", "m.lima"), COUNTRIES[0]]), gateway, mode="append")
-    assert verify(gateway).faults == ()
-    (number,) = driver.execute_query("MATCH ()-[r {relation: 'a.new.one'}]->() RETURN count(r)").records[0]
-    assert number == 1

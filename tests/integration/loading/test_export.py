@@ -135,6 +135,8 @@ def test_hostile_characters_survive_where_the_format_can_say_them(gateway: Gatew
     exported(gateway, path, base="urn:kg:")
     options = {"bases": ["urn:kg:"], "languages": ["*"], "shared_blank_nodes": True}
     assert_read(source_class("rdf")(str(path), **options), [*PLAIN, *HOSTILE])
+    names = read_source(source_class("rdf")(str(path), **options)).names
+    assert names["m.1"] == ["One", "Eins", "1"]
 
 
 def test_half_a_graph_is_not_exported(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:

@@ -124,16 +124,6 @@ def test_trade(
     } <= {tuple(record) for record in datatypes.records}
 
 
-def test_only_some_labels_are_read(
-    source_gateway: Gateway, theirs: neo4j.Driver, gateway: Gateway, driver: neo4j.Driver, tmp_path: Path
-) -> None:
-    write_graph(theirs, MOVIES)
-    _, left_out = load_from(source_gateway, gateway, tmp_path, Choices(labels=["Person"]))
-    assert left_out["nodes"] == 3
-    assert {relation for _, relation, _ in triples(driver)} == {"type", "born", "site", "FOLLOWS"}
-    assert verify(gateway).faults == ()
-
-
 def test_changes_and_deletions_are_followed(
     source_gateway: Gateway, theirs: neo4j.Driver, gateway: Gateway, driver: neo4j.Driver, tmp_path: Path
 ) -> None:

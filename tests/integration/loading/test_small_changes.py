@@ -14,7 +14,6 @@ import neo4j
 import pytest
 from lodestar import Engine, LiteralValue
 from lodestar.engine.errors import (
-    DatabaseError,
     EntityNotFoundError,
     GraphError,
     InputError,
@@ -101,17 +100,6 @@ def test_a_triple_of_a_load_is_removed_from_it(engine: Engine, gateway: Gateway)
     assert (base.num_triples, base.num_removed) == (len(COUNTRIES), 0)
 
 
-@pytest.mark.long
-def test_a_graph_can_begin_with_a_change(new_database: None, settings: Settings, driver: neo4j.Driver) -> None:
-    with Engine(settings) as engine:
-        engine.add([("Lima", "mayor", "Ana"), ("Ana", "born", 1961)])
-        assert engine.ask("Who is the mayor of Lima?").text == "Ana"
-        assert faults(engine) == ()
-        load(TripleSource(COUNTRIES, COUNTRY_NAMES), engine.gateway(), mode="append")
-        engine.add([("Cusco", "mayor", "Bea")])
-        assert faults(engine) == ()
-
-
 CANNOT_BE_ADDED: list[tuple[Any, type[Exception], str]] = [
     ("abc", InputError, "expected triples"),
     (["abc"], InputError, "triple 1: expected (head, relation, tail)"),
@@ -165,16 +153,6 @@ def test_what_is_not_there_is_not_removed(
     report = engine.remove([COUNTRIES[1], triple], missing_ok=True)
     assert (report.num_removed, report.num_missing) == (1, 1)
     assert faults(engine) == ()
-
-
-def test_a_fault_of_the_database_in_the_middle_changes_nothing(
-    engine: Engine, driver: neo4j.Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = contents(driver)
-    monkeypatch.setattr(changing, "_change_load", lambda load, *_: {"sha256": load.sha256, "x": {"no": "value"}})
-    with pytest.raises(DatabaseError):
-        engine.add([MAYOR])
-    assert contents(driver) == before
 
 
 def test_a_deadlock_is_tried_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

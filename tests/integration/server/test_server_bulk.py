@@ -24,24 +24,6 @@ pytestmark = [
     pytest.mark.skipif("LODESTAR_TEST_URI" in os.environ, reason="a server elsewhere has no folder here"),
 ]
 
-HOSTILE = (
-    "plain", "a;b", '"quoted"', "it's", "a,b", "two\nlines", "cr\r\nlf", "tab\there", "😀 日本", "back\\slash", "`tick`",
-    " around ", "\x01", "null", '"open', "[1,2]", "x" * 100_000, "\u2028", "12", "true", "\ufeffmark", "zero\x00byte",
-)  # fmt: skip
-TYPES = (
-    "a b",
-    "`tick`",
-    "a.b.c",
-    "http://x/y#z",
-    'quo"te',
-    "a;b",
-    "😀",
-    "two\nlines",
-    ":TYPE",
-    "back\\slash",
-    " a ",
-    "it's",
-)
 MEMORY = {"heap_mb": 512, "pagecache_mb": 64}
 
 
@@ -115,73 +97,6 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_server_that_never_started_gets_a_graph(real: EmbeddedServer) -> None:
     assert asked(real, "MATCH (n:Old) RETURN n.id AS id") == [{"id": "old"}]
-
-
-@pytest.mark.long
-def test_a_graph_takes_the_place_of_another_with_every_value_as_it_was(real: EmbeddedServer, tmp_path: Path) -> None:
-    before, password = real.status(), real.home.password()
-    num_entities = len(HOSTILE)
-    entities = {
-        ":ID(n)": range(num_entities),
-        "id": [f"e{at}" for at in range(num_entities)],
-        "name": HOSTILE,
-        "aliases:string[]": [[[text, "", text], ["", text], None][at % 3] for at, text in enumerate(HOSTILE)],
-        "degree:int": [None if at % 2 else at for at in range(num_entities)],
-        "signature_relations:int[]": [[[at, 65_000], [at], None][at % 3] for at in range(num_entities)],
-    }
-    literals = {
-        ":ID(n)": [num_entities, num_entities + 1],
-        "id": ['""', '"x"@en'],
-        "value": ["", "x"],
-        "language": [None, "en"],
-    }
-    triples = {
-        ":START_ID(n)": range(len(TYPES)),
-        ":END_ID(n)": [*range(1, len(TYPES)), num_entities],
-        ":TYPE": TYPES,
-        "loads:int[]": [None if at % 2 else [1, at] for at in range(len(TYPES))],
-        "relation": [None, *TYPES[1:]],
-    }
-    steps: list[tuple[str, int, int]] = []
-    with real.loading() as incoming:
-        files = written(tmp_path, Entity=entities, Literal=literals, triples=triples)
-        incoming.import_graph(files, lambda *step: steps.append(step))
-        assert {stage for stage, _, _ in steps} == {"importing"}
-        assert incoming.has_graph
-        status = incoming.start(**MEMORY, progress=False)
-        assert {status.bolt_port, status.http_port}.isdisjoint({before.bolt_port, before.http_port, 7687, 7474})
-        assert real.status() == before
-        asked(incoming, "CREATE CONSTRAINT entity_id FOR (e:Entity) REQUIRE e.id IS UNIQUE")
-        after = real.adopt(incoming, progress=False)
-        assert not incoming.home.folder.exists()
-    assert (after.running, after.bolt_port, after.http_port) == (True, before.bolt_port, before.http_port)
-    assert after.pid != before.pid
-    assert real.home.password() == password
-    assert {row["user"] for row in asked(real, "SHOW USERS YIELD user")} == {"neo4j", "ana"}
-    assert [row["name"] for row in asked(real, "SHOW CONSTRAINTS YIELD name")] == ["entity_id"]
-    assert sorted(path.name for path in real.home.data.iterdir()) == ["databases", "dbms", "server_id", "transactions"]
-    assert (real.home.logs / "import.report").is_file()
-
-    found = {row["n"]["id"]: row for row in asked(real, "MATCH (n) RETURN n, labels(n) AS labels")}
-    assert len(found) == num_entities + 2
-    for at, text in enumerate(HOSTILE):
-        expected = {
-            "id": f"e{at}",
-            "name": text,
-            "aliases": [[text, "", text], ["", text], None][at % 3],
-            "degree": None if at % 2 else at,
-            "signature_relations": [[at, 65_000], [at], None][at % 3],
-        }
-        assert found[f"e{at}"] == {"n": {k: v for k, v in expected.items() if v is not None}, "labels": ["Entity"]}
-    assert found['""'] == {"n": {"id": '""', "value": ""}, "labels": ["Literal"]}
-    assert found['"x"@en']["n"] == {"id": '"x"@en', "value": "x", "language": "en"}
-    rows = asked(real, "MATCH (h)-[r]->(t) RETURN h.id AS head, type(r) AS type, properties(r) AS r, t.id AS tail")
-    by_type = {row["type"]: row for row in rows}
-    for at, name in enumerate(TYPES):
-        expected = {"loads": None if at % 2 else [1, at], "relation": name if at else None}
-        assert by_type[name]["r"] == {k: v for k, v in expected.items() if v is not None}
-        assert by_type[name]["head"] == f"e{at}"
-    assert by_type[TYPES[-1]]["tail"] == '""'
 
 
 def run(code: str, real: EmbeddedServer, *arguments: object) -> subprocess.Popen[str]:

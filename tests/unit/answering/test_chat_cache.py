@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,17 +10,6 @@ from lodestar.engine.llm.gateway import ReplyCache
 from lodestar.engine.values import TokenUsage
 
 SAID = Completion("Lima – \ud800", usage=TokenUsage(7, 2), logprobs=(("Li", -0.25), ("ma", -0.5)), model="m")
-PROCESS = """
-import sys
-from pathlib import Path
-from lodestar.engine.llm.gateway import ReplyCache
-from lodestar.engine.llm import Completion
-cache = ReplyCache(Path(sys.argv[1]))
-for number in range(50):
-    cache.put(f"{sys.argv[2]} {number}", Completion(sys.argv[2]))
-    cache.put("shared", Completion("shared"))
-    assert cache.get("shared").content == "shared"
-"""
 
 
 @pytest.fixture
@@ -90,16 +77,3 @@ def test_a_file_that_is_no_cache_is_named_and_left_as_it_was(tmp_path: Path, con
         ReplyCache(file)
     assert "\n" not in str(caught.value)
     assert file.read_bytes() == content
-
-
-def test_processes_share_one_file_that_all_of_them_make(path: Path) -> None:
-    processes = [
-        subprocess.Popen([sys.executable, "-c", PROCESS, str(path), str(name)], stderr=subprocess.PIPE, text=True)
-        for name in range(2)
-    ]
-    for process in processes:
-        _, said = process.communicate(timeout=120)
-        assert process.returncode == 0, said
-        assert said == ""
-    cache = ReplyCache(path)
-    assert sum(cache.get(f"{name} {number}") is not None for name in range(2) for number in range(50)) == 100

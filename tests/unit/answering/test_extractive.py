@@ -18,10 +18,8 @@ from lodestar.engine.evidence import (
     PlanAnswer,
     Unit,
 )
-from lodestar.engine.evidence.bridges import to_chains
-from lodestar.engine.values import AnswerEntity, Chain, Entity, Question, Scored, Topic, Triple
+from lodestar.engine.values import AnswerEntity, Chain, Entity, Scored
 
-from tests.fakes.memory_graph import MemoryGraph
 from tests.made.evidence import CERTAIN, evidence_of, leads
 
 PERU = Entity("p", "Peru")
@@ -62,11 +60,6 @@ def test_paths_are_weighed_by_the_temperature_of_their_scores(unit: Unit, less: 
     assert lima == pytest.approx(1)
 
 
-def test_confidence_is_calibrated_by_the_best_score() -> None:
-    found = answer(evidence_of(path("city", LIMA, score=0.9), calibration=Calibration("logit", 2.0, -1.0)))
-    assert found.entities[0].confidence == pytest.approx(1 / (1 + math.exp(-0.8)))
-
-
 @pytest.mark.parametrize(
     ("paths", "note", "reason", "sure"),
     [
@@ -93,23 +86,6 @@ def test_no_answer_says_why(paths: tuple[Scored[Chain], ...], note: str, reason:
 def test_what_is_shown_is_what_is_held_against_the_bounds(probability: float, text: str, unsure: bool) -> None:
     found = answer(evidence_of(path("city", LIMA, score=probability), calibration=Calibration("probability")))
     assert (found.text, found.unsure, found.confidence) == (text, unsure, probability)
-
-
-def chains_of(*facts: str, scores: tuple[float, ...] = (), **options: Any) -> Evidence[Chain]:
-    """The chains that triples make from a, each written as head, relation, tail in a word."""
-    a, items = Entity("a", "a"), []
-    for place, fact in enumerate(facts):
-        head, relation, tail = tuple(fact)
-        triple = Triple(Entity(head, head), relation, Entity(tail, tail))
-        items.append(Scored(triple, scores[place] if scores else 1.0))
-    given = Evidence(Question("?"), (Topic(a),), "triple", tuple(items), **options)
-    return to_chains(MemoryGraph([]), [given])[0]
-
-
-def test_no_chain_walks_a_triple_twice() -> None:
-    """b leads to itself and back to a, from where the triple to b would be walked again, or another way after it."""
-    found = chains_of("arb", "bsb", "aqd")
-    assert {str(each.value.relation_path) for each in found.items} == {"r", "q", "r → s"}
 
 
 def of_plan(**fields: Any) -> Answer:

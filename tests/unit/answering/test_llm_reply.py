@@ -61,22 +61,6 @@ def test_one_answer_is_read_in_many_forms(content: str) -> None:
     assert parse_reply(content).claims == (Claim("Sol"),)
 
 
-@pytest.mark.parametrize(
-    "around",
-    [
-        "```json\nREPLY\n```",
-        '<think>Or {"chains": [3]}? 2 fits less.</think>\nREPLY',
-        "Answer: REPLY",
-        "REPLY<|im_end|>",
-        "Voici la réponse :\nREPLY",
-    ],
-)
-def test_every_reader_of_replies_passes_over_what_stands_around_them(around: str) -> None:
-    assert parse_reply(around.replace("REPLY", '{"answers": ["Sol"]}')).claims == (Claim("Sol"),)
-    assert read_numbers(around.replace("REPLY", '{"chains": [1]}'), 3, in_list=True) == {1}
-    assert read_numbers(around.replace("REPLY", "1"), 3) == {1}
-
-
 @pytest.mark.parametrize("end", [', "Int', ', "Inti', ",", ', "In\\"ti'])
 def test_of_a_list_that_was_cut_off_the_whole_names_count(end: str) -> None:
     assert [claim.name for claim in parse_reply(f'{{"answers": ["Sol", "A \\"B\\""{end}').claims] == ["Sol", 'A "B"']

@@ -6,9 +6,7 @@ import gzip
 import json
 import zipfile
 from collections.abc import Callable
-from itertools import permutations
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +14,6 @@ import pytest
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.writing import domain_of, label_of
 from lodestar.loaders.formats import FORMATS, source_class
-from lodestar.loaders.formats.columns import why_table
 from lodestar.loaders.formats.delimited import CsvSource, MetaqaSource, PathquestionSource, TsvSource
 from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.freebase import FreebaseSource
@@ -191,35 +188,6 @@ def test_a_table_is_not_taken_for_triples(tmp_path: Path, content: str, reason: 
         assert read_source(CsvSource(path, columns=("1", "2", "3"))).triples
 
 
-COLUMNS: dict[str, Callable[[Random], str]] = {
-    "id": lambda r: str(r.randint(1, 999)),
-    "person": lambda r: r.choice(["Ann Ash", "Bo Birch", "Cy Cedar", "Di Elm", "Ed Fir", "Flo Gum"]),
-    "city": lambda r: r.choice(["Lima", "Quito", "Rome", "Oslo"]),
-    "colour": lambda r: r.choice(["red", "blue", "green", "black"]),
-    "state": lambda r: r.choice(["open", "closed", "in progress", "on hold"]),
-    "team": lambda r: r.choice(["Sales", "R&D", "HR", "Legal"]),
-    "price": lambda r: f"{99 * r.random():.2f}",
-    "day": lambda r: f"{r.randint(1900, 2020)}-0{r.randint(1, 9)}-1{r.randint(0, 9)}",
-    "time": lambda r: f"{r.randint(0, 23):02}:{r.randint(0, 59):02}",
-    "flag": lambda r: r.choice(["yes", "no"]),
-    "code": lambda r: f"{r.choice('ABC')}-{r.randint(100, 999)}",
-    "e-mail": lambda r: f"{r.choice(['ann', 'bo'])}{r.randint(1, 99)}@example.org",
-    "address": lambda r: f"https://example.org/p/{r.randint(1, 9999)}",
-    "note": lambda r: f"{r.choice(['said', 'wrote', 'asked'])} {r.randint(1, 9999)} words",
-}
-"""What columns of tables hold."""
-
-
-def test_a_table_of_such_columns_without_a_header_is_no_list_of_triples() -> None:
-    random = Random(7)
-    tables = [
-        [[COLUMNS[name](random) for name in names] for _ in range(num_rows)]
-        for num_rows in (5, 12, 60)
-        for names in random.sample([*permutations(COLUMNS, 3)], 100)
-    ]
-    assert [table[:3] for table in tables if why_table(table) is None] == []
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -270,20 +238,6 @@ def test_a_dry_run_counts_all_of_a_packed_file_that_is_small(tmp_path: Path) -> 
     )
     shown, _ = preview(TsvSource(str(path)), LoadOptions(staging=tmp_path / "staging"))
     assert (shown["share"], shown["estimated_triples"]) == (1, 250_000)
-
-
-def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
-    path = written(tmp_path, "id,name\n", "people.csv")
-    assert detect_format(path) == "tables"
-    with pytest.raises(InputError, match="expected tables with rows, found none"):
-        source_class("tables")(path)
-
-
-def test_a_dump_in_a_folder_is_to_be_named(tmp_path: Path) -> None:
-    (tmp_path / "movies.dump").write_bytes(b"DZV1")
-    (tmp_path / "movies.cypher").write_text("CREATE (a)")
-    with pytest.raises(InputError, match=r"movies.cypher \(cypher\), .*movies.dump \(dump\): name one"):
-        detect_format(str(tmp_path))
 
 
 def test_triples_as_json_lines_and_with_other_names(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from lodestar.engine.errors import EntityNotFoundError, LodestarError, UsageErro
 from lodestar.engine.evidence import NO_ANSWER, Answer, Evidence
 from lodestar.engine.settings import Settings, resolve
 from lodestar.engine.values import AnswerEntity, Chain, Question
-from threadpoolctl import ThreadpoolController
 
 from tests.fakes.memory_engine import open_engine
 
@@ -111,26 +110,3 @@ def test_a_batch_says_the_fault_of_each_question(tmp_path: Path) -> None:
 
 
 # What a call computes is computed with one BLAS thread; then the limit before holds again.
-
-
-def num_threads() -> set[int]:
-    """Threads of NumPy's BLAS; another library may have loaded one of its own later."""
-    libraries = ThreadpoolController().select(user_api="blas").info()
-    return {library["num_threads"] for library in libraries if "numpy" in library["filepath"]}
-
-
-def test_a_call_computes_with_one_blas_thread(tmp_path: Path) -> None:
-    seen: list[set[int]] = []
-
-    def answer(_ctx: Any, evidence: Any) -> list[Answer]:
-        seen.append(num_threads())
-        return [Answer(each, (), "", "none") for each in evidence]
-
-    with (
-        open_engine(tmp_path, "similarity") as engine,
-        ThreadpoolController().select(user_api="blas").limit(limits=2),
-    ):
-        engine._own = {"answerer": answer}
-        engine.ask("What is the capital of Peru?")
-        assert seen == [{1}]
-        assert num_threads() == {2}

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from lodestar.engine.errors import InputError, LodestarError, UsageError
-from lodestar.engine.parts import own_places
-from lodestar.engine.recipes import Recipe, list_parts, list_recipes, read_recipe, recipe_names
+from lodestar.engine.recipes import Recipe, read_recipe, recipe_names
 from lodestar.engine.reorganising import Merge
 from lodestar.engine.retrieval.similarity import Similarity
 from lodestar.engine.retrieval.star import Star
@@ -129,17 +127,3 @@ def test_what_is_no_recipe(tmp_path: Path) -> None:
         assert isinstance(raised.value, LodestarError)
     with pytest.raises(InputError, match="cannot be read"):
         read_recipe(str(tmp_path / "none.toml"))
-
-
-def test_the_list_has_every_part_with_every_option_explained() -> None:
-    parts: list[dict[str, Any]] = list_parts()
-    slots = (own_places("stage"), own_places("linker"), own_places("answerer"))
-    assert [part["name"] for part in parts] == [name for places in slots for name in sorted(places)]
-    assert {"similarity", "full-text", "extractive"} <= {part["name"] for part in parts}
-    for part in parts:
-        assert part["description"], part["name"]
-        for option in part["options"]:
-            assert option["help"], (part["name"], option["name"])
-            assert option["source"], (part["name"], option["name"])
-    assert [recipe["name"] for recipe in list_recipes()] == recipe_names()
-    json.dumps([parts, list_recipes()])

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
-import tomllib
 from types import SimpleNamespace
 
-import faiss
 import pytest
 from lodestar.engine.cli.doctor import examine
 from lodestar.engine.errors import (
-    EXTRAS,
     MissingExtraError,
     how_to_install,
     make_missing_extra_error,
@@ -22,15 +18,6 @@ from lodestar.engine.errors import (
 from lodestar.engine.settings import Settings
 
 from tests.places import ROOT
-
-
-def test_the_table_is_what_pyproject_says() -> None:
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        declared = tomllib.load(file)["project"]["optional-dependencies"]
-    assert {extra.name for extra in EXTRAS} == set(declared) - {"all"}
-    for extra in EXTRAS:
-        told = {re.split(r"[;>\[]", each)[0].strip() for each in declared[extra.name]}
-        assert set(extra.distributions) == {name for name in told if not name.startswith("lodestar-kg")}
 
 
 def test_a_missing_package_names_its_extra() -> None:
@@ -61,25 +48,6 @@ def test_the_command_installs_from_where_it_came(monkeypatch: pytest.MonkeyPatch
     assert how_to_install("train").startswith(sys.executable)
     monkeypatch.setattr("lodestar.engine.errors.find_spec", lambda _: None)
     assert how_to_install("train") == f"uv pip install --python {sys.executable} {place}"
-
-
-def test_the_two_wheels_of_faiss_never_come_together() -> None:
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        project = tomllib.load(file)["project"]
-    extras = project["optional-dependencies"]
-
-    def brought(extra: str) -> set[str]:
-        mine = {extra}
-        for name in extras[extra]:
-            if name.startswith("lodestar-kg["):
-                mine.update(*map(brought, name.removeprefix("lodestar-kg[").rstrip("]").split(",")))
-        return mine
-
-    wheels = {extra: {r for each in brought(extra) for r in extras[each] if r.startswith("faiss")} for extra in extras}
-    assert {extra for extra, found in wheels.items() if found} == {"gpu", "index", "all"}
-    assert all(len(found) <= 1 for found in wheels.values())
-    assert not [name for name in project["dependencies"] if name.startswith("faiss")]
-    assert faiss.IndexFlatIP(2).d == 2
 
 
 @pytest.mark.parametrize("wheels", [{"faiss-cpu"}, {"faiss-cpu", "faiss-gpu-cu12"}])

@@ -119,12 +119,6 @@ def test_an_answer_says_why_and_what_it_rests_on() -> None:
     assert answer.entities[0].confidence is not None
 
 
-def test_a_batch_says_what_single_questions_say() -> None:
-    reading = answerer(trained())
-    together = reading.answer_batch(MemoryGraph([]), [one_hop(), two_hops()])
-    assert together == [reading.answer_batch(MemoryGraph([]), [each])[0] for each in (one_hop(), two_hops())]
-
-
 def test_a_reader_of_another_recipe_is_refused() -> None:
     other = Reader({"star": SourceWeights(np.zeros(len(NAMES)), 0.0)}, trained=True)
     with pytest.raises(UsageError, match="trained with another recipe"):

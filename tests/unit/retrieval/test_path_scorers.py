@@ -122,10 +122,3 @@ def test_pairs_read_together_equal_single_and_none_is_none() -> None:
     assert np.isfinite(together).all()
     assert together == pytest.approx(np.concatenate([scorer.read([pair]) for pair in pairs]), abs=1e-4)
     assert scorer.read([]).shape == (0,)
-
-
-def test_similarity_finds_the_evident_path_and_stops_there() -> None:
-    capital, currency, borders = similarity().score(QUERIES)
-    assert QUERIES[0].paths[int(capital.stop.argmax())] == ONE_HOP[0]
-    assert QUERIES[1].paths[int(currency.stop.argmax())] == TWO_HOPS[0]
-    assert QUERIES[2].paths[int(borders.stop.argmax())] == TWO_HOPS[1]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from lodestar.engine.neo4j.catalogue import Phrase, RelationInfo
-from lodestar.engine.relations import RelationIndex, row_search
+from lodestar.engine.relations import RelationIndex
 from lodestar.models.text.vectors import TextVectors, VectorStore
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -70,17 +70,6 @@ def test_a_shortlist_are_the_nearest_of_many_in_either_direction(monkeypatch: py
     relations = [RelationInfo(n, name, name, 1) for n, name in enumerate(("aab", "ab", "abb", "a"), start=1)]
     index = RelationIndex(relations, TextVectors(axes))
     assert index.shortlist(axes.encode(["a"])[0], {1, -1, 2, -2, -3}) == {1, -1, 2, -2}
-
-
-def test_faiss_and_numpy_rank_alike() -> None:
-    random = np.random.default_rng(0)
-    rows, asked = (random.normal(size=(n, 16)).astype(np.float32) for n in (300, 20))
-    rows, asked = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (rows, asked))
-    exact = row_search(rows)(asked, 10)
-    order = np.argsort(-asked @ rows.T, axis=1)[:, :10]
-    assert np.array_equal(exact[1], order)
-    in_cells = row_search(rows, approximate=True)(asked, 10)[1]
-    assert np.mean([len(set(a) & set(b)) / 10 for a, b in zip(in_cells.tolist(), order.tolist(), strict=True)]) > 0.3
 
 
 def test_another_run_encodes_only_what_is_new(tmp_path: Path) -> None:

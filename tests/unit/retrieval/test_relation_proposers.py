@@ -48,12 +48,6 @@ def test_similarity_is_what_the_path_scorer_gives_a_path_of_one_hop() -> None:
         np.testing.assert_allclose(scores, expected.extend, atol=1e-5)
 
 
-def test_what_is_asked_for_comes_first() -> None:
-    first, second, _ = SimilarityProposer(WORDS, vectors()).score(QUERIES)
-    assert SIGNED[np.argmax(first)] == 1
-    assert SIGNED[3:][np.argmax(second)] == 2
-
-
 def test_equal_scores_come_by_number_leaving_before_entering() -> None:
     assert best_relations(SIGNED, np.zeros(6, dtype=np.float32), 4).tolist() == [1, -1, 2, -2]
     assert best_relations(SIGNED, np.arange(6, dtype=np.float32), 2).tolist() == [3, 2]

@@ -6,8 +6,6 @@ import pytest
 import torch
 from lodestar.models.placement import GrowingBatch, copy_together, move_batch
 
-from benchmarks.speed import gpu
-
 TENSORS = [
     torch.tensor([[True, False], [False, True]]),
     torch.arange(5),
@@ -47,11 +45,3 @@ def test_a_batch_doubles_until_memory_is_short() -> None:
     with pytest.raises(torch.OutOfMemoryError):
         GrowingBatch(4).run(range(4), lambda _: (_ for _ in ()).throw(torch.OutOfMemoryError("none")))
     assert GrowingBatch(4, most=4).run(range(10), len) == [4, 4, 2]
-
-
-def test_the_gpu_benchmark_has_a_small_form_for_a_cpu(capsys: pytest.CaptureFixture[str]) -> None:
-    gpu.main(["--small", "--device", "cpu"])
-    page = capsys.readouterr().out
-    assert "Not run on a GPU yet." in page
-    for row in ("encoder, texts", "STAR, candidates", "ReG, triples", "GRIL, triples", "learned from", "FAISS"):
-        assert row in page
