@@ -83,7 +83,7 @@ class Objective(ABC, Generic[NetworkT, ExampleT]):
         ]
 
     def autocast(self) -> AbstractContextManager[object]:
-        """Return the context in which a network computes in the precision of the options."""
+        """Return the context in which losses and figures are computed: in the precision of the options."""
         dtype = self.training.dtype
         return torch.autocast(device_of(self.network).type, dtype) if dtype else nullcontext()
 
@@ -161,12 +161,14 @@ def train(
     for epoch in range(len(history), options.epochs):
         if history and epoch - 1 - best_epoch(history) >= options.patience:
             break
-        batches = objective.batches(epoch)
+        with objective.autocast():
+            batches = objective.batches(epoch)
         losses: list[float] = []
         network.train()
         for step, batch in enumerate(batches, start=1):
             torch.manual_seed(hash((options.seed, epoch, step)) & 0x7FFFFFFF)
-            loss = objective.loss(batch)
+            with objective.autocast():
+                loss = objective.loss(batch)
             scaler.scale(loss / options.accumulate).backward()  # type: ignore[no-untyped-call]
             losses.append(float(loss.detach()))
             if not math.isfinite(losses[-1]):
@@ -183,7 +185,8 @@ def train(
                 optimizer.zero_grad(set_to_none=True)
             on_step(epoch, step, len(batches), sum(losses) / len(losses))
         network.eval()
-        history.append(dict(objective.evaluate()))
+        with objective.autocast():
+            history.append(dict(objective.evaluate()))
         if best_epoch(history) == epoch:
             best = {name: tensor.detach().cpu().clone() for name, tensor in objective.weights().items()}
         on_epoch(epoch, history[-1])

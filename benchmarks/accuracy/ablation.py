@@ -172,8 +172,8 @@ def read_examples(arguments: argparse.Namespace) -> Examples:
         drawn = random.Random(0).sample(learned.examples, arguments.questions)
         learned = replace(learned, examples=tuple(drawn))
     checkpoint = read_checkpoint(arguments.shortlist)
-    checkpoint.dual.precision = torch.bfloat16
-    dual = DualObjective(checkpoint.dual, checkpoint.dual_texts, [], [], DualOptions(), TrainingOptions())
+    training = TrainingOptions(precision="bfloat16")
+    dual = DualObjective(checkpoint.network, checkpoint.tokenizer, [], [], DualOptions(), training)
     stop = [scores for _, scores in dual.iterate_stop_scores(chosen)]
     return Examples(learned, chosen, stop, frequencies(learned), TextVectors(SentenceEncoder(ENCODER)))
 
@@ -196,7 +196,6 @@ def errors_of(
         precision="bfloat16",
         seed=seed,
     )
-    network.precision = training.dtype
     objective = (PoolObjective if variant.is_cross else DualPoolObjective)(
         network,
         CachedTokenizer(backbone.tokenizer),

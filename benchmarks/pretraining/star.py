@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from lodestar.models.star import SPECIAL_TOKENS
-from lodestar.models.star.network import CachedTokenizer, CrossAttentiveScorer, cross_batch
+from lodestar.models.star.network import CachedTokenizer, CrossAttentiveScorer
 from lodestar.models.star.training import path_weighted_contrastive_loss
 from lodestar.models.text.bert import open_pretrained
 from torch import Tensor, nn
@@ -70,7 +70,7 @@ class Reader:
         self.texts = CachedTokenizer(backbone.tokenizer)
 
     def logits(self, pairs: list[tuple[str, str]]) -> Tensor:
-        scores: Tensor = self.network(cross_batch(self.texts, pairs))
+        scores: Tensor = self.network([self.texts.pair(*pair) for pair in pairs])
         return scores
 
     def write(self, out: Path) -> None:

@@ -22,7 +22,7 @@ from lodestar.models.gril.network import GraphRetriever
 from lodestar.models.placement import Placement
 from lodestar.models.reg.triples import GraphInputs, TripleScorer
 from lodestar.models.star import SPECIAL_TOKENS
-from lodestar.models.star.network import CachedTokenizer, CrossAttentiveScorer, cross_batch
+from lodestar.models.star.network import CachedTokenizer, CrossAttentiveScorer
 from lodestar.models.text.bert import open_pretrained
 from lodestar.models.text.encoders import SentenceEncoder
 
@@ -83,9 +83,12 @@ def rows(placement: Placement, sizes: Sizes) -> Iterator[tuple[str, float]]:
     tokens = CachedTokenizer(backbone.tokenizer)
     for number in sizes.pairs:
         pairs = [("what is the capital of it", f"country location capital {each}") for each in range(number)]
-        batch = cross_batch(tokens, pairs, part_size=number)
+        batch = [tokens.pair(*pair) for pair in pairs]
         with torch.no_grad(), torch.autocast(device.type, placement.dtype, enabled=device.type == "cuda"):
-            yield f"STAR, candidates, {number:,} at once", rate(number, lambda b=batch: star(b), sizes.repeats, device)
+            yield (
+                f"STAR, candidates, {number:,} at once",
+                rate(number, lambda b=batch: star(b, part=len(b)), sizes.repeats, device),
+            )
     scorer = TripleScorer(DIMENSION, DISTANCES, HIDDEN).to(device)
     learner = torch.optim.AdamW(scorer.parameters())
     grower = GraphRetriever(DIMENSION, HIDDEN, GrowOptions()).eval().to(device)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...models import Range, Share
 from ...models.calibration import lower_other_scores
-from ...models.star.shipped import Floats, HopSequence, PairAttention, ShippedStar
+from ...models.star.shipped import Floats, HopSequence, PairAttention, PairReader, ShippedStar
 from ...models.text import RelationWords
 from ...models.text.adapter import EncoderUnavailableError
 from ..errors import EncoderError, UsageError
@@ -28,7 +28,7 @@ from .beam import BeamRetriever, OpenedSearch
 from .similarity import Similarity
 
 if TYPE_CHECKING:
-    from ...models.star.network import CrossReader, StarModel
+    from ...models.star.network import StarModel
     from ..context import Context
     from ..resources import GraphResources, Resources
 
@@ -68,7 +68,7 @@ class Star(Trained, BeamRetriever):
         if not self.checkpoint and reader is not None:
             return self._open_shipped(graph, reader)
         model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
-        description = model.checkpoint.description
+        description = model.description
         calibration = Calibration("logit", *description.calibration)
         mix = self.weigh_reader(graph)
         if mix and reader is None:
@@ -101,13 +101,13 @@ class Star(Trained, BeamRetriever):
     def reader(self, graph: GraphResources) -> CrossScorer | None:
         """Return the cross-attentive scorer; None where the checkpoint has none."""
         if self.checkpoint:
-            read = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph).checkpoint.reader
+            read = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph).reader
         else:
             read = graph.shared.get_or_make("shipped star", lambda: _open_shipped_reader(graph.shared))
         return read and CrossScorer(graph.words, read)
 
 
-def _open_shipped_reader(shared: Resources) -> ShippedStar | CrossReader:
+def _open_shipped_reader(shared: Resources) -> PairReader:
     """Open the shipped scorer. Raises `EncoderError` if its encoder's weights are not there."""
     try:
         if shared.placement.is_gpu:
@@ -126,7 +126,7 @@ class CrossScorer:
     exact, and as slow as there are candidates.
     """
 
-    def __init__(self, words: Mapping[str, RelationWords], reader: ShippedStar | CrossReader) -> None:
+    def __init__(self, words: Mapping[str, RelationWords], reader: PairReader) -> None:
         self.words, self._reader = words, reader
 
     @property

@@ -35,7 +35,8 @@ from ..causal_lm import (
     restore_adapter,
 )
 from ..kinds import LoraOptions, read_weights, write_weights
-from ..text.bert import Backbone, open_pretrained, open_stored_backbone, write_backbone_description
+from ..placement import move_batch
+from ..text.bert import Backbone, open_pretrained, open_stored_backbone, pad, write_backbone_description
 from ..text.vectors import LRUCache
 from ..wording import fold_spelling
 from . import GrilDescription, JointOptions
@@ -121,17 +122,6 @@ class ReaderOutput:
 MAX_KEPT = 100_000
 
 
-def pad_right(rows: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:
-    """Return token ids, (num_rows, length), and the attention mask."""
-    length = max(map(len, rows))
-    ids = torch.full((len(rows), length), padding)
-    seen = torch.zeros(len(rows), length, dtype=torch.int64)
-    for row, each in enumerate(rows):
-        ids[row, : len(each)] = torch.tensor(each)
-        seen[row, : len(each)] = 1
-    return ids, seen
-
-
 def insert_tokens(embedded: Tensor, seen: Tensor, graph_tokens: Tensor, place: int) -> tuple[Tensor, Tensor]:
     """Return embeddings and mask with each row's graph token inserted at a place."""
     parts = [embedded[:, :place], graph_tokens[:, None].to(embedded.dtype), embedded[:, place:]]
@@ -165,7 +155,6 @@ class PointingReader(nn.Module):
         self.encoder: Any = backbone.model
         self.backbone = backbone
         self.max_tokens = max_tokens
-        self.precision: torch.dtype | None = None
         self.inner = nn.Linear(backbone.dimension, backbone.dimension)
         self.out = nn.Linear(backbone.dimension, 1)
         self._tokenizer: Any = backbone.tokenizer
@@ -213,12 +202,11 @@ class PointingReader(nn.Module):
         """
         embeddings = word_embeddings(self.encoder)
         device = next(embeddings.parameters()).device
-        ids, seen = (each.to(device) for each in pad_right(texts, 0))
-        with torch.autocast(device.type, dtype=self.precision, enabled=self.precision is not None):
-            embedded = embeddings(ids)
-            if graph_tokens is not None:
-                embedded, seen = insert_tokens(embedded, seen, graph_tokens, 1)
-            states: Tensor = self.encoder(inputs_embeds=embedded, attention_mask=seen).last_hidden_state
+        ids, seen = move_batch(pad(texts), device)
+        embedded = embeddings(ids)
+        if graph_tokens is not None:
+            embedded, seen = insert_tokens(embedded, seen, graph_tokens, 1)
+        states: Tensor = self.encoder(inputs_embeds=embedded, attention_mask=seen.long()).last_hidden_state
         return states.float()
 
     def _tokenise(self, text: str) -> list[int]:
@@ -267,7 +255,6 @@ class GenerativeReader(nn.Module):
         super().__init__()
         self.language_model: Any = add_lora(model, lora)
         self.max_tokens = max_tokens
-        self.precision: torch.dtype | None = None
         self._tokenizer: Any = model.tokenizer
 
     @property
@@ -309,10 +296,7 @@ class GenerativeReader(nn.Module):
         results = []
         for place, passage in enumerate(passages):
             chosen = ChosenLogprobs()
-            with (
-                torch.no_grad(),
-                torch.autocast(self._device.type, dtype=self.precision, enabled=self.precision is not None),
-            ):
+            with torch.no_grad():
                 graph_token = None if tokens is None else tokens[place : place + 1]
                 embedded, seen = self._embed([self._prompt(passage)], graph_token)
                 written = self.language_model.generate(
@@ -348,9 +332,8 @@ class GenerativeReader(nn.Module):
         """Return the mean log-probability of the tokens of each answer, with its end, (num_prompts,)."""
         written = [[*self._ids(answer), self._end] for answer in answers]
         rows = [[*prompt, *answer] for prompt, answer in zip(prompts, written, strict=True)]
-        with torch.autocast(self._device.type, dtype=self.precision, enabled=self.precision is not None):
-            embedded, seen = self._embed(rows, tokens)
-            logits = self.language_model(inputs_embeds=embedded, attention_mask=seen, use_cache=False).logits
+        embedded, seen = self._embed(rows, tokens)
+        logits = self.language_model(inputs_embeds=embedded, attention_mask=seen, use_cache=False).logits
         labels = torch.full_like(seen, IGNORED)
         shift = 0 if tokens is None else 1
         for row, (prompt, answer) in enumerate(zip(prompts, written, strict=True)):
@@ -363,8 +346,9 @@ class GenerativeReader(nn.Module):
 
     def _embed(self, rows: Sequence[list[int]], tokens: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return embeddings, (num_rows, length, width), and the attention mask, padded on the right."""
-        ids, seen = (each.to(self._device) for each in pad_right(rows, self._tokenizer.pad_token_id))
+        ids, mask = move_batch(pad(rows, self._tokenizer.pad_token_id), self._device)
         embedded: Tensor = self._embeddings(ids)
+        seen = mask.long()
         if tokens is None:
             return embedded, seen
         first = 1 if all(row[:1] == [self._tokenizer.bos_token_id] for row in rows) else 0
@@ -399,8 +383,7 @@ class GenerativeReader(nn.Module):
 
 JointReader = PointingReader | GenerativeReader
 """A reader φ that is trained with a retriever. Its `tokens` are the graph token of each question, (num_questions,
-width); None for a reader without. `precision`: autocast type; None for the type of its weights. Its pretrained
-parameters, and those of a LoRA, get the lower learning rate.
+width); None for a reader without. Its pretrained parameters, and those of a LoRA, get the lower learning rate.
 """
 
 

@@ -135,7 +135,9 @@ def graph_supervision(grown: GrownSubgraph, inputs: GraphInputs, on_path: Tensor
     seen = torch.zeros_like(inputs.is_topic)
     seen = seen.index_fill(0, inputs.heads[grown.is_seen], True).index_fill(0, inputs.tails[grown.is_seen], True)
     seen = seen & ~inputs.is_topic
-    losses = binary_cross_entropy(grown.entity_probability.clamp(CLAMP, 1 - CLAMP), on_path, reduction="none") * seen
+    with torch.autocast(on_path.device.type, enabled=False):
+        losses = binary_cross_entropy(grown.entity_probability.clamp(CLAMP, 1 - CLAMP), on_path, reduction="none")
+    losses = losses * seen
     questions = inputs.node_question
     total = losses.new_zeros(num_questions).index_add(0, questions, losses)
     count = losses.new_zeros(num_questions).index_add(0, questions, seen.to(losses.dtype))
@@ -156,9 +158,7 @@ class RetrieverObjective(TripleObjective):
         losses = []
         for encoded, chosen in by_set(self.train, batch):
             inputs = encoded.grow_inputs(chosen, supervised=True)
-            with self.autocast():
-                grown = self.network(inputs)
-            losses.append(graph_supervision(grown, inputs, encoded.on_path(chosen)) * len(chosen))
+            losses.append(graph_supervision(self.network(inputs), inputs, encoded.on_path(chosen)) * len(chosen))
         return torch.stack(losses).sum() / len(batch)
 
     def evaluate(self) -> Figures:
@@ -216,9 +216,7 @@ class HopObjective(Objective[HopPredictor, int]):
 
     def loss(self, batch: Sequence[int]) -> Tensor:
         questions, hops = self._train
-        with self.autocast():
-            logits = self.network(questions[batch])
-        return cross_entropy(logits.float(), hops[batch] - 1)
+        return cross_entropy(self.network(questions[batch]).float(), hops[batch] - 1)
 
     def evaluate(self) -> Figures:
         """Return the accuracy on dev questions, and that of predicting the commonest number of hops."""
@@ -226,7 +224,7 @@ class HopObjective(Objective[HopPredictor, int]):
         if not len(hops) or not len(self._train[1]):
             return {ACCURACY: 0.0, MAJORITY: 0.0, "selection_metric": 0.0}
         with torch.no_grad():
-            logits = self.network(questions)
+            logits = self.network(questions).float()
             accuracy = float((logits.argmax(dim=1) + 1 == hops).float().mean())
             loss = float(cross_entropy(logits, hops - 1))
         commonest = torch.bincount(self._train[1]).argmax()
@@ -299,11 +297,12 @@ class JointNetwork(nn.Module):
 
     def give(self, encoded: EncodedSubgraphs, questions: Sequence[int], num_triples: Sequence[int]) -> _Given:
         inputs = encoded.grow_inputs(questions, supervised=self.training)
-        grown = self.retriever(inputs)
         tokens = None
-        if self.options.token:
-            mask = mask_of(grown, self.retriever.options.temperature, is_sampled=self.training)
-            tokens = self.bridge(grown, inputs, mask)
+        with torch.autocast(encoded.device.type, enabled=False):  # the reader alone computes in another precision
+            grown = self.retriever(inputs)
+            if self.options.token:
+                mask = mask_of(grown, self.retriever.options.temperature, is_sampled=self.training)
+                tokens = self.bridge(grown, inputs, mask)
         rows = choose_triples(grown, encoded, questions, num_triples)
         asked = [self.build_question(encoded, question, each) for question, each in zip(questions, rows, strict=True)]
         return _Given(grown, inputs, asked, tokens, rows)
@@ -367,7 +366,6 @@ class JointObjective(Objective[JointNetwork, Question]):
         self._numbers = {id(each): numbers_of_triples(hops, each) for each in (*train, *dev)}
         questions = [(place, question) for place, each in enumerate(train) for question in answerable_questions(each)]
         super().__init__(network, questions, config.joint_training, config.batch_size)
-        network.reader.precision = self.training.dtype
 
     def groups(self) -> list[tuple[list[Tensor], float]]:
         """Return the reader's pretrained parameters, and all other parameters, which are new."""

@@ -362,9 +362,7 @@ class PathObjective(Objective[nn.Module, Pair]):
         return torch.cat(found)
 
     def loss(self, batch: Sequence[Pair]) -> Tensor:
-        with self.autocast():
-            likelihoods = self.log_likelihoods(batch)
-        return -likelihoods.float().mean()
+        return -self.log_likelihoods(batch).float().mean()
 
     def evaluate(self) -> Figures:
         found: list[float] = []

@@ -252,8 +252,7 @@ class TripleObjective(Objective[Any, tuple[int, int]]):
     def loss(self, batch: Sequence[tuple[int, int]]) -> Tensor:
         logits, labels = [], []
         for place in sorted({place for place, _ in batch}):
-            with self.autocast():
-                of_set, right = self.logits_and_labels(place, [question for of, question in batch if of == place])
+            of_set, right = self.logits_and_labels(place, [question for of, question in batch if of == place])
             logits.append(of_set.float())
             labels.append(right)
         return binary_cross_entropy_with_logits(torch.cat(logits), torch.cat(labels))
@@ -273,7 +272,7 @@ class TripleObjective(Objective[Any, tuple[int, int]]):
             for encoded in self._dev:
                 for question in range(len(encoded.graphs)):
                     inputs = encoded.inputs([question], encoded.rows([question]))
-                    yield encoded.graphs, question, self.network(inputs).cpu().numpy()
+                    yield encoded.graphs, question, self.network(inputs).float().cpu().numpy()
 
     def draw(self, place: int, question: int, wrong: Ints) -> Ints:
         """Return a question's negatives of this epoch, ascending."""

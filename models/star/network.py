@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,14 @@ from ..calibration import lower_other_scores
 from ..kinds import check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..placement import move_batch
 from ..text import verbalise_hop
-from ..text.bert import Backbone, hidden_states, open_pretrained, open_stored_backbone, write_backbone_description
+from ..text.bert import (
+    Backbone,
+    hidden_states,
+    open_pretrained,
+    open_stored_backbone,
+    pad,
+    write_backbone_description,
+)
 from ..text.vectors import LRUCache
 from ..training import device_of
 from . import SPECIAL_TOKENS, StarDescription
@@ -40,8 +47,8 @@ from .shipped import (
     HopSequence,
     PairAttention,
     PairIds,
+    PairReader,
     path_words,
-    read_each_once,
     start_from_shipped,
 )
 
@@ -60,49 +67,23 @@ class PathLevel:
     hops: Ints
 
 
-@dataclass(frozen=True, slots=True)
-class TextBatch:
-    """Padded texts: ids, (num_texts, length), and mask, the same shape, true for tokens."""
-
-    ids: Tensor
-    mask: Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class PairBatch:
-    """Padded sequences of question and path. is_question and is_path, (num_pairs, length) bool, mark their tokens;
-    path_at, (num_pairs,), are the places of `[PSP]`. `[QSP]` is at `QUESTION_AT`.
-    """
-
-    text: TextBatch
-    is_question: Tensor
-    is_path: Tensor
-    path_at: Tensor
+PairTokens = tuple[Tokens, int]
+"""The ids of a pair, and the place of `[PSP]`, see `PairIds`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DualBatch:
     """Questions, the distinct hops of their candidates, and which question is scored with which path.
 
-    hops: in parts of similar length. hop_rows: for each hop, in the order of `levels`' numbers, its row in the
-    concatenated parts. levels: the paths by length. paths and owners, (num_pairs,): the row of the path in the
-    concatenated levels, the row of the question.
+    levels: the paths by length, with hops by their numbers in `hops`. paths and owners, (num_pairs,): the row of the
+    path in the concatenated levels, the row of the question.
     """
 
-    questions: TextBatch
-    hops: Sequence[TextBatch]
-    hop_rows: Tensor
+    questions: Sequence[Tokens]
+    hops: Sequence[Tokens]
     levels: Sequence[PathLevel]
     paths: Tensor
     owners: Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class CrossBatch:
-    """Pairs in parts of similar length; rows, (num_pairs,), is each pair's row in the concatenated parts."""
-
-    parts: Sequence[PairBatch]
-    rows: Tensor
 
 
 class CachedTokenizer:
@@ -111,13 +92,12 @@ class CachedTokenizer:
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
         self._kept: LRUCache[str, Tokens] = LRUCache(MAX_KEPT_TOKENS)
-        self._ids = PairIds(
+        self.ids = PairIds(
             _id(tokenizer.cls_token_id, tokenizer.bos_token_id),
             _id(tokenizer.sep_token_id, tokenizer.eos_token_id),
             *(_id(tokenizer.convert_tokens_to_ids(token)) for token in SPECIAL_TOKENS),
         )
-        self._padding = _id(tokenizer.pad_token_id, 0)
-        self._unknown = _id(tokenizer.unk_token_id, self._ids.last)
+        self._unknown = _id(tokenizer.unk_token_id, self.ids.last)
 
     def tokens(self, text: str) -> Tokens:
         """Return the ids of a text without special tokens; at least one."""
@@ -128,61 +108,28 @@ class CachedTokenizer:
 
     def encode_single(self, text: str) -> Tokens:
         """Return the ids of a text as the only input of an encoder."""
-        return (self._ids.first, *self.tokens(text)[:MAX_QUESTION_TOKENS], self._ids.last)
+        return (self.ids.first, *self.tokens(text)[:MAX_QUESTION_TOKENS], self.ids.last)
 
-    def batch(self, texts: Sequence[Tokens]) -> TextBatch:
-        length = max(map(len, texts))
-        ids = torch.full((len(texts), length), self._padding)
-        mask = torch.zeros((len(texts), length), dtype=torch.bool)
-        for row, tokens in enumerate(texts):
-            ids[row, : len(tokens)] = torch.tensor(tokens)
-            mask[row, : len(tokens)] = True
-        return TextBatch(ids, mask)
-
-    def pair(self, question: str, path: str) -> tuple[Tokens, int]:
-        """Return the ids of a pair, and the place of `[PSP]`, see `PairIds`."""
-        return self._ids.join(self.tokens(question), self.tokens(path))
-
-    def pairs(self, pairs: Sequence[tuple[Tokens, int]]) -> PairBatch:
-        text = self.batch([tokens for tokens, _ in pairs])
-        path_at = torch.tensor([at for _, at in pairs])
-        lengths = torch.tensor([len(tokens) for tokens, _ in pairs])
-        place = torch.arange(text.ids.shape[1])[None, :]
-        return PairBatch(
-            text,
-            is_question=(place > 1) & (place < path_at[:, None] - 1),
-            is_path=(place > path_at[:, None]) & (place < lengths[:, None] - 1),
-            path_at=path_at,
-        )
+    def pair(self, question: str, path: str) -> PairTokens:
+        return self.ids.join(self.tokens(question), self.tokens(path))
 
 
 def _id(*candidates: Any) -> int:
     return int(next(candidate for candidate in candidates if candidate is not None))
 
 
-PARTS = 6
+T = TypeVar("T")
+PART = 64
+"""Texts that the dual encoder reads together; pairs are half as many."""
 
 
-def split_batches(texts: CachedTokenizer, many: Sequence[str], parts: int = PARTS) -> tuple[list[TextBatch], Ints]:
-    """Return the texts in at most `parts` batches of similar length, and each row in the concatenated batches."""
-    tokens = [texts.encode_single(text) for text in many]
-    chunks, rows = _by_length([len(each) for each in tokens], parts)
-    return [texts.batch([tokens[i] for i in chunk]) for chunk in chunks], rows
-
-
-def cross_batch(texts: CachedTokenizer, pairs: Sequence[tuple[str, str]], part_size: int = 32) -> CrossBatch:
-    """Return questions with the words of paths as one batch, in parts of about `part_size` pairs."""
-    sequences = [texts.pair(question, path) for question, path in pairs]
-    chunks, rows = _by_length([len(tokens) for tokens, _ in sequences], -(-len(pairs) // part_size))
-    return CrossBatch([texts.pairs([sequences[i] for i in chunk]) for chunk in chunks], torch.from_numpy(rows))
-
-
-def _by_length(lengths: Sequence[int], parts: int) -> tuple[list[Ints], Ints]:
-    """Return chunks of similar length, and the row of each text in the concatenated chunks."""
-    order = np.argsort(lengths, kind="stable")
-    rows = np.empty(len(lengths), dtype=np.int64)
-    rows[order] = np.arange(len(lengths))
-    return [chunk for chunk in np.array_split(order, max(parts, 1)) if len(chunk)], rows
+def by_length(
+    items: Sequence[T], length: Callable[[T], int], size: int, compute: Callable[[Sequence[T]], Tensor]
+) -> Tensor:
+    """Return what is computed of each item, (num_items, …), `size` of similar length at a time."""
+    order = sorted(range(len(items)), key=lambda place: length(items[place]))
+    parts = [compute([items[place] for place in order[at : at + size]]) for at in range(0, len(order), size)]
+    return torch.cat(parts)[torch.argsort(torch.tensor(order))]
 
 
 def attend(
@@ -213,7 +160,6 @@ class DualEncoder(nn.Module):
         super().__init__()
         dimension = backbone.dimension
         self.encoder = backbone.model
-        self.precision: torch.dtype | None = None
         self.compose = _mlp(3 * dimension, dimension)
         self.promise = _mlp(dimension, dimension)
         self.log_scale = nn.Parameter(torch.tensor(math.log(INITIAL_SCALE)))
@@ -221,10 +167,13 @@ class DualEncoder(nn.Module):
         nn.init.zeros_(self.hop_cost.weight)
         nn.init.constant_(self.hop_cost.bias, INITIAL_HOP_COST)
 
-    def encode(self, texts: TextBatch) -> Tensor:
+    def encode(self, texts: Sequence[Tokens]) -> Tensor:
         """Return the mean of each text's hidden states at unit length, (num_texts, dimension)."""
-        ids, mask = move_batch([texts.ids, texts.mask], device_of(self))
-        hidden = hidden_states(self.encoder, ids, mask, self.precision)
+        return by_length(texts, len, PART, self._encode)
+
+    def _encode(self, texts: Sequence[Tokens]) -> Tensor:
+        ids, mask = move_batch(pad(texts), device_of(self))
+        hidden = hidden_states(self.encoder, ids, mask)
         return normalize(torch.einsum("bld,bl->bd", hidden, mask.float()))  # the sum has the mean's direction
 
     def step(self, before: Tensor, hop: Tensor) -> Tensor:
@@ -257,8 +206,7 @@ class DualEncoder(nn.Module):
     def forward(self, batch: DualBatch) -> tuple[Tensor, Tensor]:
         """Return stop and extend, (num_pairs,) each."""
         questions = self.encode(batch.questions)[batch.owners]
-        hops = torch.cat([self.encode(part) for part in batch.hops])[batch.hop_rows]
-        states, num_hops = self.paths(hops, batch.levels)
+        states, num_hops = self.paths(self.encode(batch.hops), batch.levels)
         cost = self.hop_costs(questions, num_hops[batch.paths])
         scale = self.log_scale.exp()
         stop = scale * (states[batch.paths] * questions).sum(dim=1) + cost
@@ -288,7 +236,6 @@ class CrossAttentiveScorer(nn.Module):
         super().__init__()
         dimension = backbone.dimension
         self.encoder = backbone.model
-        self.precision: torch.dtype | None = None
         self.query_map = nn.Linear(dimension, key_dimension or dimension, bias=False)
         self.key_map = nn.Linear(dimension, key_dimension or dimension, bias=False)
         self.feed_forward = nn.Sequential(
@@ -299,18 +246,20 @@ class CrossAttentiveScorer(nn.Module):
             nn.Linear(dimension, 1),
         )
 
-    def forward(self, batch: CrossBatch) -> Tensor:
-        """Return the logits of s, (num_pairs,)."""
-        return torch.cat([self.read(part)[0] for part in batch.parts])[batch.rows]
+    def forward(self, pairs: Sequence[PairTokens], part: int = PART // 2) -> Tensor:
+        """Return the logits of s, (num_pairs,); part: pairs that are read together."""
+        return by_length(pairs, lambda pair: len(pair[0]), part, lambda some: self.read(some)[0])
 
-    def read(self, batch: PairBatch) -> tuple[Tensor, Tensor, Tensor]:
+    def read(self, pairs: Sequence[PairTokens]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the logits of s, (num_pairs,), and the attention of `[QSP]` over the question's tokens and of `[PSP]`
         over the path's, (num_pairs, length) each, 0 outside; rows sum to 1.
         """
-        given = (batch.text.ids, batch.text.mask, batch.is_question, batch.is_path, batch.path_at)
-        ids, mask, is_question, is_path, path_at = move_batch(given, device_of(self))
-        hidden = hidden_states(self.encoder, ids, mask, self.precision)
-        row = torch.arange(len(hidden), device=hidden.device)
+        places = torch.tensor([at for _, at in pairs])
+        ids, mask, path_at = move_batch([*pad([tokens for tokens, _ in pairs]), places], device_of(self))
+        hidden = hidden_states(self.encoder, ids, mask)
+        row, place = (torch.arange(size, device=hidden.device) for size in hidden.shape[:2])
+        is_question = (place > QUESTION_AT) & (place < path_at[:, None] - 1)
+        is_path = (place > path_at[:, None]) & (place < mask.sum(dim=1, keepdim=True) - 1)
         question, path = hidden[:, QUESTION_AT], hidden[row, path_at]
         maps = (self.query_map, self.key_map)
         from_question, question_weights = attend(question, hidden, is_question, *maps)
@@ -327,82 +276,33 @@ def mix_shortlist_scores(stop: Floats, cross: Floats, rows: Ints, mix: float) ->
     return scores
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """A checkpoint in memory, ready to score. `reader` is None if the scorer is `similarity`."""
-
-    description: StarDescription
-    dual: DualEncoder
-    dual_texts: CachedTokenizer
-    reader: CrossReader | None
-
-
 def write_network(backbone: Backbone, network: nn.Module, part: Path) -> None:
     write_backbone_description(backbone, part)
     write_weights(network.state_dict(), part)
 
 
-def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = torch.float32) -> Checkpoint:
-    """Return a checkpoint after checking its hashes; raise `BadCheckpointError` if one is damaged.
-
-    precision: the type of the encoders' weights; the layers on top stay float32.
-    """
-    description = check_checkpoint(folder, StarDescription)
-    with translate_read_errors(folder):
-        dual_backbone = open_stored_backbone(description.encoder, folder / "dual")
-        dual = DualEncoder(dual_backbone)
-        dual.load_state_dict(read_weights(folder / "dual"))
-        networks: list[DualEncoder | CrossAttentiveScorer] = [dual]
-        reader = None
-        if description.scorer == "cross":
-            backbone = open_stored_backbone(description.encoder, folder / "cross")
-            weights = read_weights(folder / "cross")
-            cross = CrossAttentiveScorer(backbone, key_dimension=len(weights["key_map.weight"]))
-            cross.load_state_dict(weights)
-            networks.append(cross)
-            reader = CrossReader(cross, CachedTokenizer(backbone.tokenizer))
-    for network in networks:
-        network.eval().to(device).encoder.to(precision)
-    return Checkpoint(description, dual, CachedTokenizer(dual_backbone.tokenizer), reader)
-
-
-MAX_KEPT_PATHS = 100_000
-MAX_KEPT_TEXTS = 50_000
-TEXTS_AT_ONCE = 256
-PATHS_AT_ONCE = 16_384
-
-
-class CrossReader:
-    """Reads pairs of question and path with a cross-attentive scorer, as `ShippedStar` does. Threads take turns."""
+class CrossReader(PairReader):
+    """Reads pairs with a network, such as a checkpoint's."""
 
     def __init__(self, network: CrossAttentiveScorer, texts: CachedTokenizer) -> None:
+        super().__init__()
         self.network, self.texts = network, texts
-        self.encoding_s = 0.0
-        self._turn = threading.RLock()
 
-    def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
-        """Return the logits, see `read_each_once`."""
-        return read_each_once(pairs, self._read)
-
-    def _read(self, pairs: Sequence[tuple[str, str]]) -> Floats:
-        with self._turn, torch.inference_mode():
-            started = time.perf_counter()
-            scores: Floats = self.network(cross_batch(self.texts, pairs)).cpu().numpy()
-            self.encoding_s += time.perf_counter() - started
+    def logits(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        with torch.inference_mode():
+            scores: Floats = self.network([self.texts.pair(*pair) for pair in pairs]).cpu().numpy()
         return scores
 
     def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
-        """Return what the scorer attends to."""
         tokens, at = self.texts.pair(question, path_words(mention, path))
-        batch = self.texts.pairs([(tokens, at)])
         with torch.inference_mode():
-            logits, of_question, of_path = self.network.read(batch)
+            logit, *weights = self.network.read([(tokens, at)])
         strings = [str(each) for each in self.texts.tokenizer.convert_ids_to_tokens(list(tokens))]
-        return PairAttention(
-            float(logits.sigmoid()[0]),
-            _pair_weights(strings, batch.is_question[0], of_question[0]),
-            _pair_weights(strings, batch.is_path[0], of_path[0]),
-        )
+        named = [
+            tuple((strings[place], float(some[0, place])) for place in places)
+            for places, some in zip(self.texts.ids.places(len(tokens), at), weights, strict=True)
+        ]
+        return PairAttention(float(logit.sigmoid()[0]), *named)
 
 
 def open_shipped(device: str, precision: torch.dtype) -> CrossReader:
@@ -414,17 +314,44 @@ def open_shipped(device: str, precision: torch.dtype) -> CrossReader:
     return CrossReader(network, CachedTokenizer(backbone.tokenizer))
 
 
+def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = torch.float32) -> StarModel:
+    """Return a checkpoint, ready to score, after checking its hashes; raise `BadCheckpointError` if one is damaged.
+
+    precision: the type of the encoders' weights; the layers on top stay float32.
+    """
+    description = check_checkpoint(folder, StarDescription)
+    found: dict[str, tuple[Any, CachedTokenizer]] = {}
+    with translate_read_errors(folder):
+        for part in description.networks:
+            backbone = open_stored_backbone(description.encoder, folder / part)
+            weights = read_weights(folder / part)
+            network: Any = DualEncoder(backbone)
+            if part == "cross":
+                network = CrossAttentiveScorer(backbone, key_dimension=len(weights["key_map.weight"]))
+            network.load_state_dict(weights)
+            network.eval().to(device).encoder.to(precision)
+            found[part] = network, CachedTokenizer(backbone.tokenizer)
+    return StarModel(description, *found["dual"], CrossReader(*found["cross"]) if "cross" in found else None)
+
+
+MAX_KEPT_PATHS = 100_000
+MAX_KEPT_TEXTS = 50_000
+PATHS_AT_ONCE = 16_384
+
+
 class StarModel:
     """Scores paths with a checkpoint's dual encoder. Deterministic up to the order in which texts are batched (the last
     digits).
 
-    `encoding_s` counts the seconds spent in the encoder. Threads take turns.
+    reader: None if the scorer is `similarity`. `encoding_s` counts the seconds spent in the encoder. Threads take
+    turns.
     """
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
-        self.checkpoint = checkpoint
+    def __init__(
+        self, description: StarDescription, network: DualEncoder, texts: CachedTokenizer, reader: CrossReader | None
+    ) -> None:
+        self.description, self.network, self.tokenizer, self.reader = description, network, texts, reader
         self.encoding_s = 0.0
-        self._device = device_of(checkpoint.dual)
         self._turn = threading.RLock()
         self._texts: LRUCache[str, Tensor] = LRUCache(MAX_KEPT_TEXTS)
         self._paths: LRUCache[HopSequence, Tensor] = LRUCache(MAX_KEPT_PATHS)
@@ -439,14 +366,13 @@ class StarModel:
 
     def _encode_texts(self, texts: Sequence[str]) -> None:
         missing = [text for text in dict.fromkeys(texts) if text not in self._texts]
+        if not missing:
+            return
         started = time.perf_counter()
-        for at in range(0, len(missing), TEXTS_AT_ONCE):
-            some = missing[at : at + TEXTS_AT_ONCE]
-            parts, rows = split_batches(self.checkpoint.dual_texts, some, parts=-(-len(some) // 64))
-            with torch.inference_mode():
-                encoded = torch.cat([self.checkpoint.dual.encode(part) for part in parts])
-            for text, row in zip(some, rows.tolist(), strict=True):
-                self._texts[text] = encoded[row].clone()
+        with torch.inference_mode():
+            encoded = self.network.encode([self.tokenizer.encode_single(text) for text in missing])
+        for text, vector in zip(missing, encoded, strict=True):
+            self._texts[text] = vector.clone()
         self.encoding_s += time.perf_counter() - started
 
     def _compose(self, paths: Iterable[HopSequence]) -> dict[HopSequence, Tensor]:
@@ -472,7 +398,7 @@ class StarModel:
         last = torch.stack([self._text(verbalise_hop(path[-1])) for path in paths])
         if len(paths[0]) == 1:
             return last
-        return self.checkpoint.dual.step(torch.stack([states[path[:-1]] for path in paths]), last)
+        return self.network.step(torch.stack([states[path[:-1]] for path in paths]), last)
 
     def _text(self, text: str) -> Tensor:
         self._encode_texts([text])
@@ -480,7 +406,7 @@ class StarModel:
 
     def dual(self, question: str, paths: Sequence[HopSequence]) -> tuple[Floats, Floats]:
         """Return stop and extend of the dual encoder, (num_paths,) each; `question` has no topic mention."""
-        network = self.checkpoint.dual
+        network = self.network
         with self._turn, torch.inference_mode():
             composed = self._compose(paths)
             vector = self._text(question)
@@ -488,7 +414,7 @@ class StarModel:
 
             def scored(some: Sequence[HopSequence]) -> Tensor:
                 states = torch.stack([composed[path] for path in some])
-                num_hops = torch.tensor([len(path) for path in some]).to(self._device)
+                num_hops = torch.tensor([len(path) for path in some]).to(vector.device)
                 cost = network.hop_costs(vector.expand(len(some), -1), num_hops)
                 stop = scale * (states @ vector) + cost
                 extend = scale * (network.encode_prefixes(states) @ vector) + cost
@@ -502,7 +428,3 @@ def _in_parts(paths: Sequence[HopSequence], compute: Callable[[Sequence[HopSeque
     """Return what is computed for each path, so many at a time that a processor has the memory."""
     starts = range(0, len(paths), PATHS_AT_ONCE)
     return torch.cat([compute(paths[start : start + PATHS_AT_ONCE]) for start in starts])
-
-
-def _pair_weights(strings: Sequence[str], chosen: Tensor, weights: Tensor) -> tuple[tuple[str, float], ...]:
-    return tuple((strings[int(at)], float(weights[at])) for at in torch.nonzero(chosen)[:, 0].tolist())

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float32]
 HopSequence = tuple[Hop, ...]
-Read = tuple[Sequence[int], Floats]
-"""Places of tokens with their attention, (num_places,)."""
 
 WEIGHTS = Path(__file__).parent / "shipped.safetensors"
 ENCODER = "all-MiniLM-L6-v2+relations"
@@ -64,14 +63,9 @@ class PairIds(NamedTuple):
         before = (self.first, self.question, *question[:MAX_QUESTION_TOKENS], self.last)
         return (*before, self.path, *path[:MAX_PATH_TOKENS], self.end, self.last), len(before)
 
-
-def read_each_once(
-    pairs: Sequence[tuple[str, str, HopSequence]], read: Callable[[Sequence[tuple[str, str]]], Floats]
-) -> Floats:
-    """Return the logits, (num_pairs,), of (question, mention of the topic, path); read: of texts, each pair once."""
-    texts = [(question, path_words(mention, path)) for question, mention, path in pairs]
-    row = {pair: at for at, pair in enumerate(dict.fromkeys(texts))}
-    return read(list(row))[[row[pair] for pair in texts]]
+    def places(self, num_tokens: int, path_at: int) -> tuple[range, range]:
+        """Return where the question's tokens stand, and the path's with `[END]`, in what `join` returned."""
+        return range(QUESTION_AT + 1, path_at - 1), range(path_at + 1, num_tokens - 1)
 
 
 def path_words(mention: str, hops: Sequence[Hop]) -> str:
@@ -79,12 +73,37 @@ def path_words(mention: str, hops: Sequence[Hop]) -> str:
     return ", ".join([mention, *map(verbalise_hop, hops)])
 
 
-class ShippedStar:
-    """Scores paths as `StarModel` does, with the cross-attentive scorer alone. Threads take turns."""
+class PairReader(ABC):
+    """Reads pairs of question and path with a cross-attentive scorer. Threads take turns."""
 
     def __init__(self) -> None:
         self.encoding_s = 0.0
         self._turn = threading.RLock()
+
+    def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
+        """Return the logits, (num_pairs,), of (question, mention of the topic, path); equal pairs are read once."""
+        texts = [(question, path_words(mention, path)) for question, mention, path in pairs]
+        row = {pair: at for at, pair in enumerate(dict.fromkeys(texts))}
+        with self._turn:
+            started = time.perf_counter()
+            logits = self.logits(list(row))
+            self.encoding_s += time.perf_counter() - started
+        return logits[[row[pair] for pair in texts]]
+
+    @abstractmethod
+    def logits(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """Return the logits of texts, (num_pairs,)."""
+
+    @abstractmethod
+    def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
+        """Return what the scorer attends to."""
+
+
+class ShippedStar(PairReader):
+    """The shipped scorer on a CPU, without PyTorch."""
+
+    def __init__(self) -> None:
+        super().__init__()
         encoder = SentenceEncoder(ENCODER)
         plain = plain_encoder(Path(encoder.location), encoder.adapter)
         if plain is None:
@@ -100,40 +119,36 @@ class ShippedStar:
         cls, sep = (plain.token_id(token) for token in ("[CLS]", "[SEP]"))
         self._ids = PairIds(cls, sep, *range(len(words), len(words) + len(SPECIAL_TOKENS)))
 
-    def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
-        """Return the logits, see `read_each_once`."""
-        return read_each_once(
-            pairs, lambda texts: np.array([logit for _, logit, _, _ in self._read(texts)], dtype=np.float32)
-        )
+    def logits(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        tokens = [self._ids.join(*map(self._encoder.tokenise, pair)) for pair in pairs]
+        found = np.zeros(len(pairs), dtype=np.float32)
+        for place, states in self._encoder.states([np.array(ids) for ids, _ in tokens]):
+            found[place] = self._read_states(states, *tokens[place])[0]
+        return found
 
     def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
-        """Return what the scorer attends to."""
-        ((tokens, logit, of_question, of_path),) = self._read([(question, path_words(mention, path))])
+        ids, at = self._ids.join(*map(self._encoder.tokenise, (question, path_words(mention, path))))
+        with self._turn:
+            ((_, states),) = self._encoder.states([np.array(ids)])
+        logit, of_question, of_path = self._read_states(states, ids, at)
+        special = dict(zip(self._ids[2:], SPECIAL_TOKENS, strict=True))
+        names = [special.get(id_) or self._encoder.tokenizer.id_to_token(id_) or "" for id_ in ids]
+        asked, walked = (names[places.start : places.stop] for places in self._ids.places(len(ids), at))
         return PairAttention(
-            float(sigmoid(np.array([logit]))[0]), self._name(tokens[0], *of_question), self._name(tokens[0], *of_path)
+            float(sigmoid(np.array([logit]))[0]),
+            tuple(zip(asked, of_question.tolist(), strict=True)),
+            tuple(zip(walked, of_path.tolist(), strict=True)),
         )
 
-    def _read(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[tuple[tuple[int, ...], int], float, Read, Read]]:
-        """Return of each pair its ids and the place of `[PSP]`, its logit, and what the special tokens attend to."""
-        with self._turn:
-            started = time.perf_counter()
-            tokens = [self._ids.join(*map(self._encoder.tokenise, pair)) for pair in pairs]
-            found = {
-                place: self._read_states(states, *tokens[place])
-                for place, states in self._encoder.states([np.array(ids) for ids, _ in tokens])
-            }
-            self.encoding_s += time.perf_counter() - started
-        return [(each, *found[place]) for place, each in enumerate(tokens)]
-
-    def _read_states(self, states: Floats, ids: Sequence[int], path_at: int) -> tuple[float, Read, Read]:
+    def _read_states(self, states: Floats, ids: Sequence[int], path_at: int) -> tuple[float, Floats, Floats]:
         """Return the logit of a pair, and the attention; states: (num_tokens, d). See `CrossAttentiveScorer`."""
-        asked, walked = range(QUESTION_AT + 1, path_at - 1), range(path_at + 1, len(ids) - 1)
+        asked, walked = self._ids.places(len(ids), path_at)
         question, of_question = self._attend(states[QUESTION_AT], states[asked])
         path, of_path = self._attend(states[path_at], states[walked])
         joined = np.concatenate([states[0], states[QUESTION_AT] + question, states[path_at] + path])
         inner = gelu(self._heads["feed_forward.1.weight"] @ joined + self._heads["feed_forward.1.bias"])
         logit = self._heads["feed_forward.4.weight"] @ inner + self._heads["feed_forward.4.bias"]
-        return float(logit[0]), (asked, of_question), (walked, of_path)
+        return float(logit[0]), of_question, of_path
 
     def _attend(self, query: Floats, states: Floats) -> tuple[Floats, Floats]:
         """See `models.star.network.attend`; states: (num_tokens, d)."""
@@ -142,11 +157,6 @@ class ShippedStar:
         weights = np.exp(logits - logits.max())
         weights /= weights.sum()
         return weights @ states, weights
-
-    def _name(self, ids: Sequence[int], places: Sequence[int], weights: Floats) -> tuple[tuple[str, float], ...]:
-        special = dict(zip(self._ids[2:], SPECIAL_TOKENS, strict=True))
-        names = [special.get(ids[at]) or self._encoder.tokenizer.id_to_token(ids[at]) or "" for at in places]
-        return tuple(zip(names, weights.tolist(), strict=True))
 
 
 def read_heads() -> dict[str, Floats]:

@@ -37,10 +37,8 @@ from .network import (
     Ints,
     PathLevel,
     StarModel,
-    cross_batch,
     mix_shortlist_scores,
     read_checkpoint,
-    split_batches,
     write_network,
 )
 from .shipped import ENCODER, KEYS, path_words, start_from_shipped
@@ -235,11 +233,9 @@ def dual_batch(
     starts = np.cumsum([0, *(len(example.masked) for example in examples)])
     owners = np.concatenate([start + each.topics for start, each in zip(starts[:-1], candidates, strict=True)])
     numbers, levels, rows = table.slice(np.concatenate([each.paths for each in candidates]))
-    hops, hop_rows = split_batches(texts, [table.texts[hop] for hop in numbers])
     return DualBatch(
-        questions=texts.batch([texts.encode_single(masked) for example in examples for masked in example.masked]),
-        hops=hops,
-        hop_rows=torch.from_numpy(hop_rows),
+        questions=[texts.encode_single(masked) for example in examples for masked in example.masked],
+        hops=[texts.encode_single(table.texts[hop]) for hop in numbers],
         levels=levels,
         paths=torch.from_numpy(rows),
         owners=torch.from_numpy(owners),
@@ -543,7 +539,7 @@ class PoolObjective(FileObjective[nn.Module]):
             for example, candidates in selected
             for path, topic in zip(candidates.paths.tolist(), candidates.topics.tolist(), strict=True)
         ]
-        found: Tensor = self.network(cross_batch(self.texts, pairs))
+        found: Tensor = self.network([self.texts.pair(*pair) for pair in pairs])
         return found
 
     def path_scores(self, logits: Tensor) -> Tensor:
@@ -613,12 +609,12 @@ def fit(
     torch.manual_seed(config.dual_training.seed)
     backbone = open_pretrained(config.encoder, SPECIAL_TOKENS)
     dual = DualEncoder(backbone).to(out.device)
-    dual.precision = config.dual_training.dtype
     texts = CachedTokenizer(backbone.tokenizer)
     first = DualObjective(dual, texts, examples, chosen, config.dual, config.dual_training)
     out.train(DUAL, "dual", first, {"encoder": config.encoder, "options": options["dual"]})
     parts = {"dual": partial(write_network, backbone, dual)}
-    scored = [list(first.iterate_stop_scores(each)) for each in chosen]
+    with first.autocast():
+        scored = [list(first.iterate_stop_scores(each)) for each in chosen]
     ranked = [each for some in scored for each in some]
     mix = 0.0
     if config.scorer == "cross":
@@ -629,7 +625,6 @@ def fit(
         if starts:
             start_from_shipped(cross)
         cross.to(out.device)
-        cross.precision = config.cross_training.dtype
         stops = [[stop for _, stop in some] for some in scored]
         second = PoolObjective(
             cross, texts, examples, chosen, stops, config.cross, config.cross_training, mix=config.mix
@@ -638,10 +633,11 @@ def fit(
         out.train(CROSS, "cross", second, before)
         parts["cross"] = partial(write_network, backbone, cross)
         mix = out.results[CROSS].best["mix"]
-        ranked = [
-            (example, mix_shortlist_scores(stop, own, rows, mix))
-            for example, stop, own, rows in second.iterate_shortlist_scores()
-        ]
+        with second.autocast():
+            ranked = [
+                (example, mix_shortlist_scores(stop, own, rows, mix))
+                for example, stop, own, rows in second.iterate_shortlist_scores()
+            ]
     tables = [each.table for each in chosen for _ in each.examples]
     description: StarDescription = out.write(parts, calibration(ranked, tables), mix=mix)
     return description
@@ -683,4 +679,4 @@ def relations_of(hops: Hops) -> set[str]:
 
 
 def open_model(folder: Path, opening: CheckpointOpenOptions) -> StarModel:
-    return StarModel(read_checkpoint(folder, opening.device, opening.dtype))
+    return read_checkpoint(folder, opening.device, opening.dtype)

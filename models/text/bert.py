@@ -197,13 +197,16 @@ def open_pretrained(name: str, special_tokens: Sequence[str] = ()) -> Backbone:
     return Backbone(name, model, tokenizer)
 
 
-def hidden_states(model: nn.Module, ids: Tensor, mask: Tensor, precision: torch.dtype | None) -> Tensor:
-    """Return the last hidden states, (num_texts, length, dimension) float32; ids and mask: (num_texts, length).
+def pad(texts: Sequence[Sequence[int]], padding: int = 0) -> list[Tensor]:
+    """Return the ids of texts, padded on the right, and the mask of what is no padding, (num_texts, length) each."""
+    length = max(map(len, texts))
+    ids = torch.tensor([[*text, *[padding] * (length - len(text))] for text in texts])
+    return [ids, torch.arange(length) < torch.tensor([[len(text)] for text in texts])]
 
-    precision: autocast type; None for the type of the weights.
-    """
-    with torch.autocast(ids.device.type, dtype=precision, enabled=precision is not None):
-        states: Tensor = model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
+
+def hidden_states(model: nn.Module, ids: Tensor, mask: Tensor) -> Tensor:
+    """Return the last hidden states, (num_texts, length, dimension) float32; ids and mask: (num_texts, length)."""
+    states: Tensor = model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
     return states.float()
 
 

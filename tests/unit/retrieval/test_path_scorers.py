@@ -17,7 +17,7 @@ from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.causal_lm import add_lora, load_language_model
 from lodestar.models.reg import PathConfig, PathDescription
 from lodestar.models.reg.paths import PathModel
-from lodestar.models.star.network import StarModel, read_checkpoint
+from lodestar.models.star.network import read_checkpoint
 from lodestar.models.star.shipped import ShippedStar
 from lodestar.models.text import RelationWords
 from lodestar.models.text.encoders import SentenceEncoder
@@ -42,8 +42,7 @@ def similarity() -> SimilarityScorer:
 @cache
 def star() -> DualScorer:
     with TemporaryDirectory() as folder:
-        checkpoint = read_checkpoint(write_tiny_checkpoint(Path(folder) / "star"))
-    return DualScorer(WORDS, StarModel(checkpoint))
+        return DualScorer(WORDS, read_checkpoint(write_tiny_checkpoint(Path(folder) / "star")))
 
 
 @cache

@@ -27,9 +27,9 @@ def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
         == resources().describe(str(folder), "star")[1]
     )
     assert found.reader is not None
-    assert not found.dual.training
+    assert not found.network.training
     assert not found.reader.network.training
-    for name, network in (("dual", found.dual), ("cross", found.reader.network)):
+    for name, network in (("dual", found.network), ("cross", found.reader.network)):
         stored = load_file(folder / name / "model.safetensors")
         assert set(stored) == set(network.state_dict())
         assert all(torch.equal(tensor, stored[key]) for key, tensor in network.state_dict().items())

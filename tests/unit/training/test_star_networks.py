@@ -14,7 +14,6 @@ from lodestar.models.star.network import (
     CachedTokenizer,
     CrossAttentiveScorer,
     DualEncoder,
-    cross_batch,
 )
 from lodestar.models.star.training import dual_batch
 from lodestar.models.text.bert import (
@@ -23,6 +22,7 @@ from lodestar.models.text.bert import (
     hidden_states,
     open_pretrained,
     open_stored_backbone,
+    pad,
     write_backbone_description,
 )
 from lodestar.models.text.encoders import EncoderUnavailableError
@@ -82,9 +82,10 @@ def test_the_encoder_that_scores_is_the_one_that_was_trained(tmp_path: Path) -> 
     ids = torch.randint(0, 20, (4, 11), generator=torch.Generator().manual_seed(0))
     mask = torch.arange(11)[None, :] < torch.tensor([[11], [1], [7], [10]])
     with torch.inference_mode():
-        for precision in (None, torch.bfloat16):
-            wanted = hidden_states(trained.model, ids, mask, precision)
-            torch.testing.assert_close(hidden_states(scoring, ids, mask, precision)[mask], wanted[mask])
+        for is_low in (False, True):
+            with torch.autocast("cpu", torch.bfloat16, enabled=is_low):
+                wanted = hidden_states(trained.model, ids, mask)
+                torch.testing.assert_close(hidden_states(scoring, ids, mask)[mask], wanted[mask])
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
@@ -121,13 +122,13 @@ def test_a_pair_is_laid_out_as_the_paper_says(texts: CachedTokenizer) -> None:
         *(PATH, "peru", ",", "capital", END, "[SEP]"),
     ]
     assert (first[1], second[1]) == (7, 4)
-    batch = texts.pairs([first, second])
-    assert batch.text.mask.dtype == torch.bool
-    assert batch.path_at.tolist() == [7, 4]
-    assert [row.nonzero()[:, 0].tolist() for row in batch.is_question] == [[2, 3, 4, 5], [2]]
-    assert [row.nonzero()[:, 0].tolist() for row in batch.is_path] == [[8, 9, 10, 11], [5, 6]]
-    assert batch.text.mask.sum(dim=1).tolist() == [13, 8]
-    assert all(token == texts.tokenizer.pad_token_id for token in batch.text.ids[1, 8:].tolist())
+    places = [texts.ids.places(len(tokens), at) for tokens, at in (first, second)]
+    assert [list(asked) for asked, _ in places] == [[2, 3, 4, 5], [2]]
+    assert [list(walked) for _, walked in places] == [[8, 9, 10, 11], [5, 6]]
+    ids, mask = pad([first[0], second[0]])
+    assert mask.dtype == torch.bool
+    assert mask.sum(dim=1).tolist() == [13, 8]
+    assert not ids[1, 8:].any()
 
 
 def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: CachedTokenizer) -> None:
@@ -166,9 +167,8 @@ def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: CachedTo
 
 def test_the_cross_attentive_scorer_against_its_formula(cross: CrossAttentiveScorer, texts: CachedTokenizer) -> None:
     tokens, at = texts.pair("what is the capital", "peru, capital")
-    batch = texts.pairs([(tokens, at)])
     with torch.inference_mode():
-        logits, of_question, of_path = cross.read(batch)
+        logits, of_question, of_path = cross.read([(tokens, at)])
         hidden = cross.encoder(input_ids=torch.tensor([tokens])).last_hidden_state[0]
 
         def read(query: Tensor, states: Tensor) -> tuple[Tensor, Tensor]:
@@ -192,9 +192,10 @@ def test_cross_scores_do_not_depend_on_the_batch_or_its_padding(
     cross: CrossAttentiveScorer, texts: CachedTokenizer
 ) -> None:
     with torch.inference_mode():
-        together = cross(cross_batch(texts, PAIRS * 3, part_size=4))
-        padded = cross(cross_batch(texts, PAIRS, part_size=100))
-        alone = torch.cat([cross(cross_batch(texts, [pair])) for pair in PAIRS])
+        pairs = [texts.pair(*pair) for pair in PAIRS]
+        together = cross(pairs * 3, part=4)
+        padded = cross(pairs, part=100)
+        alone = torch.cat([cross([pair]) for pair in pairs])
     assert torch.allclose(together, alone.repeat(3), atol=1e-5)
     assert torch.allclose(padded, alone, atol=1e-5)
     assert len({round(float(score), 4) for score in alone}) == 3
