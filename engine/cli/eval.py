@@ -98,7 +98,7 @@ def _ask_command() -> str:
     """Return what asks a question as this command does, with the options that it was given."""
     given = click.get_current_context().params
     options = {"--recipe": given["named"], "--checkpoint": given["checkpoint"]}
-    options |= {f"--{name}": given[name] for name in ("uri", "database", "name")}
+    options |= {f"--{name}": given[name] for name in ("uri", "name")}
     words = [word for option, value in options.items() if value for word in (option, value)]
     words += [word for change in given["changes"] for word in ("--set", change)]
     return shlex.join(["lodestar", "ask", *words, *(["--allow-parts"] if given["allow_parts"] else [])])

@@ -1,61 +1,95 @@
-"""Load a knowledge graph into Neo4j (`lodestar load`)."""
+"""Load a knowledge graph into Neo4j, list and delete loads, change single triples (`lodestar load`)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import asdict
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ..errors import UsageError
-from . import print_report, printable, say, show
-from .load_changes import LANGUAGES_OPTION, NAMES_OPTION, add_lines, delete_load, list_loads
-from .load_graph import CHOICES, PASSWORD, open_mapped, print_mapping
-from .options import (
-    FORCE,
-    database_options,
-    json_option,
-    load_options,
-    split_names,
-    subset_options,
-)
+from ..errors import AuthenticationError, DatabaseUnavailableError, UsageError
+from . import confirm_deletion, load_line, print_report, printable, say, show
+from .options import DATABASE, FORCE, database_options, gateway_options, json_option, open_gateway, settings_from
 
 if TYPE_CHECKING:
-    from ...loaders.loading import LoadOptions
+    from ...loaders.property_graph import PropertyGraph, PropertyGraphSource
+    from ..neo4j.gateway import Gateway
     from ..settings import Settings
 
 SECTION = "Start here"
 FILE = click.Path(dir_okay=False, path_type=Path)
+PASSWORD = "LODESTAR_FROM_PASSWORD"  # noqa: S105 - its name
+"""The environment variable with the password of the database that is read."""
+_ADVICE = {
+    "LODESTAR_DATABASE": "--from-database",
+    "LODESTAR_USER and LODESTAR_PASSWORD": f"--from-user and {PASSWORD}",
+    "start one with `lodestar db start` or give --uri": "check --from",
+}
+"""What an error's advice names, and what leads to the database that is read."""
+
+FORMATS = {
+    "csv": "triples from a CSV file, separated by commas, semicolons, tabs or bars",
+    "cypher": "what a Cypher script creates, in an empty server of its own for the time of the load",
+    "dump": "a dump of a Neo4j database, by a server of its own for the time of the load",
+    "fb2m": "SimpleQuestions' FB2M or FB5M",
+    "freebase": "the raw Freebase RDF dump or a part of it",
+    "geonames": "countries, capitals, cities, currencies, languages and neighbours, which are shipped",
+    "gexf": "a GEXF file, as Gephi or NetworkX writes it",
+    "graphml": "a GraphML file, as NetworkX, Gephi, yEd, igraph or APOC writes it",
+    "json": "a graph in JSON: nodes and links, as NetworkX, D3 or Cytoscape write them, or APOC's lines",
+    "jsonl": "JSON lines with a triple each: objects with head, relation and tail",
+    "metaqa": "MetaQA's kb.txt: head|relation|tail, where ids are names",
+    "neo4j": "a property graph from an existing Neo4j; nothing is written to it",
+    "obo": "an ontology in OBO: terms, synonyms, is_a and other relationships",
+    "parquet": "triples from parquet: columns head, relation and tail, or other usual names",
+    "pathquestion": "PathQuestion's kb.txt, where ids are names",
+    "rdf": "RDF of any syntax: N-Triples, N-Quads, Turtle, TriG, RDF/XML and OWL, JSON-LD, N3",
+    "rog": "the union of the questions' subgraphs of a RoG or NSM file",
+    "tables": "tables: a folder of CSV, TSV, parquet or JSON, one such file, or a SQLite or DuckDB file",
+    "text": "text as a graph: a folder (.txt, .md, .jsonl), or one such file",
+    "tsv": "triples from a TSV file: head, relation, tail",
+    "wikidata": "Wikidata's JSON dump or a part of it; of claims those of the best rank",
+}
+_FLAGS = (
+    *("--list", "--yes", "--help", "-h", "--append", "--replace", "--dry-run", "--json", "--types", "--no-types"),
+    *("--shared-blank-nodes", "--run-script", "--force"),
+)
+"""Options without a value."""
 
 
 class FormatGroup(click.Group):
-    """Dispatch to the command of a format; if the first argument is a file, its format is detected."""
+    """Has a command for each format, made when it is used; if the first argument is a file, its format is detected."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        at = self._first_argument(args)
-        return super().parse_args(ctx, args if at is None else [args[at], *args[:at], *args[at + 1 :]])
-
-    def _first_argument(self, args: list[str]) -> int | None:
-        """Return the index of the first word that is neither an option nor an option's value, or None."""
-        values = {
-            name: 0 if isinstance(param, click.Option) and (param.is_flag or param.count) else param.nargs
-            for each in (self, *self.commands.values())
-            for param in each.params
-            for name in (*param.opts, *param.secondary_opts)
-        }
+        """Put the first word that is neither an option nor the value of one before the options."""
         at = 0
         while at < len(args) and args[at].startswith("-") and args[at] != "-":
-            at += 1 + (0 if "=" in args[at] else values.get(args[at], 0))
-        return at if at < len(args) else None
+            at += 1 if args[at] in _FLAGS or "=" in args[at] else 2
+        if at >= len(args):
+            return super().parse_args(ctx, args)
+        return super().parse_args(ctx, [args[at], *args[:at], *args[at + 1 :]])
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *FORMATS]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Formats"):
+            formatter.write_dl([("-", "add a few lines of triples, or remove them"), *FORMATS.items()])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, cmd_name) or (_make_command(cmd_name) if cmd_name in FORMATS else None)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command of the named format, or of the named file's format."""
-        if args[0] in self.commands or args[0].startswith("-"):
+        if self.get_command(ctx, args[0]) or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         from ...loaders.formats import find_own_place
 
@@ -65,7 +99,7 @@ class FormatGroup(click.Group):
 
         kind = detect_format(args[0])
         say(f"{args[0]} looks like {kind}")
-        return kind, self.commands[kind], args
+        return kind, _make_command(kind), args
 
 
 @click.group(cls=FormatGroup, invoke_without_command=True, no_args_is_help=True)
@@ -93,26 +127,55 @@ def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_j
     if ctx.invoked_subcommand is not None:
         return
     if delete is not None:
-        delete_load(delete, settings, yes=yes, as_json=as_json)
+        _delete_load(delete, settings, yes=yes, as_json=as_json)
     elif lists:
-        list_loads(settings, as_json=as_json)
+        from ..neo4j import catalogue
+
+        gateway = open_gateway(settings)
+        loads = catalogue.list_loads(gateway, catalogue.read_full_state(gateway))
+        show(loads, map(load_line, loads), as_json=as_json)
     else:
         raise UsageError("expected a file, a format, --list or --delete: see `lodestar load --help`")
 
 
+def _delete_load(which: str, settings: Settings, *, yes: bool, as_json: bool) -> None:
+    from ...loaders.maintaining import find_load, unload
+    from ...loaders.report import number_of
+    from ..neo4j.catalogue import read_loads
+    from ..progress import progress_bar
+
+    gateway = open_gateway(settings)
+    manifest = find_load(gateway.run(read_loads()), which)
+    shown = f"load {manifest.number} ({manifest.source})"
+    confirm_deletion(shown, yes=yes)
+    with progress_bar(shown, "deleting") as (progress, _):
+        report = unload(gateway, str(manifest.number), progress=progress)
+    deleted = number_of(report.num_triples_deleted, "triple", "triples")
+    left = number_of(report.num_triples, "triple", "triples")
+    entities = number_of(report.num_entities, "entity", "entities")
+    print_report(f"{report.source}: {deleted} deleted, {left} of {entities} left", dataclasses.asdict(report), as_json)
+
+
+def _split(_context: click.Context | None, _option: click.Parameter | None, text: str | None) -> list[str] | None:
+    return [part.strip() for part in text.split(",")] if text is not None else None
+
+
 _OPTIONS = {
-    "names_path": NAMES_OPTION,
+    "names_path": click.option(
+        "--names", "names_path", metavar="FILE", help="Names: id, name, and aliases if any, as TSV or parquet."
+    ),
     "columns": click.option(
-        "--columns", metavar="H,R,T", callback=split_names, help="Columns of head, relation, tail: numbers or names."
+        "--columns", metavar="H,R,T", callback=_split, help="Columns of head, relation, tail: numbers or names."
     ),
     "values": click.option(
         "--values",
         type=click.Choice(["auto", "all", "none"]),
         default="auto",
-        show_default=True,
         help="Which tails that are no head and have no name become literals: those that look like one, all, or none.",
     ),
-    "languages": LANGUAGES_OPTION,
+    "languages": click.option(
+        "--languages", default="en", callback=_split, help="Of names, preferred first: en,es (default: en); * all."
+    ),
     "bases": click.option("--base", "bases", multiple=True, metavar="IRI", help="Prefix to strip; repeatable."),
     "name_relations": click.option(
         "--name-relation", "name_relations", multiple=True, metavar="IRI", help="Relation of names, before rdfs:label."
@@ -127,177 +190,118 @@ _OPTIONS = {
     "snippet_length": click.option(
         "--snippet-length", type=click.IntRange(40, 8_000), default=500, show_default=True, help="Characters at most."
     ),
-    "labels": click.option(
-        "--labels", metavar="NAMES", callback=split_names, help="Only nodes with one of these: Person,Movie."
-    ),
-    "relationships": click.option(
-        "--relationships", metavar="NAMES", callback=split_names, help="Only these types: ACTED_IN,DIRECTED."
-    ),
-    "names": click.option(
+    "run_script": click.option("--run-script", is_flag=True, help="Run the script, which is code, in its own server."),
+}
+"""Options of formats, by the arguments of their sources."""
+_OF_NEO4J = (
+    click.option("--from", "from_uri", required=True, metavar="URI", help="Address of the Neo4j that is read."),
+    click.option("--from-user", default="neo4j", help=f"Its user (default: neo4j); the password is {PASSWORD}."),
+    click.option("--from-database", default="neo4j", show_default=True, help="Its database."),
+)
+_CHOICES = ("labels", "relationships", "names", "leave_out", "types")
+"""The options that say what becomes of a property graph, by the arguments of `loaders.mapping.Choices`."""
+_OF_GRAPHS = (
+    click.option("--labels", metavar="NAMES", callback=_split, help="Only nodes with one of these: Person,Movie."),
+    click.option("--relationships", metavar="NAMES", callback=_split, help="Only these types: ACTED_IN,DIRECTED."),
+    click.option(
         "--name-property",
         "names",
         multiple=True,
         metavar="LABEL=PROPERTY",
         help="What names the nodes of a label, or of all that have it; several as first+last; repeatable.",
     ),
-    "leave_out": click.option(
+    click.option(
         "--leave-out", multiple=True, metavar="PROPERTY", help="Do not read salary, or Person=salary; repeatable."
     ),
-    "types": click.option(
-        "--types/--no-types", default=None, help="Keep labels as types: (node, type, label) (default: yes)."
+    click.option("--types/--no-types", default=None, help="Keep labels as types: (node, type, label) (default: yes)."),
+    click.option("--mapping", "mapping_file", type=FILE, help="TOML file that says what becomes of what."),
+    click.option("--save-mapping", "saved_file", type=FILE, help="Write the mapping to this TOML file."),
+    FORCE,
+)
+_OF_ALL = (
+    click.option("--append", is_flag=True, help="Add to the graph."),
+    click.option("--replace", is_flag=True, help="Replace the graph."),
+    click.option(
+        "--writer",
+        type=click.Choice(["auto", "bulk", "online"]),
+        default="auto",
+        show_default=True,
+        help="bulk: Neo4j's offline importer, for a new graph of an embedded server; online: transactions.",
     ),
-    "mapping_file": click.option(
-        "--mapping", "mapping_file", type=FILE, help="TOML file that says what becomes of what."
-    ),
-    "saved_file": click.option("--save-mapping", "saved_file", type=FILE, help="Write the mapping to this TOML file."),
-    "force": FORCE,
-    "run_script": click.option("--run-script", is_flag=True, help="Run the script, which is code, in its own server."),
-    "from_uri": click.option(
-        "--from", "from_uri", required=True, metavar="URI", help="Address of the Neo4j that is read."
-    ),
-    "from_user": click.option(
-        "--from-user", default="neo4j", show_default=True, help=f"Its user; the password comes from {PASSWORD}."
-    ),
-    "from_database": click.option("--from-database", default="neo4j", show_default=True, help="Its database."),
-}
-"""Options of formats, by the arguments of their sources."""
-
-_TABLE = ("names_path", "columns", "values")
-_MAPPED = (*CHOICES, "mapping_file", "saved_file", "force")
-
-
-class _Format(NamedTuple):
-    what: str
-    options: Sequence[str] = ()
-    example: str = ""
-    has_parts: bool = True
-    """Whether --around, --relations and --max-rejects apply: to lines and records of triples."""
-    has_file: bool = True
-
-
-_FORMATS = {
-    "tsv": _Format("triples from a TSV file: head, relation, tail", _TABLE),
-    "csv": _Format("triples from a CSV file, separated by commas, semicolons, tabs or bars", _TABLE),
-    "parquet": _Format("triples from parquet: columns head, relation and tail, or other usual names", ("names_path",)),
-    "jsonl": _Format("JSON lines with a triple each: objects with head, relation and tail", ("names_path",)),
-    "rdf": _Format(
-        "RDF of any syntax: N-Triples, N-Quads, Turtle, TriG, RDF/XML and OWL, JSON-LD, N3",
-        ("bases", "name_relations", "shared_blank_nodes", "languages"),
-    ),
-    "obo": _Format("an ontology in OBO: terms, synonyms, is_a and other relationships"),
-    "wikidata": _Format("Wikidata's JSON dump or a part of it; of claims those of the best rank", ("languages",)),
-    "freebase": _Format("the raw Freebase RDF dump or a part of it", ("languages",)),
-    "fb2m": _Format("SimpleQuestions' FB2M or FB5M", ("names_path",)),
-    "metaqa": _Format("MetaQA's kb.txt: head|relation|tail, where ids are names"),
-    "pathquestion": _Format("PathQuestion's kb.txt, where ids are names"),
-    "rog": _Format("the union of the questions' subgraphs of a RoG or NSM file"),
-    "text": _Format(
-        "text as a graph: a folder (.txt, .md, .jsonl), or one such file",
-        ("pipeline", "snippet_length", "overlap"),
-        has_parts=False,
-    ),
-    "geonames": _Format(
-        "countries, capitals, cities, currencies, languages and neighbours, in Freebase's vocabulary. The data is "
-        "GeoNames', with all cities of 50,000 inhabitants and more; it is shipped, nothing is downloaded",
-        example="geonames",
-        has_parts=False,
-        has_file=False,
-    ),
-    "graphml": _Format(
-        "a GraphML file, as NetworkX, Gephi, yEd, igraph or APOC writes it",
-        _MAPPED,
-        "graphml karate.graphml --dry-run",
-        has_parts=False,
-    ),
-    "gexf": _Format(
-        "a GEXF file, as Gephi or NetworkX writes it", _MAPPED, "gexf network.gexf --dry-run", has_parts=False
-    ),
-    "json": _Format(
-        "a graph in JSON: nodes and links, as NetworkX, D3 or Cytoscape write them, or APOC's lines",
-        _MAPPED,
-        "json graph.json --dry-run",
-        has_parts=False,
-    ),
-    "tables": _Format(
-        "tables: a folder of CSV, TSV, parquet or JSON, one such file, or a SQLite or DuckDB file. A row is a thing, a "
-        "column that refers to another table a relation",
-        _MAPPED,
-        "tables shop.sqlite --name-property customer=contactName --leave-out phone",
-        has_parts=False,
-    ),
-    "dump": _Format(
-        "a dump of a Neo4j database (`neo4j-admin database dump`), by a server of its own for the time of the load",
-        _MAPPED,
-        "dump movies.dump --dry-run",
-        has_parts=False,
-    ),
-    "cypher": _Format(
-        "what a Cypher script creates: it runs in an empty server of its own for the time of the load. LOAD CSV reads "
-        "files of the script's folder by their names; nothing is fetched",
-        ("run_script", *_MAPPED),
-        "cypher movies.cypher --run-script",
-        has_parts=False,
-    ),
-    "neo4j": _Format(
-        "a property graph from an existing Neo4j; nothing is written to it. Nodes become entities, their naming "
-        "property the name, other properties literals, labels types; relationships become triples, those with "
-        "properties unnamed records. --dry-run shows what becomes of what",
-        ("from_uri", "from_user", "from_database", *_MAPPED),
-        "neo4j --from bolt://localhost:7687 --labels Person,Movie --name-property Movie=title",
-        has_parts=False,
-        has_file=False,
-    ),
-}
-"""The formats: what each is, and its own options."""
+    click.option("--dry-run", is_flag=True, help="Read a sample and say what would happen; write nothing."),
+    *DATABASE,
+    json_option,
+)
+_OF_PARTS = (
+    click.option("--max-rejects", type=click.IntRange(0), help="Most rejected lines (default: 0; freebase: 1000)."),
+    click.option("--around", multiple=True, metavar="ID", help="Only the neighbourhood of this entity; repeatable."),
+    click.option("--hops", type=click.IntRange(1), help="How far --around reaches (default: 1)."),
+    click.option("--relations", metavar="NAMES|FILE", help="Only these: film.*,music.*, or one a line of a file."),
+    click.option("--max-degree", type=click.IntRange(1), help="No triples of entities with more than this."),
+)
+"""Of lines and records of triples."""
+_ENCODING = click.option("--encoding", default="", help="Of the text, as latin1 (default: UTF-8 or UTF-16).")
 
 
 def _make_command(kind: str) -> click.Command:
-    form = _FORMATS.get(kind, _Format(f"what {kind} reads"))
+    from ...loaders.formats import FORMATS as MODULES
+    from ...loaders.formats import GRAPHS, find_format
 
-    def call(**given: Any) -> None:
-        _load(kind, **given)
-
-    made = subset_options(call) if form.has_parts else load_options(call)
-    for name in reversed(form.options):
-        made = _OPTIONS[name](made)
-    if form.has_file:
-        made = click.argument("path", metavar="KG")(made)
-        made = click.option("--encoding", default="", help="Of the text, as latin1 (default: UTF-8 or UTF-16).")(made)
-    text = f"Load {form.what}.\n\nExamples are in docs/loading.md."
-    if form.example:
-        text = f"Load {form.what}.\n\n\b\nExample:\n  lodestar load {form.example}"
-    elif form.has_parts:
-        text += " A file, a folder or a pattern, packed or not; - is standard input."
-    return click.command(kind, help=text)(made)
-
-
-for _command in (*map(_make_command, _FORMATS), add_lines):
-    command.add_command(_command)
+    known = signature(find_format(kind)).parameters if kind in MODULES else ()
+    options: list[Callable[[Any], Any]] = [] if kind in ("geonames", "neo4j") else [click.argument("path"), _ENCODING]
+    options += [_OPTIONS[name] for name in known if name in _OPTIONS]
+    options += [*(_OF_NEO4J if kind == "neo4j" else ()), *(_OF_GRAPHS if kind in (*GRAPHS, "neo4j") else ()), *_OF_ALL]
+    options += [] if kind in (*GRAPHS, "neo4j", "text", "geonames") else _OF_PARTS
+    made: Any = partial(_load, kind)
+    for option in reversed(options):
+        made = option(made)
+    text = FORMATS.get(kind, f"what {kind} reads")
+    return click.command(kind, help=f"Load {text}.\n\nExamples are in docs/loading.md.")(made)
 
 
 def _load(
     kind: str,
     *,
-    settings: Settings,
-    options: LoadOptions,
+    append: bool,
+    replace: bool,
+    writer: Literal["auto", "bulk", "online"],
     dry_run: bool,
+    uri: str | None,
+    name: str | None,
     as_json: bool,
     encoding: str = "",
+    max_rejects: int | None = None,
+    around: Sequence[str] = (),
+    hops: int | None = None,
+    relations: str = "",
+    max_degree: int | None = None,
     **given: Any,
 ) -> None:
     """Load what a format reads, or show what would be loaded. given: the format's own arguments."""
     from ...loaders.formats import source_class
     from ...loaders.loading import load_source, preview
+    from ...loaders.python import options_for
     from ...loaders.reading import use_spool_folder
+    from ...loaders.source import Subset, read_list
     from ..progress import progress_bar
 
+    settings = settings_from(uri, name)
+    if hops is not None and not around:
+        raise UsageError("--hops sets how far --around reaches: give --around as well")
+    only = read_list(relations) if relations and Path(relations).is_file() else _split(None, None, relations) or ()
+    subset = Subset(tuple(around), hops or 1, tuple(filter(None, only)), max_degree)
+    options = options_for(settings, append=append, replace=replace)
+    options = dataclasses.replace(options, writer=writer, subset=subset, max_rejects=max_rejects)
     with use_spool_folder(options.staging, encoding), ExitStack() as opened:
         mapped = None
         if "mapping_file" in given:
-            mapped = opened.enter_context(open_mapped(kind, settings, dry_run=dry_run, **given))
+            mapped = opened.enter_context(_open_mapped(kind, settings, dry_run=dry_run, **given))
         source = mapped or source_class(kind)(**given)
         if dry_run and mapped:
-            print_mapping(mapped, as_json=as_json)
+            from ...loaders.mapping import describe_mapping, mapping_as_json
+
+            found = (mapped.survey, mapped.mapping)
+            show(mapping_as_json(*found), describe_mapping(*found), as_json=as_json)
         elif dry_run:
             data, lines = preview(source, options, online_only=bool(settings.uri))
             show(data, lines, as_json=as_json)
@@ -305,9 +309,121 @@ def _load(
             return
         with progress_bar(source.name) as (progress, tell):
             report = load_source(source, settings, options, progress, tell)
-    text, data = f"{report}\n{printable(report.advice)}", asdict(report)
+    text, data = f"{report}\n{printable(report.advice)}", dataclasses.asdict(report)
     if mapped:
         data["left_out"] = dict(mapped.left_out)
         if mapped.left_out:
             text += "\nleft out: " + ", ".join(f"{num:,} {name}" for name, num in mapped.left_out.items())
     print_report(text, data, as_json)
+
+
+@contextmanager
+def _open_mapped(
+    kind: str,
+    settings: Settings,
+    *,
+    dry_run: bool,
+    mapping_file: Path | None,
+    saved_file: Path | None,
+    force: bool,
+    **given: Any,
+) -> Iterator[PropertyGraphSource]:
+    """Yield the source of a property graph; write down what becomes of what, if asked to. given: of the format."""
+    from ...loaders.formats import find_format
+    from ...loaders.mapping import Choices
+    from ...loaders.property_graph import map_graph
+    from ..progress import progress_bar
+    from ..whole_file import check_output_file, write_text_file
+
+    if saved_file:
+        check_output_file("--save-mapping", saved_file, reads=[mapping_file] if mapping_file else [], force=force)
+    choices = Choices(**{name: given.pop(name) for name in _CHOICES})
+    if kind in ("dump", "cypher"):
+        given["settings"] = settings
+    is_database = kind == "neo4j"
+    opened = _open_neo4j(settings, dry_run=dry_run, **given) if is_database else nullcontext(find_format(kind)(**given))
+    with opened as graph:
+        with progress_bar(graph.name, "reading") as (progress, _):
+            source = map_graph(graph, choices, mapping_file, progress)
+        if saved_file:
+            write_text_file(saved_file, source.mapping.as_toml())
+        yield source
+
+
+@contextmanager
+def _open_neo4j(
+    settings: Settings, *, dry_run: bool, from_uri: str, from_user: str, from_database: str
+) -> Iterator[PropertyGraph]:
+    """Yield the graph of another database; raise its errors with the options that lead to it.
+
+    Raises `UsageError` if it is the one that is loaded into.
+    """
+    from ...loaders.formats.neo4j_graphs import Neo4jGraph, read_database_id
+    from ..neo4j.gateway import Gateway
+    from ..settings import LOAD_TIMEOUT_S, Connection, check_address, make_connection
+
+    check_address(from_uri)
+    password = os.environ.get(PASSWORD) or ("" if settings.uri else settings.password)
+    with Gateway(Connection(from_uri, from_user, password, from_database, LOAD_TIMEOUT_S)) as gateway:
+        try:
+            gateway.version()
+            number = read_database_id(gateway)
+        except (AuthenticationError, DatabaseUnavailableError) as error:
+            message = str(error)
+            for ours, theirs in _ADVICE.items():
+                message = message.replace(ours, theirs)
+            raise type(error)(message) from error
+        with ExitStack() as opened:
+            try:
+                other = None if dry_run else opened.enter_context(Gateway(make_connection(settings)))
+                is_itself = other is not None and read_database_id(other) == number
+            except DatabaseUnavailableError:
+                is_itself = False  # an embedded server that does not run yet is another one
+        if is_itself:
+            raise UsageError(
+                "--from names the database that is loaded into: nothing is written to a database that is read; leave "
+                "out --uri to load into an embedded server, or name another one with --name"
+            )
+        yield Neo4jGraph(gateway)
+
+
+@command.command("-")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(("tsv", "csv", "rdf", "metaqa", "pathquestion")),
+    default="tsv",
+    show_default=True,
+    help="Of the lines.",
+)
+@_OPTIONS["names_path"]
+@click.option("--remove", is_flag=True, help="Remove the triples instead.")
+@click.option("--missing-ok", is_flag=True, help="With --remove: pass over triples that are not there.")
+@json_option
+@gateway_options
+def add_lines(
+    kind: str, names_path: str | None, remove: bool, missing_ok: bool, as_json: bool, gateway: Gateway
+) -> None:
+    """Add the triples of a few lines from standard input to the graph, or remove them, as one change.
+
+    Ends are ids or names of entities; what is neither is new. At most 100,000 triples; more are a load of their own
+    (`lodestar load tsv - --append`). A bad line changes nothing.
+
+    \b
+    Example:
+      printf 'Lima\\tmayor\\tAna\\n' | lodestar load -
+      printf 'Lima\\tmayor\\tAna\\n' | lodestar load - --remove
+    """
+    from ...loaders import maintaining
+    from ...loaders.formats import source_class
+
+    is_table = kind in ("tsv", "csv")
+    if names_path is not None and (remove or not is_table):
+        raise UsageError("--names goes with tsv or csv, and without --remove")
+    if missing_ok and not remove:
+        raise UsageError("--missing-ok goes with --remove")
+    own: dict[str, Any] = {"has_header": False, "names_path": names_path} if is_table else {}
+    report = maintaining.change_lines(
+        source_class(kind)(path="-", **own), gateway, remove=remove, missing_ok=missing_ok
+    )
+    print_report(str(report), dataclasses.asdict(report), as_json)

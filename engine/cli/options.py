@@ -3,7 +3,7 @@
     @click.command()
     @click.argument("text")
     @json_option        # --json: the verb gets `as_json`
-    @engine_options     # --uri, --database, --name: the verb gets `engine`, open until it ends
+    @engine_options     # --uri, --name: the verb gets `engine`, open until it ends
     def command(text: str, engine: Engine, as_json: bool) -> None: ...
 
 A file of this folder with a `command` is a verb. Its `SECTION` is where --help lists it, "Maintain" without one.
@@ -64,24 +64,17 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 
 _NAME = click.option("--name", help="The embedded server to use (default: default).")
 _URI = click.option("--uri", help="Address of a Neo4j: neo4j://, neo4j+s://, bolt:// … (default: the embedded server).")
-DATABASE = (_URI, click.option("--database", help="Name of the database inside the server."), _NAME)
+DATABASE = (_URI, _NAME)
 
 
-def settings_from(
-    uri: str | None = None, database: str | None = None, name: str | None = None, *, to_ask: bool = False
-) -> Settings:
-    """Return the settings with these flags; raise `UsageError` for a --database of the embedded server: it has one.
+def settings_from(uri: str | None = None, name: str | None = None, *, to_ask: bool = False) -> Settings:
+    """Return the settings with these flags.
 
     to_ask: where no server is named and the default one does not run, the only one that does is taken.
     """
     from ..settings import resolve
 
-    settings = resolve({"uri": uri, "database": database, "name": name})
-    if not settings.uri and database not in (None, "neo4j"):
-        raise UsageError(
-            f"--database {database}: the embedded server has one database, neo4j: leave it out, or name another server "
-            "with --uri"
-        )
+    settings = resolve({"uri": uri, "name": name})
     is_default = not settings.uri and name is None and settings.name == "default"
     return find_running_server(settings) if to_ask and is_default else settings
 
@@ -126,22 +119,20 @@ def _opening(
 ) -> Decorator[Any]:
     """Return a decorator that adds options of a database; the verb gets as `argument` what `make` makes of them."""
 
-    def opened(uri: str | None = None, database: str | None = None, name: str | None = None) -> dict[str, Any]:
-        return {argument: make(settings_from(uri, database, name, to_ask=to_ask))}
+    def opened(uri: str | None = None, name: str | None = None) -> dict[str, Any]:
+        return {argument: make(settings_from(uri, name, to_ask=to_ask))}
 
     return options_for(opened, *options)
 
 
 server_option = _opening("server", _find_server, _NAME)
 """--name: `server`, the embedded one."""
-address_options = _opening("settings", lambda settings: settings, _URI, _NAME)
-"""--uri, --name: `settings`."""
 database_options = _opening("settings", lambda settings: settings, *DATABASE)
-"""--uri, --database, --name: `settings`."""
+"""--uri, --name: `settings`."""
 engine_options = _opening("engine", open_engine, *DATABASE, to_ask=True)
-"""--uri, --database, --name: `engine`, an open `Engine`."""
+"""--uri, --name: `engine`, an open `Engine`."""
 gateway_options = _opening("gateway", open_gateway, *DATABASE)
-"""--uri, --database, --name: `gateway`, see `open_gateway`."""
+"""--uri, --name: `gateway`, see `open_gateway`."""
 
 _RECIPE = (
     click.option("--recipe", "named", help="A recipe's name, a TOML file, or a line of parts such as 'star + merge'."),
@@ -157,14 +148,13 @@ def _recipe(
     allow_parts: bool,
     checkpoint: str | None,
     uri: str | None,
-    database: str | None,
     name: str | None,
 ) -> dict[str, Any]:
     """Return settings and recipe; without --recipe, --checkpoint selects the recipe star."""
     from ..recipes import EXAMPLE, OWN_OPTIONS, read_recipe
     from ..settings import key_and_value
 
-    settings = settings_from(uri, database, name, to_ask=True)
+    settings = settings_from(uri, name, to_ask=True)
     if checkpoint == "":
         raise UsageError("--checkpoint: expected the folder of a trained scorer, found an empty text")
     full = [change for change in changes if "." in (key := key_and_value(change, EXAMPLE)[0]) or key in OWN_OPTIONS]
@@ -179,7 +169,7 @@ def _recipe(
 
 
 recipe_options = options_for(_recipe, *_RECIPE, *DATABASE)
-"""--recipe, --set, --allow-parts, --checkpoint, --uri, --database, --name: `recipe` and `settings`."""
+"""--recipe, --set, --allow-parts, --checkpoint, --uri, --name: `recipe` and `settings`."""
 
 
 def _ray_address(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
@@ -258,72 +248,3 @@ question_options = options_for(
     TOPICS,
 )
 """[QUESTION]..., --file, --topic: `questions`, perhaps none."""
-
-
-def split_names(_context: click.Context | None, _option: click.Parameter | None, text: str | None) -> list[str] | None:
-    """Return the names that an option lists with commas; None without the option."""
-    return [part.strip() for part in text.split(",")] if text is not None else None
-
-
-def _load_options(
-    append: bool,
-    replace: bool,
-    writer: str,
-    uri: str | None,
-    database: str | None,
-    name: str | None,
-    max_rejects: int | None = None,
-    around: Sequence[str] = (),
-    hops: int | None = None,
-    relations: str = "",
-    max_degree: int | None = None,
-) -> dict[str, Any]:
-    """Return `settings`, and `options` of a load."""
-    from ...loaders.loading import LoadOptions
-    from ...loaders.source import Subset, read_list
-
-    settings = settings_from(uri, database, name)
-    if append and replace:
-        raise UsageError("--append and --replace exclude each other: give one of them")
-    if hops is not None and not around:
-        raise UsageError("--hops sets how far --around reaches: give --around as well")
-    if relations and Path(relations).is_file():
-        only = read_list(relations)
-    else:
-        only = tuple(filter(None, split_names(None, None, relations) or ()))
-    options = LoadOptions(
-        staging=settings.home_dir / "staging",
-        mode="append" if append else "replace" if replace else "new",
-        writer=writer,  # type: ignore[arg-type] - one of the choices
-        subset=Subset(around=tuple(around), hops=hops or 1, relations=only, max_degree=max_degree),
-        max_rejects=max_rejects,
-    )
-    return {"settings": settings, "options": options}
-
-
-_MODE = (
-    click.option("--append", is_flag=True, help="Add to the graph."),
-    click.option("--replace", is_flag=True, help="Replace the graph."),
-    click.option(
-        "--writer",
-        type=click.Choice(["auto", "bulk", "online"]),
-        default="auto",
-        show_default=True,
-        help="bulk: Neo4j's offline importer, for a new graph of an embedded server; online: transactions.",
-    ),
-    click.option("--dry-run", is_flag=True, help="Read a sample and say what would happen; write nothing."),
-    *DATABASE,
-    json_option,
-)
-_SUBSET = (
-    click.option("--max-rejects", type=click.IntRange(0), help="Most rejected lines (default: 0; freebase: 1000)."),
-    click.option("--around", multiple=True, metavar="ID", help="Only the neighbourhood of this entity; repeatable."),
-    click.option("--hops", type=click.IntRange(1), help="How far --around reaches (default: 1)."),
-    click.option("--relations", metavar="NAMES|FILE", help="Only these: film.*,music.*, or one a line of a file."),
-    click.option("--max-degree", type=click.IntRange(1), help="No triples of entities with more than this."),
-)
-
-load_options = options_for(_load_options, *_MODE)
-"""What every format of a load has: `settings`, `options`, and beside them `dry_run` and `as_json`."""
-subset_options = options_for(_load_options, *_MODE, *_SUBSET)
-"""The same with --max-rejects and the options of a part, for formats of lines or records of triples."""

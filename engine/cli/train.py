@@ -11,7 +11,7 @@ import click
 from ...models import MAX_HOP
 from ...models.kinds import LearnsFrom, list_installed_kinds, load_kind
 from . import echo, print_json, say
-from .options import SEED, address_options, json_option
+from .options import SEED, database_options, json_option
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -59,7 +59,7 @@ _COMMON = (
     click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed."),
     click.option("--set", "changes", multiple=True, help="KEY=VALUE of the configuration: training.patience=3."),
     json_option,
-    address_options,
+    database_options,
 )
 
 

@@ -55,7 +55,7 @@ _SLOW = "a query took more than {timeout_s:g} s and was ended: raise query_timeo
 _REFUSALS: dict[str, tuple[type[DatabaseError], str]] = {
     "TransactionTimedOut": (QueryTimeoutError, _SLOW),
     "Terminated": (QueryTimeoutError, _SLOW),
-    "DatabaseNotFound": (DatabaseUnavailableError, "{where} has no database {database!r}: check --database"),
+    "DatabaseNotFound": (DatabaseUnavailableError, "{where} has no database {database!r}: check LODESTAR_DATABASE"),
     "AuthenticationRateLimit": (
         AuthenticationError,
         "{where} refused user {user!r} too often and accepts no password for some seconds: wait, then check "
@@ -111,16 +111,15 @@ def _find_tls_fault(error: BaseException) -> str:
     errors = [error]
     for each in errors:  # it grows meanwhile
         inner = (each.__cause__, each.__context__, *getattr(each, "exceptions", ()))
-        errors += [cause for cause in inner if cause is not None and not any(cause is known for known in errors)]
-    faults = [each for each in errors if isinstance(each, ssl.SSLError)]
-    for each in faults:
+        errors += [cause for cause in inner if cause is not None and cause not in errors]
+    for each in errors:
         if isinstance(each, ssl.SSLCertVerificationError):
             return (
                 f"its certificate is not trusted ({each.verify_message.rstrip('.')}): name the file with its issuer's "
                 "certificate in SSL_CERT_FILE, or give an address with +ssc, which trusts any"
             )
     said = "it speaks no TLS that this machine accepts: give an address without +s, or turn TLS on in the server"
-    return said if faults else ""
+    return said if any(isinstance(each, ssl.SSLError) for each in errors) else ""
 
 
 def check_version(connection: Connection, agent: str) -> str:

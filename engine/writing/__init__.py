@@ -248,7 +248,7 @@ def ensure_schema(gateway: Gateway, *names: str) -> None:
             label, property_ = _PLACES[name]
             raise GraphError(
                 f"the database has an index {name} on {'|'.join(labels or ())}({', '.join(properties or ())}), "
-                f"expected it on {label}({property_}): drop it, or name another database with --database"
+                f"expected it on {label}({property_}): drop it, or name another database by LODESTAR_DATABASE"
             )
     there = {name for name, _, _ in indexes}
     missing = [name for name in names or _PLACES if name not in there]
@@ -265,7 +265,7 @@ def check_graph_was_loaded(state: GraphState, loads: Sequence[LoadManifest]) -> 
     if not loads and (num_foreign := state.num_entities + state.num_literals):
         raise UsageError(
             f"the database has {num_foreign:,} nodes called Entity or Literal that no load of Lodestar's wrote, and "
-            "which it leaves alone: name another database with --database, or another server with --name"
+            "which it leaves alone: name another database by LODESTAR_DATABASE, or another server with --name"
         )
 
 

@@ -28,7 +28,7 @@ def test_other_servers_are_refused(agent: str) -> None:
     [
         ("Neo.ClientError.Security.Unauthorized", AuthenticationError, "check LODESTAR_USER and LODESTAR_PASSWORD"),
         ("Neo.ClientError.Security.AuthenticationRateLimit", AuthenticationError, "too often .*: wait, then check"),
-        ("Neo.ClientError.Database.DatabaseNotFound", DatabaseError, "no database 'neo4j': check --database"),
+        ("Neo.ClientError.Database.DatabaseNotFound", DatabaseError, "no database 'neo4j': check LODESTAR_DATABASE"),
     ],
 )
 def test_the_servers_refusals_are_told_apart(code: str, expected: type[DatabaseError], message: str) -> None:
