@@ -4,7 +4,7 @@ Browser draws every relationship between the nodes that it shows, and a link can
 no command but ``:param``, ``:use`` and ``:auto``. So the paths are copied to nodes of their own, under labels that
 nothing else reads; each has a relationship to its entity, from which you can explore further.
 
-Browser has one style sheet, which the embedded server replaces after each connection (`neo4j/style.grass`).
+Browser has one style sheet, which the embedded server replaces after each connection (`neo4j/style.json`).
 """
 
 from __future__ import annotations
@@ -171,14 +171,6 @@ def default_browser_url(uri: str) -> str:
     parts = urlsplit(uri)
     host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname or "localhost"
     return f"https://{host}:7473/browser/" if "+s" in parts.scheme else f"http://{host}:7474/browser/"
-
-
-def check_url(url: str) -> str:
-    """Return the address of a Browser. Raises `UsageError` if it is invalid."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise UsageError(f"Browser's address: expected one like http://localhost:7474/browser/, found {url!r}")
-    return url if url.endswith("/") else f"{url}/"
 
 
 def open_link(link: str) -> bool:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from ..engine import writing
 from ..engine.errors import GraphError, InputError
 from ..engine.neo4j import Request, catalogue, template
-from ..engine.neo4j.catalogue import GRAPH_VERSION, LoadManifest, RelationInfo, read_catalogue, read_graph_state
+from ..engine.neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations import refresh_end_kinds
@@ -193,33 +193,6 @@ def _names_of(name: object, aliases: object, tags: str | None) -> tuple[Name, ..
     texts = [str(text) for text in (name, *others)]
     is_tagged = tags is not None and len(tags.split(" ")) == len(texts)
     return parse_name_properties(texts[0], texts[1:], tags if is_tagged else None)
-
-
-def upgrade(gateway: Gateway, *, batch_size: int = BATCH_SIZE, progress: Progress = ignore_progress) -> int:
-    """Give a graph of the version before what this one has: typed values, and their indexes.
-
-    Returns the number of typed values. Safe to run again after an interruption. Raises `GraphError` for a graph of
-    another version.
-    """
-    with load_lock(gateway) as lock:
-        state = gateway.run(read_graph_state())
-        if state.graph_version != GRAPH_VERSION - 1:
-            state.check_version()
-        writing.ensure_schema(gateway)
-        num_done, num_typed = 0, 0
-        for label in ("Literal", "Entity"):
-            params: dict[str, Any] = {"after": "", "limit": batch_size, "max_chars": writing.MAX_CHARS}
-            while page := gateway.run(Request(template("read_texts"), params, list, {"LABEL": label})):
-                params["after"] = page[-1][0]
-                typed = writing.add_typed_values({"id": id_, "value": text, "datatype": of} for id_, text, of in page)
-                rows = [row for row in typed if row["number"] is not None or row["first_day"] is not None]
-                gateway.run(make_write_request("write_typed_values", {"LABEL": label}, rows=rows))
-                num_done, num_typed = num_done + len(page), num_typed + len(rows)
-                progress("upgrading", num_done, state.num_literals + state.num_entities)
-        lock.check()
-        writing.await_indexes(gateway)
-        gateway.run(make_write_request("finish_upgrade", version=GRAPH_VERSION))
-    return num_typed
 
 
 @dataclass(frozen=True, slots=True)

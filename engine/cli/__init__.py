@@ -41,12 +41,15 @@ def print_json(data: object) -> None:
     echo(json.dumps(data, ensure_ascii=not is_unicode))
 
 
-def show(data: object, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print a result: with --json as data, else as lines, in which no name can control the terminal."""
+def show(data: object, lines: Iterable[str], *, as_json: bool, styled: bool = False) -> None:
+    """Print a result: with --json as data, else as lines, in which no name can control the terminal.
+
+    styled: the lines have colours, and their names are printable already.
+    """
     if as_json:
         print_json(data)
     for line in () if as_json else lines:
-        echo(printable(line))
+        echo(line if styled else printable(line))
 
 
 def print_report(text: str, data: object, as_json: bool) -> None:

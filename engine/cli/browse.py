@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import echo, print_json, print_report, printable, say
+from . import print_report, printable, say, show
 from .ask import raise_fault
 from .options import NO_QUESTION, json_option, question_options, recipe_options
 
 if TYPE_CHECKING:
-    from ..api import Engine
     from ..recipes import Recipe
     from ..settings import Settings
     from ..values import Question
@@ -23,7 +22,6 @@ SECTION = "Ask"
 @question_options
 @click.option("--clear", is_flag=True, help="Only remove all pictures from the database.")
 @click.option("--no-open", is_flag=True, help="Print the links without opening the web browser.")
-@click.option("--browser-url", help="Browser's address (default: the server's own, with http and port 7474).")
 @recipe_options
 @json_option
 def command(
@@ -32,7 +30,6 @@ def command(
     recipe: Recipe,
     clear: bool,
     no_open: bool,
-    browser_url: str | None,
     as_json: bool,
 ) -> None:
     """Open the paths retrieved for questions in Neo4j Browser: ranked, scored, without the rest of the graph.
@@ -47,12 +44,12 @@ def command(
     from .. import browser
     from ..api import Engine
     from ..errors import UsageError
+    from ..neo4j.embedded import EmbeddedServer
 
     if clear and questions:
         raise UsageError("--clear removes every picture: give it without a question")
     if not clear and not questions:
         raise UsageError(NO_QUESTION)
-    url = browser.check_url(browser_url) if browser_url else ""
     with Engine(settings, recipe=recipe) as engine:
         gateway = engine.gateway()
         if clear:
@@ -63,28 +60,19 @@ def command(
         found = engine.retrieve_batch(questions)
         if len(found) == 1:
             raise_fault(found[0])
-        url = url or browser.browser_url_of(engine)
-        links: list[str] = []
+        url, links = browser.browser_url_of(engine), []
         for evidence in found:
             question = evidence.question
             if not evidence.items:
                 say(printable(f"nothing to show for {question.text!r}: {evidence.note or 'no path was found'}"))
                 continue
             links.append(browser.write_picture(gateway, url, evidence))
-            if as_json:
-                print_json({"id": question.id, "question": question.text, "link": links[-1]})
-            else:
-                echo(links[-1])
+            data = {"id": question.id, "question": question.text, "link": links[-1]}
+            show(data, links[-1:], as_json=as_json)
         if links:
-            _say_how(engine)
+            password = "your password"  # noqa: S105 - what to type
+            if not engine.settings.uri:
+                password = f"the password in {EmbeddedServer.of(engine.settings).status().password_file}"
+            say(f"log in as {engine.connection.user} with {password}, then press Enter")
         if links and not no_open and not browser.open_link(links[0]):
             say("no web browser found here: open the link yourself")
-
-
-def _say_how(engine: Engine) -> None:
-    from ..neo4j.embedded import EmbeddedServer
-
-    password = "your password"  # noqa: S105 - what to type
-    if not engine.settings.uri:
-        password = f"the password in {EmbeddedServer.of(engine.settings).status().password_file}"
-    say(f"log in as {engine.connection.user} with {password}, then press Enter")

@@ -134,18 +134,6 @@ def refresh(gateway: Gateway, as_json: bool) -> None:
 
 
 @command.command()
-@gateway_options
-def upgrade(gateway: Gateway) -> None:
-    """Give a graph that an earlier version loaded what this one needs: the typed values of numbers and dates."""
-    from ...loaders import maintaining
-    from ..progress import progress_bar
-
-    with progress_bar("the graph", "upgrading") as (progress, _):
-        num_typed = maintaining.upgrade(gateway, progress=progress)
-    say(f"{num_typed:,} numbers and dates have typed values")
-
-
-@command.command()
 @click.option("--max-entities", type=click.IntRange(1), default=1_000_000, help="Refuse a larger graph than this.")
 @json_option
 @database_options

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import EXTRAS, how_to_install
-from . import echo, print_json, printable, say
+from . import echo, printable, say, show
 from .options import json_option, settings_from
 
 if TYPE_CHECKING:
@@ -31,10 +31,6 @@ QUESTIONS = (
     "Which countries share a border with Switzerland?",
     "Nairobi is the capital of which country?",
     "Who is the president of Kenya?",
-)
-"""One hop; two hops; several answers; inverse of the relation; not in the graph."""
-
-FORMS = (
     "How many official languages does Switzerland have?",
     "Does Spain border Portugal?",
     "Which country in South America has the largest area?",
@@ -46,7 +42,8 @@ FORMS = (
     "Which countries border France but not Germany?",
     "How big is Bolivia?",
 )
-"""One question of each form (docs/questions.md)."""
+"""One hop; two hops; several answers; inverse of the relation; not in the graph; and one of each form of a plan
+(docs/questions.md)."""
 
 
 @click.command()
@@ -70,17 +67,15 @@ def command(as_json: bool, name: str) -> None:
 
     say(f"1. Neo4j, embedded, called {settings.name!r}")
     instance = EmbeddedServer.of(settings)
-    status = instance.start()
-    say(f"   {status.version} at {status.bolt_uri}")
-    say("2. The world: countries, capitals, borders, currencies, languages, cities")
-    say(f"   {load_world(settings)}")
+    say(f"   {instance.start().bolt_uri}")
+    say(f"2. The world: countries, capitals, borders, currencies, languages, cities\n   {load_world(settings)}")
     say("3. The sentence encoder")
     with Engine(settings, connection=instance.connection()) as engine:
         engine.prepare()
         say(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
-        for text in QUESTIONS + FORMS:
+        for text in QUESTIONS:
             answer = engine.ask(text)
-            print_json(answer.to_dict()) if as_json else echo("\n".join(answer_lines(answer, max_items=3)) + "\n")
+            show(answer.to_dict(), (*answer_lines(answer, max_items=3), ""), as_json=as_json, styled=True)
     say("\n".join(_next_steps(settings.name, QUESTIONS[2])))
 
 

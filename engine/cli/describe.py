@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import echo, print_json, say, show
+from . import say, show
 from .options import engine_options, json_option
-from .search import ambiguous_phrase_lines, relation_lines, relation_row
+from .search import relation_lines, relation_row, say_ambiguous_phrases
 
 if TYPE_CHECKING:
     from ..api import Engine
@@ -60,14 +60,11 @@ def command(
         for each in engine.read_relations(relation):
             show(relation_row(each), relation_lines(each), as_json=as_json)
         return
-    if as_json:
-        collisions = {each.phrase: list(each.relations) for each in done.collisions}
-        counts = {"relations": done.num_relations, "phrases": done.num_phrases}
-        print_json(counts | {"collisions": collisions, "left_out": dict(done.left_out)})
-        return
-    verb = "taken back" if undo else "new"
-    echo(f"{done.num_relations:,} relations changed, {done.num_phrases:,} phrases {verb}")
-    for reason, number in done.left_out.items():
-        say(f"  left out: {number:,} {reason}")
-    for line in ambiguous_phrase_lines(done.collisions[:10]):
-        say(line)
+    collisions = {each.phrase: list(each.relations) for each in done.collisions}
+    data = {"relations": done.num_relations, "phrases": done.num_phrases, "collisions": collisions}
+    line = f"{done.num_relations:,} relations changed, {done.num_phrases:,} phrases {'taken back' if undo else 'new'}"
+    show(data | {"left_out": dict(done.left_out)}, [line], as_json=as_json)
+    if not as_json:
+        for reason, number in done.left_out.items():
+            say(f"  left out: {number:,} {reason}")
+        say_ambiguous_phrases(done.collisions[:10])

@@ -38,31 +38,25 @@ def command(engine: Engine, text: str | None, of_relations: bool, top_k: int, as
       lodestar search --relations "where was someone born"
     """
     from ..errors import UsageError
+    from ..evidence.data import topic_data
     from ..relations.describing import find_ambiguous_phrases
 
-    if not of_relations and text is None:
-        raise UsageError("expected a text, or --relations to list all relations")
-    if not of_relations:
-        _show_entities(engine, text or "", as_json=as_json)
+    if of_relations:
+        scored = engine.relations(text, top_k=top_k) if text is not None else []
+        relations = [each.value for each in scored] if text is not None else engine.read_relations()
+        scores = [each.score for each in scored] or [None] * len(relations)
+        found = list(zip(relations, scores, strict=True))
+        lines = chain.from_iterable(relation_lines(*each) for each in found)
+        show([relation_row(*each) for each in found], lines, as_json=as_json)
+        if text is None and not as_json:
+            say_ambiguous_phrases(find_ambiguous_phrases(relations, lexicon=True))
     elif text is not None:
-        found = engine.relations(text, top_k=top_k)
-        rows = [relation_row(each.value) | {"score": round(each.score, 4)} for each in found]
-        lines = (line for each in found for line in relation_lines(each.value, f"{each.score:6.3f}  "))
-        show(rows, lines, as_json=as_json)
+        topics = engine.link(text)
+        show([*map(topic_data, topics)], map(_topic_line, topics), as_json=as_json)
+        if not topics and not as_json:
+            say("no known entity in the text")
     else:
-        relations = engine.read_relations()
-        show([*map(relation_row, relations)], chain.from_iterable(map(relation_lines, relations)), as_json=as_json)
-        for line in () if as_json else ambiguous_phrase_lines(find_ambiguous_phrases(relations, lexicon=True)):
-            say(line)
-
-
-def _show_entities(engine: Engine, text: str, *, as_json: bool) -> None:
-    from ..evidence.data import topic_data
-
-    topics = engine.link(text)
-    show([*map(topic_data, topics)], map(_topic_line, topics), as_json=as_json)
-    if not topics and not as_json:
-        say("no known entity in the text")
+        raise UsageError("expected a text, or --relations to list all relations")
 
 
 def _topic_line(topic: Topic) -> str:
@@ -71,8 +65,8 @@ def _topic_line(topic: Topic) -> str:
     return f"{topic.score:6.3f}  {topic.entity.id:<20}  {topic.entity.label}  {matched}"
 
 
-def relation_row(relation: RelationInfo) -> dict[str, Any]:
-    """Return a relation with its words as plain data."""
+def relation_row(relation: RelationInfo, score: float | None = None) -> dict[str, Any]:
+    """Return a relation with its words, and how near it is, as plain data."""
     from ..neo4j.catalogue import phrases_of
 
     return {
@@ -84,15 +78,17 @@ def relation_row(relation: RelationInfo) -> dict[str, Any]:
         "head": relation.head.kind,
         "tail": relation.tail.kind,
         "phrases": [{"text": p.text, "origin": p.origin, "inverse": p.inverse} for p in phrases_of(relation)],
+        **({} if score is None else {"score": round(score, 4)}),
     }
 
 
-def relation_lines(relation: RelationInfo, before: str = "") -> Iterator[str]:
+def relation_lines(relation: RelationInfo, score: float | None = None) -> Iterator[str]:
     """Yield a relation and what is known of its meaning, the phrases by direction and source."""
     from ..neo4j.catalogue import phrases_of
 
     label = "" if relation.shown_label == relation.name else f": {relation.shown_label}"
     ends = f"({relation.head} → {relation.tail}, {relation.count:,} triples)"
+    before = "" if score is None else f"{score:6.3f}  "
     yield f"{before}{relation.name}{label}  {ends}"
     if relation.description:
         yield f"  {relation.description}"
@@ -103,7 +99,7 @@ def relation_lines(relation: RelationInfo, before: str = "") -> Iterator[str]:
         yield f"  {'←' if inverse else '→'} {origin}: {'; '.join(some)}"
 
 
-def ambiguous_phrase_lines(found: Sequence[AmbiguousPhrase]) -> Iterator[str]:
-    """Yield the phrases that ask for several relations."""
+def say_ambiguous_phrases(found: Sequence[AmbiguousPhrase]) -> None:
+    """Say which phrases ask for several relations."""
     for each in found:
-        yield printable(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other")
+        say(printable(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other"))

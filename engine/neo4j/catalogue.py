@@ -195,7 +195,7 @@ class GraphState:
         if self.graph_version != GRAPH_VERSION:
             raise GraphError(
                 f"the graph is of model version {self.graph_version}, this Lodestar reads {GRAPH_VERSION}: "
-                f"{'run `lodestar db upgrade`' if self.graph_version == 2 else 'load it again with --replace'}"
+                "load it again with --replace"
             )
 
     def check(self) -> None:

@@ -170,7 +170,6 @@ def test_the_link_shows_the_retrieval_and_nothing_of_the_hub(
     [
         (["--clear", QUESTION], 2, "give it without a question"),
         (["--topic", "m.nowhere", QUESTION], 5, "m.nowhere"),
-        (["--browser-url", "bolt://h:7687", "--topic", "m.lima", QUESTION], 2, "Browser's address"),
     ],
 )
 def test_errors_are_one_line(

@@ -9,12 +9,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from lodestar.engine.browser import (
     browser_link,
-    check_url,
     open_link,
     picture_of,
     picture_query,
 )
-from lodestar.engine.errors import UsageError
 from lodestar.engine.settings import Connection
 
 from tests.made.pictures import country_retrieval, neighbours
@@ -67,13 +65,6 @@ def test_a_question_is_a_comment_that_it_cannot_end() -> None:
 def test_only_an_id_becomes_part_of_the_query() -> None:
     with pytest.raises(ValueError, match="base 16"):
         picture_query("' DETACH DELETE n //")
-
-
-def test_browser_addresses_are_checked() -> None:
-    assert check_url("https://h/browser") == "https://h/browser/"
-    for bad in ("h:7474", "bolt://h:7687", "http://u:p@h/", "http://h/?cmd=edit", "http://h/#x", ""):
-        with pytest.raises(UsageError, match=r"Browser's address: expected one like http://"):
-            check_url(bad)
 
 
 def test_open_link_uses_the_named_browser_and_no_other_text_browser(
