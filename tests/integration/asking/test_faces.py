@@ -113,21 +113,6 @@ def test_no_item_is_no_number_of_items(engine: Engine) -> None:
         EvidenceFinder(engine, 0)
 
 
-async def test_the_answering_runnable(engine: Engine) -> None:
-    answerer = langchain.LodestarAnswerer(engine)
-    expected = [each.to_dict()["answers"] for each in engine.ask_batch(QUESTIONS)]
-    assert [bool(each) for each in expected] == [True, True, False]
-    assert answerer.invoke(QUESTION)["answers"] == expected[0]
-    assert [each["answers"] for each in answerer.batch(list(QUESTIONS))] == expected
-    assert [each["answers"] for each in await answerer.abatch(list(QUESTIONS))] == expected
-    assert (await answerer.ainvoke(QUESTION))["answers"] == expected[0]
-    assert len((answerer | (lambda answer: answer["items"])).invoke(QUESTION, top_k=1)) == 1
-    assert len(answerer.bind(top_k=1).invoke(QUESTION)["items"]) == 1
-    assert [each["answer"] for each in answerer.stream(QUESTION)] == ["Lima"]
-    with pytest.raises(UsageError, match="topk"):
-        answerer.invoke(QUESTION, topk=1)
-
-
 class TestRetriever(RetrieversIntegrationTests):
     """LangChain's own suite for retrievers."""
 
@@ -151,18 +136,18 @@ class TestRetriever(RetrieversIntegrationTests):
 
 
 def test_documents_say_whether_there_is_an_answer_and_may_be_left_out(engine: Engine) -> None:
-    with langchain.LodestarRetriever(engine=engine) as retriever:
-        found = retriever.invoke(QUESTION)
-        assert [document.metadata["abstained"] for document in found] == [False] * len(found)
-        unanswered = retriever.invoke("What is the zodiac sign of Peru?")
-        assert unanswered
-        assert {document.metadata["abstained"] for document in unanswered} == {
-            not engine.ask("What is the zodiac sign of Peru?").found
-        }
-        strict = langchain.LodestarRetriever(engine=engine, leave_out_abstained=True)
-        assert strict.invoke(QUESTION)
-        if not engine.ask("What is the zodiac sign of Peru?").found:
-            assert strict.invoke("What is the zodiac sign of Peru?") == []
+    retriever = langchain.LodestarRetriever(engine=engine)
+    found = retriever.invoke(QUESTION)
+    assert [document.metadata["abstained"] for document in found] == [False] * len(found)
+    unanswered = retriever.invoke("What is the zodiac sign of Peru?")
+    assert unanswered
+    assert {document.metadata["abstained"] for document in unanswered} == {
+        not engine.ask("What is the zodiac sign of Peru?").found
+    }
+    strict = langchain.LodestarRetriever(engine=engine, leave_out_abstained=True)
+    assert strict.invoke(QUESTION)
+    if not engine.ask("What is the zodiac sign of Peru?").found:
+        assert strict.invoke("What is the zodiac sign of Peru?") == []
 
 
 class TestTool(ToolsIntegrationTests):
