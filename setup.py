@@ -4,7 +4,7 @@ from pathlib import Path
 
 from setuptools import find_packages, setup
 
-SUFFIXES = "css cypher grass gz html js json md safetensors sql svg toml tsv txt"
+SUFFIXES = "css cypher gz html js json md safetensors sql svg toml tsv txt"
 DATA = {f".{suffix}" for suffix in SUFFIXES.split()}
 TOPS = ("cypher", "engine", "loaders", "models")
 

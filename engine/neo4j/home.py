@@ -38,8 +38,6 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _FOLDERS = ("conf", "data", "import", "licenses", "logs", "plugins", "run")
 _GRAPH = "neo4j"
 _PARTS = ("databases", "transactions")
-_RULE = re.compile(r"([\w.]+)\s*\{((?:[^{}']|'[^']*')*)\}")
-_DECLARATION = re.compile(r"([\w-]+)\s*:\s*(?:'([^']*)'|([^;]+?))\s*;")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,16 +212,9 @@ def configuration(state: ServerState) -> Mapping[str, str]:
 
 def post_connect_command() -> str:
     """Return the value of ``browser.post_connect_cmd`` with which a server styles pictures in Neo4j Browser, and clears
-    the frame of the style, so that the screen has the question that a link puts into the editor.
-
-    The style sheet, GraSS, is sent as JSON, because the setting separates commands by semicolons, which GraSS also has.
-    """
-    text = " ".join(Path(__file__).with_name("style.grass").read_text(encoding="utf-8").split())
-    rules = {
-        selector: {name: quoted or plain for name, quoted, plain in _DECLARATION.findall(body)}
-        for selector, body in _RULE.findall(text)
-    }
-    return f"style {json.dumps(rules, separators=(',', ':'))}; clear"
+    the frame of the style, so that the screen has the question that a link puts into the editor."""
+    style = json.loads(Path(__file__).with_name("style.json").read_text(encoding="utf-8"))
+    return f"style {json.dumps(style, separators=(',', ':'))}; clear"
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -103,77 +103,54 @@ class JarCache:
         total_bytes = sum(jar.size_bytes for jar in jars)
         if shutil.disk_usage(self.folder).free < total_bytes:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        with ExitStack() as shown:
+        with ExitStack() as opened:
             show = ignore_progress
             if progress:
                 bar = progress_bar(f"{self.name} ({total_bytes / 1e6:,.0f} MB)", "downloading")
-                show, _ = shown.enter_context(bar)
-            _fetch_all(jars, self.folder, lambda done_bytes: show("downloading", done_bytes, total_bytes))
-
-
-def _fetch_all(jars: Sequence[Jar], folder: Path, on_bytes: Callable[[int], None]) -> None:
-    """Download the jars into the folder and report the bytes of those that are done.
-
-    The first failure, or Ctrl-C, cancels the other downloads and is raised after they have ended: `DownloadError` for
-    network errors, `OSError` for disk errors.
-    """
-    cancelled = threading.Event()
-    done_bytes = 0
-    with ThreadPoolExecutor(_THREADS, thread_name_prefix="lodestar-download") as pool:
-        try:
-            jar_of = {pool.submit(_fetch, jar, folder, cancelled): jar for jar in jars}
-            for future in as_completed(jar_of):
-                future.result()
-                done_bytes += jar_of[future].size_bytes
-                on_bytes(done_bytes)
-        finally:
-            cancelled.set()
-            pool.shutdown(cancel_futures=True)
-
-
-class _BrokenError(Exception):
-    """Raised for a download that ended before its end; `is_final` where another try is in vain."""
-
-    def __init__(self, reason: str, *, is_final: bool = False) -> None:
-        super().__init__(reason)
-        self.is_final = is_final
+                show, _ = opened.enter_context(bar)
+            pool = opened.enter_context(ThreadPoolExecutor(_THREADS, thread_name_prefix="lodestar-download"))
+            cancelled, done_bytes = threading.Event(), 0
+            try:  # the first failure, or Ctrl-C, ends the other downloads
+                jar_of = {pool.submit(_fetch, jar, self.folder, cancelled): jar for jar in jars}
+                for future in as_completed(jar_of):
+                    future.result()
+                    done_bytes += jar_of[future].size_bytes
+                    show("downloading", done_bytes, total_bytes)
+            finally:
+                cancelled.set()
+                pool.shutdown(cancel_futures=True)
 
 
 def _fetch(jar: Jar, folder: Path, cancelled: threading.Event) -> None:
+    """Download a jar, with another try where the connection breaks; raise `OSError` for errors of the disk."""
     where = os.environ.get(MIRROR_VARIABLE, MAVEN_CENTRAL_URL).rstrip("/")
     if "@" in where or not where.startswith(("http://", "https://")):
         raise DownloadError(f"{MIRROR_VARIABLE}: expected an http:// or https:// address without a password")
     for tried in range(1, _TRIES + 1):
         try:
             with atomic_write(folder / jar.file_name) as draft:
-                _receive(f"{where}/{jar.url_path}", draft, jar.size_bytes, cancelled)
+                with draft.open("wb") as file, urlopen(f"{where}/{jar.url_path}", timeout=_TIMEOUT_S) as response:  # noqa: S310 - http or https, as was checked
+                    while (
+                        file.tell() <= jar.size_bytes and not cancelled.is_set() and (piece := response.read(1 << 16))
+                    ):
+                        file.write(piece)
+                if draft.stat().st_size < jar.size_bytes:
+                    raise ConnectionError(errno.ECONNRESET, "the connection was cut")
                 if file_sha256(draft) != jar.sha256:
                     raise DownloadError(
                         f"{where}/{jar.url_path} is not the pinned file: expected SHA-256 {jar.sha256[:12]}…; the "
                         f"download was discarded; check {MIRROR_VARIABLE} or try again"
                     )
             return
-        except _BrokenError as error:
-            if error.is_final or tried == _TRIES or cancelled.is_set():
+        except (URLError, SSLError, ConnectionError, TimeoutError, HTTPException, ValueError) as error:
+            is_refused = isinstance(error, HTTPError)
+            if is_refused or tried == _TRIES or cancelled.is_set():
+                cause = getattr(error, "reason", error)
+                reason = (
+                    f"HTTP {error.code}" if is_refused else getattr(cause, "strerror", None) or type(cause).__name__
+                )
                 raise DownloadError(
-                    f"{jar.file_name} could not be downloaded from {where} ({error}): check the network, or name a "
+                    f"{jar.file_name} could not be downloaded from {where} ({reason}): check the network, or name a "
                     f"mirror in {MIRROR_VARIABLE}"
                 ) from None
             time.sleep(_RETRY_S)
-
-
-def _receive(url: str, draft: Path, size_bytes: int, cancelled: threading.Event) -> None:
-    """Write what an address sends, at most a piece too much; raise `_BrokenError` for what the network does."""
-    num_bytes = 0
-    with draft.open("wb") as opened:
-        try:
-            with urlopen(url, timeout=_TIMEOUT_S) as response:  # noqa: S310 - http or https, as was checked
-                while num_bytes <= size_bytes and not cancelled.is_set() and (piece := response.read(1 << 16)):
-                    num_bytes += opened.write(piece)
-        except HTTPError as error:
-            raise _BrokenError(f"HTTP {error.code}", is_final=True) from None
-        except (URLError, SSLError, ConnectionError, TimeoutError, HTTPException, ValueError) as error:
-            reason = getattr(error, "reason", error)
-            raise _BrokenError(getattr(reason, "strerror", None) or type(reason).__name__) from None
-    if num_bytes < size_bytes:
-        raise _BrokenError("the connection was cut")

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psutil
@@ -149,15 +149,14 @@ def is_listening(server: psutil.Process, state: ServerState) -> bool:
 
 def answers_http(port: int) -> bool:
     """Return whether a server of this machine answers at its HTTP port: for a moment it listens, but hangs up."""
-    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=5)
-    try:
+    with (
+        closing(http.client.HTTPConnection(LOOPBACK, port, timeout=5)) as connection,
+        suppress(OSError, http.client.HTTPException),
+    ):
         connection.request("GET", "/")
         connection.getresponse()
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
-    return True
+        return True
+    return False
 
 
 def end_process(process: psutil.Process, *, kill: bool = False) -> None:
