@@ -35,6 +35,6 @@ def command(settings: Settings, recipe: Recipe) -> None:
     from ..serving.mcp import McpTools
 
     async def serve() -> None:
-        await McpTools().run_stdio(Service(settings, {recipe.name: recipe}))
+        await McpTools().run_stdio(Service(settings, recipe))
 
     asyncio.run(serve())

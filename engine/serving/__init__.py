@@ -1,7 +1,6 @@
 """Answer questions in batches, and look things up in the graph, for every interface of the server.
 
-There is one engine for each recipe; all share a connection and the models. Engines block, so each call runs in a thread
-(docs/serving.md).
+The engine blocks, so each call runs in a thread (docs/serving.md).
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..api import Engine
 from ..context import Event
-from ..errors import DatabaseError, DatabaseUnavailableError, LodestarError, UsageError
+from ..errors import DatabaseError, DatabaseUnavailableError, LodestarError
 from ..evidence import Answer
 from ..neo4j.catalogue import read_full_state
 from ..neo4j.gateway import deadline
 from ..recipes import Recipe
-from ..resources import Resources
 from ..settings import Settings, make_connection
 from ..values import Question
 from .lookups import DEADLINE_S
@@ -215,9 +213,8 @@ def is_database_away(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A served recipe with the options of a request. answers: whether to answer, or only to retrieve."""
+    """The options of a request. answers: whether to answer, or only to retrieve."""
 
-    recipe: str
     options: tuple[tuple[str, int | bool], ...] = ()
     answers: bool = True
 
@@ -234,37 +231,24 @@ class Asked:
 class Service:
     """Questions and lookups over one graph, for one event loop.
 
-    recipes: the served recipes by name; the first is the default. limits: those of `Batcher`. Raises `UsageError` if a
-    recipe lacks something that it needs.
+    limits: those of `Batcher`. Raises `UsageError` if the recipe lacks something that it needs.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        recipes: Mapping[str, Recipe],
-        metrics: Metrics | None = None,
-        **limits: int,
-    ) -> None:
-        for recipe in recipes.values():
-            recipe.check()
+    def __init__(self, settings: Settings, recipe: Recipe, metrics: Metrics | None = None, **limits: int) -> None:
+        recipe.check()
         self.settings = settings
-        self.recipes = dict(recipes)
+        self.recipe = recipe
         self.metrics = metrics
         self._turn = threading.Lock()
-        self._engines: dict[str, Engine] = {}
+        self._opened: Engine | None = None
         self._lookups = ThreadPoolExecutor(4, thread_name_prefix="lodestar-lookup")
         self.batches = Batcher(self._answer, **limits)
 
-    def variant(
-        self, recipe: str | None = None, options: Mapping[str, int | bool] | None = None, *, answers: bool = True
-    ) -> Variant:
-        """Return a recipe with options; raise `UsageError` for a recipe that is not served, or lacks such an option."""
-        name = next(iter(self.recipes)) if recipe is None else recipe
-        if name not in self.recipes:
-            raise UsageError(f"recipe {name[:80]!r} is not served here: expected one of {', '.join(self.recipes)}")
+    def variant(self, options: Mapping[str, int | bool] | None = None, *, answers: bool = True) -> Variant:
+        """Return the options of a request; raise `UsageError` for one that the recipe lacks."""
         for option in options or {}:
-            self.recipes[name].find_option(option)
-        return Variant(name, tuple(sorted((options or {}).items())), answers)
+            self.recipe.find_option(option)
+        return Variant(tuple(sorted((options or {}).items())), answers)
 
     async def ask(
         self,
@@ -300,16 +284,16 @@ class Service:
         """Answer waiting questions for up to `patience_s`, then close everything."""
         await self.batches.close(patience_s)
         self._lookups.shutdown(wait=False, cancel_futures=True)
-        await asyncio.to_thread(_close, list(self._engines.values()))
+        if self._opened:
+            await asyncio.to_thread(self._opened.close)
 
     async def look(self, look: Callable[[Engine], T]) -> T:
         """Run a lookup in a thread; retry while the database is away, until the deadline."""
         loop = asyncio.get_running_loop()
         end = loop.time() + DEADLINE_S
-        name = next(iter(self.recipes))
         while True:
             try:
-                return await loop.run_in_executor(self._lookups, lambda: look(self._engine(name)))
+                return await loop.run_in_executor(self._lookups, lambda: look(self._engine()))
             except LodestarError as error:
                 if not is_database_away(error) or loop.time() + 0.5 > end:
                     raise
@@ -318,7 +302,7 @@ class Service:
 
     def _answer(self, variant: Variant, asked: Sequence[Asked]) -> list[Any]:
         try:
-            engine = self._engine(variant.recipe)
+            engine = self._engine()
             questions = [each.question for each in asked]
             options: dict[str, Any] = dict(variant.options)
             if any(each.on_event for each in asked):
@@ -334,30 +318,20 @@ class Service:
             self.metrics.count_batch(answers)
         return [each.write(answer) for each, answer in zip(asked, answers, strict=True)]
 
-    def _engine(self, name: str) -> Engine:
+    def _engine(self) -> Engine:
         with self._turn:
-            if not self._engines:
-                connection = make_connection(self.settings)
-                resources = Resources(self.settings, connection)
-                for each, recipe in self.recipes.items():
-                    self._engines[each] = Engine(
-                        self.settings, recipe=recipe, connection=connection, resources=resources
-                    )
-            return self._engines[name]
+            if self._opened is None:
+                self._opened = Engine(self.settings, recipe=self.recipe)
+            return self._opened
 
     def _reconnect(self) -> None:
         if self.settings.uri:
             return
         with contextlib.suppress(LodestarError), self._turn:
-            old = list(self._engines.values())
-            if old and make_connection(self.settings) != old[0].connection:
-                self._engines = {}
-                threading.Thread(target=partial(_close, old), daemon=True).start()
-
-
-def _close(engines: Sequence[Engine]) -> None:
-    for engine in engines:
-        engine.close()
+            old = self._opened
+            if old and make_connection(self.settings) != old.connection:
+                self._opened = None
+                threading.Thread(target=old.close, daemon=True).start()
 
 
 def _notify(asked: Sequence[Asked], event: Event) -> None:

@@ -144,7 +144,7 @@ def _write(answer: Answer, *, trace: bool, answers: bool = True) -> bytes:
 
 def _add_questions(app: FastAPI) -> None:
     async def reply(body: lookups.AskForm, request: Request, *, answers: bool) -> Response:
-        variant = get_service(request).variant(body.recipe, body.changes(), answers=answers)
+        variant = get_service(request).variant(body.changes(), answers=answers)
         write = partial(_write, trace=body.trace, answers=answers)
         asking = get_service(request).ask(body.as_question(), variant, write, deadline_s=body.timeout_s)
         return make_response(await run_while_connected(request, asking))
@@ -168,7 +168,7 @@ def _add_questions(app: FastAPI) -> None:
     async def stream(body: lookups.AskForm, request: Request) -> Response:
         """Answer a question as server-sent events: `topics`, a `path` each, `token`s of a language model, `answer`."""
         service = get_service(request)
-        variant = service.variant(body.recipe, body.changes())
+        variant = service.variant(body.changes())
         service.batches.check_room()
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return StreamingResponse(stream_events(service, body, variant), media_type="text/event-stream", headers=headers)
@@ -261,7 +261,7 @@ def _add_lookups(app: FastAPI) -> None:
     @app.post("/v1/browser", tags=["graph"])
     async def browser(body: lookups.AskForm, request: Request) -> Response:
         """Write the evidence of a question under its own labels, and return a link to it in Neo4j Browser."""
-        variant = get_service(request).variant(body.recipe, body.changes(), answers=False)
+        variant = get_service(request).variant(body.changes(), answers=False)
         asking = get_service(request).ask(body.as_question(), variant, lambda answer: answer, deadline_s=body.timeout_s)
         answer = await run_while_connected(request, asking)
         return await look(request, partial(lookups.show_in_browser, evidence=answer.evidence))
@@ -323,26 +323,27 @@ def make_error_response(status: int, message: str, headers: Mapping[str, str] | 
     return Response(body, status_code=status, media_type="application/json", headers={**(headers or {}), **again})
 
 
-# OpenAI's chat completions: a recipe is a model, and the last message of the user is the question
+# OpenAI's chat completions: the last message of the user is the question
 
-DEFAULT_MODEL = "lodestar"
+MODEL = "lodestar"
 
 
 def _add_chat(app: FastAPI) -> None:
     @app.get("/v1/models", tags=["chat"])
-    async def models(request: Request) -> Response:
-        """List the recipes that are served, as models; `lodestar` is the default one."""
-        names = [DEFAULT_MODEL, *get_service(request).recipes]
-        data = [{"id": name, "object": "model", "created": 0, "owned_by": "lodestar"} for name in names]
-        return make_response({"object": "list", "data": data})
+    async def models() -> Response:
+        """List the one model, `lodestar`."""
+        return make_response(
+            {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "lodestar"}]}
+        )
 
     @app.post("/v1/chat/completions", tags=["chat"])
     async def chat(body: lookups.ChatForm, request: Request) -> Response:
         """Answer the last message of a conversation, in OpenAI's form, whole or streamed."""
+        if body.model != MODEL:
+            raise UsageError(f"model {body.model[:80]!r} is not served here: expected {MODEL!r}")
         service = get_service(request)
-        variant = service.variant(None if body.model == DEFAULT_MODEL else body.model)
         write = partial(_write_stream if body.stream else _write_completion, body=body)
-        reply = await run_while_connected(request, service.ask(_read_question(body), variant, write))
+        reply = await run_while_connected(request, service.ask(_read_question(body), service.variant(), write))
         return Response(reply, media_type="text/event-stream" if body.stream else "application/json")
 
 

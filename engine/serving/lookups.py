@@ -73,7 +73,6 @@ class AskForm(Form):
     question: Text = Field(examples=["What is the capital of Peru?"])
     topics: list[Name] = Field(default=[], max_length=20)
     id: str = Field(default="", max_length=200)
-    recipe: str | None = Field(default=None, max_length=200, description="One that is served: see /v1/models.")
     options: AskOptions = Field(default=AskOptions(), examples=[{"top_k": 5}])
     timeout_s: float = Field(default=DEADLINE_S, gt=0, le=MAX_DEADLINE_S, description="The deadline of this request.")
     trace: bool = False

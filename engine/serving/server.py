@@ -111,14 +111,12 @@ class ServerOptions:
         return None
 
 
-def run_server(
-    settings: Settings, recipes: Mapping[str, Recipe], options: ServerOptions, *, say: Callable[[str], None]
-) -> None:
+def run_server(settings: Settings, recipe: Recipe, options: ServerOptions, *, say: Callable[[str], None]) -> None:
     """Serve until a signal; then answer waiting requests and stop. Raise `PortTakenError` if the port is in use."""
     options.check()
     listening = bind_socket(options.host, options.port)
     tools = make_mcp_tools()
-    app = make_application(settings, recipes, options, tools)
+    app = make_application(settings, recipe, options, tools)
     listening.listen(BACKLOG)  # whoever reads the address may connect at once
     address = f"{_in_brackets(options.host)}:{listening.getsockname()[1]}"
     say(f"lodestar: http://{address}/ (documentation at /docs{', MCP at /mcp' if tools else ''}); Ctrl-C ends it")
@@ -168,14 +166,12 @@ def make_server(app: ASGIApp) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def make_application(
-    settings: Settings, recipes: Mapping[str, Recipe], options: ServerOptions, tools: McpTools | None
-) -> ASGIApp:
+def make_application(settings: Settings, recipe: Recipe, options: ServerOptions, tools: McpTools | None) -> ASGIApp:
     """Return the complete application (ASGI): endpoints, pages, metrics and, of these tools, MCP."""
     metrics = Metrics()
 
     def make_service() -> Service:
-        return Service(settings, recipes, metrics, **options.limits)
+        return Service(settings, recipe, metrics, **options.limits)
 
     app = make_app(make_service, settings.cache_dir, metrics, tools, PATIENCE_S)
     paths = {getattr(route, "path", "") for route in app.routes}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx
@@ -14,13 +14,11 @@ from lodestar.engine.settings import Settings
 
 
 @contextmanager
-def serving(
-    settings: Settings, options: ServerOptions | None = None, recipes: Mapping[str, Recipe] | None = None
-) -> Iterator[str]:
+def serving(settings: Settings, options: ServerOptions | None = None, recipe: Recipe | None = None) -> Iterator[str]:
     """Serve while the block runs; the address without a slash at its end."""
     listening = bind_socket("127.0.0.1", 0)
     given = options or ServerOptions(token="")
-    served = recipes or {"similarity": read_recipe("similarity")}
+    served = recipe or read_recipe("similarity")
     server = make_server(make_application(settings, served, given, make_mcp_tools()))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

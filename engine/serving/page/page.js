@@ -66,11 +66,6 @@ async function* eventsOf(response) {
   }
 }
 
-function wanted() {
-  const recipe = at("recipe");
-  return recipe.hidden ? {} : { recipe: recipe.value };
-}
-
 async function ask(question, topics = [], keep = true) {
   asking?.abort();
   const own = (asking = new AbortController());
@@ -81,7 +76,7 @@ async function ask(question, topics = [], keep = true) {
   const started = performance.now();
   let paths = 0, words = "";
   try {
-    const response = await post("/v1/ask/stream", { question, topics, ...wanted() }, own.signal);
+    const response = await post("/v1/ask/stream", { question, topics }, own.signal);
     for await (const { name, data } of eventsOf(response)) {
       if (name === "topics") say(`looking for what leads on from ${data.length ? named(data[0]) : "what it asks for"} …`, true);
       if (name === "path") say(`choosing the answer from ${++paths} path${paths === 1 ? "" : "s"} …`, true);
@@ -601,7 +596,7 @@ at("browser").addEventListener("click", async () => {
   place.textContent = "writing the paths …";
   place.hidden = false;
   try {
-    const found = await (await post("/v1/browser", { question: shown.question, topics: shown.given, ...wanted() })).json();
+    const found = await (await post("/v1/browser", { question: shown.question, topics: shown.given })).json();
     const link = anchor(found.link, "Open the paths in Neo4j Browser, log in, press Enter");
     place.replaceChildren(link);
     link.focus();
@@ -653,18 +648,11 @@ addEventListener("popstate", askAddress);
 
 async function begin() {
   try {
-    await listRecipes();
     await describeGraph();
   } catch (error) {
     at("sizes").textContent = error.message || "the server does not answer";
     if (!at("start").hidden) say("");
   }
-}
-
-async function listRecipes() {
-  const names = (await (await request("/v1/models")).json()).data.map((model) => model.id).slice(1);
-  at("recipe").replaceChildren(...names.map((name) => make("option", name)));
-  at("recipe").hidden = names.length < 2;
 }
 
 // The graph's name, size and kinds, and then questions made from it, which are asked first: that takes seconds.

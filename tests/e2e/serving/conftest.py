@@ -8,7 +8,6 @@ import httpx
 import neo4j
 import pytest
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.recipes import read_recipe
 from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Connection, Settings
 
@@ -25,8 +24,7 @@ def countries(gateway: Gateway, driver: neo4j.Driver, connection: Connection) ->
 
 @pytest.fixture(scope="module")
 def url(countries: None, settings: Settings) -> Iterator[str]:
-    recipes = {"similarity": read_recipe("similarity"), "merged": read_recipe("similarity + merge")}
-    with serving(settings, ServerOptions(token=""), recipes) as url:
+    with serving(settings, ServerOptions(token="")) as url:
         yield url
 
 

@@ -89,14 +89,14 @@ def test_a_stream_tells_topics_paths_and_the_answer(client: httpx.Client) -> Non
 
 def test_openais_client_lists_models_and_asks(url: str) -> None:
     client = openai.OpenAI(base_url=f"{url}/v1", api_key="none")
-    assert [model.id for model in client.models.list()] == ["lodestar", "similarity", "merged"]
+    assert [model.id for model in client.models.list()] == ["lodestar"]
     messages: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
     whole = client.chat.completions.create(model="lodestar", messages=messages)
     content = whole.choices[0].message.content or ""
     assert content.startswith("Peruvian sol\n\n- Peru —[country currency used]→ Peruvian sol")
     chunks = list(
         client.chat.completions.create(
-            model="merged", messages=messages, stream=True, stream_options={"include_usage": True}
+            model="lodestar", messages=messages, stream=True, stream_options={"include_usage": True}
         )
     )
     said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
@@ -201,7 +201,7 @@ def test_the_documentation_is_valid_and_asks_no_other_host(client: httpx.Client)
 @pytest.mark.parametrize(
     ("body", "status", "says"),
     [
-        ({"question": "x", "recipe": "star"}, 400, "expected one of similarity, merged"),
+        ({"question": "x", "recipe": "star"}, 422, "unknown field 'recipe'"),
         ({"question": "x", "options": {"checkpoint": "/etc/passwd"}}, 422, "options"),
         ({"question": "x", "options": {"top_k": 10_000}}, 422, "less than or equal to 100"),
         ({"question": "x", "options": {"top_k": True}}, 422, "top_k"),
@@ -438,7 +438,7 @@ def test_the_words_of_a_language_model_are_streamed(countries: None, settings: S
     with ScriptedLLM(script) as llm:
         with_model = replace(settings, llm_base_url=llm.base_url, llm_model="scripted", llm_api_key="none")
         with (
-            serving(with_model, recipes={"similarity": recipe}) as url,
+            serving(with_model, recipe=recipe) as url,
             httpx.Client(base_url=url, trust_env=False) as own,
         ):
             text = own.post("/v1/ask/stream", json={"question": QUESTION}, timeout=60).text

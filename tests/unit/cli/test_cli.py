@@ -1,4 +1,4 @@
-"""Verbs without a database: the server that is asked, what is not there, the small world, warnings."""
+"""Verbs without a database: the server that is asked, what is not there, warnings."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from lodestar.engine.cli import demo, serve, show_warnings
+from lodestar.engine.cli import show_warnings
 from lodestar.engine.cli.db import command
 from lodestar.engine.cli.options import find_running_server
 from lodestar.engine.linking.entity_index import index_folder
 from lodestar.engine.neo4j.embedded import EmbeddedServer
-from lodestar.engine.serving import server
 from lodestar.engine.settings import Settings, make_connection
 
 
@@ -71,28 +70,6 @@ def test_a_server_that_is_not_there_is_not_deleted(tmp_path: Path) -> None:
     assert ran.exit_code == 0
     assert "nope: there is no such server, nothing deleted" in ran.stderr
     assert json.loads(ran.stdout) == {"name": "nope", "deleted": None}
-
-
-# The small world of `serve --demo` goes into an embedded server, whatever database the environment names.
-
-
-@pytest.mark.parametrize(("name", "expected"), [("", "demo"), ("mine", "mine")])
-def test_the_world_is_not_loaded_into_a_database_of_the_environment(
-    monkeypatch: pytest.MonkeyPatch, name: str, expected: str
-) -> None:
-    used: list[Settings] = []
-
-    def note(settings: Settings, *_rest: Any, **_more: Any) -> Any:
-        used.append(settings)
-        return SimpleNamespace(start=lambda: None)
-
-    monkeypatch.setattr(EmbeddedServer, "of", note)
-    monkeypatch.setattr(demo, "load_world", note)
-    monkeypatch.setattr(server, "run_server", note)
-    env = {"LODESTAR_URI": "neo4j://graph.example.org", "LODESTAR_NAME": name}
-    ran = CliRunner().invoke(serve.command, ["--demo"], env=env)
-    assert ran.exit_code == 0, ran.output
-    assert [(each.uri, each.name) for each in used] == [("", expected)] * 3
 
 
 @pytest.fixture(autouse=True)
