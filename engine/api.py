@@ -18,9 +18,11 @@ from . import pipeline
 from .context import Context, Event
 from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, UsageError, translate_import_errors
 from .evidence import Absence, Answer, Evidence, Item, PlanAnswer
+from .evidence.bridges import convert_item_kind
 from .neo4j import split_into_requests
 from .neo4j.catalogue import Edition, RelationInfo, read_catalogue, read_full_state, read_graph_revision
-from .parts import Expression, Named, Part
+from .parallel import start
+from .parts import Expression, Joined, Named, Part, list_stages
 from .recipes import MAX_TOP_K, Recipe, read_recipe
 from .resources import GraphResources, Resources
 from .settings import Connection, Settings, make_connection, resolve
@@ -298,26 +300,42 @@ class Engine(EngineTools):
         rest = iter(found)
         return [next(rest) if isinstance(each, Question) else each for each in given]
 
-    def _retrieve(self, asked: Sequence[Question], options: Mapping[str, Any]) -> list[Evidence[Item]]:
-        """Retrieve; again where the graph is another one than at the last call, which is asked meanwhile."""
+    def _retrieve(
+        self, asked: Sequence[Question], options: Mapping[str, Any], *, anew: bool = False
+    ) -> list[Evidence[Item]]:
+        """Link the questions and run the stages; again where the graph has changed since the last call, which the
+        database is asked meanwhile."""
         if filter_ := validate_filter(options.get("filter") or {}):
             asked = [replace(each, filter=filter_) for each in asked]
-        is_fresh = self._opened is None
-        top_k = options.get("top_k")
-        for anew in (False, True):
-            opened, recipe = self._open(options, anew=anew)
-            revision = None if anew or is_fresh else self.gateway().submit(read_graph_revision())
-            kept = _num_kept(recipe, opened.graph) if top_k is None else top_k
-            ctx = Context(self.gateway(), opened.graph, on_event=options.get("on_event"), chat=self._chat)
-            try:
-                found = pipeline.retrieve(recipe, ctx, asked, kept)
-            except StaleCatalogueError:  # a load is on its way: the graph has more than the catalogue as it was read
-                if anew:
-                    raise
-            else:
-                if revision is None or revision() == opened.edition:
-                    return found
-        raise AssertionError("the second try returns or raises")
+        is_fresh = anew or self._opened is None
+        opened, recipe = self._open(options, anew=anew)
+        revision = None if is_fresh else start(partial(self.gateway().run, read_graph_revision()), "lodestar-revision")
+        top_k = options.get("top_k") or _num_kept(recipe, opened.graph)
+        ctx = Context(self.gateway(), opened.graph, on_event=options.get("on_event"), chat=self._chat)
+        try:
+            ctx.linked = pipeline.link_questions(ctx, recipe.linker, asked)
+            found: list[list[Evidence[Item]]] = []
+            for stage in list_stages(recipe.stages):
+                if isinstance(stage, Joined) and stage.sign == "|":
+                    right = found.pop()
+                    found[-1] = pipeline.unite_sides(ctx, stage, found[-1], right)
+                    continue
+                named = stage if isinstance(stage, Named) else stage.right
+                assert isinstance(named, Named)
+                with ctx.trace.stage(named.name):
+                    if named is stage:
+                        evidence = named.part(ctx, ctx.linked, top_k)
+                    else:
+                        evidence = named.part(ctx, convert_item_kind(ctx.db, found.pop(), named.part.takes))
+                found.append([each.add_stage(named.name, opened.graph.labels) for each in evidence])
+            kept = pipeline.note_evidence(ctx, found[0], top_k)
+        except StaleCatalogueError:  # a load is on its way: the graph has more than the catalogue as it was read
+            if anew:
+                raise
+            return self._retrieve(asked, options, anew=True)
+        if revision is not None and revision.result() != opened.edition:
+            return self._retrieve(asked, options, anew=True)
+        return kept
 
     def _answer(self, evidence: Sequence[Evidence[Item]], options: Mapping[str, Any]) -> list[Answer]:
         if not evidence:

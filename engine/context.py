@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .llm.gateway import ChatGateway
     from .neo4j import Request
     from .resources import GraphResources
-    from .values import Question
+    from .values import LinkedQuestion, Question
 
 T = TypeVar("T")
 
@@ -122,27 +122,14 @@ class Trace:
         self._costs[cost.stage] = cost if known is None else known + cost
 
 
-class Sends(Protocol):
-    """What runs database requests: `Gateway`."""
+class Database(Protocol):
+    """What runs requests: a `Gateway`, that of a call counted in its trace."""
+
+    def run(self, request: Request[T], /) -> T: ...
 
     def run_all(self, requests: Sequence[Request[Any]], /) -> list[Any]: ...
 
-
-class Database:
-    """The database of a call; it counts round trips."""
-
-    def __init__(self, gateway: Sends, trace: Trace) -> None:
-        self._gateway = gateway
-        self._trace = trace
-
-    def run(self, request: Request[T]) -> T:
-        answer: T = self.run_all([request])[0]
-        return answer
-
-    def run_all(self, requests: Sequence[Request[Any]]) -> list[Any]:
-        """Run requests at the same time and return their decoded answers, in order."""
-        self._trace.count(round_trips=len(requests))
-        return self._gateway.run_all(requests) if requests else []
+    def counted(self, trace: Trace, /) -> Database: ...
 
 
 class LanguageModel:
@@ -188,19 +175,20 @@ class Context:
     """What the stages of one call share.
 
     db: the database. llm: the language model. graph: what belongs to the graph, such as its relations and their words.
-    trace: what the stages took.
+    trace: what the stages took. linked: the questions with their topics, once they are linked.
     """
 
     def __init__(
         self,
-        gateway: Sends,
+        gateway: Database,
         graph: GraphResources | None = None,
         chat: ChatGateway | Callable[[], ChatGateway | None] | None = None,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
         self.trace = Trace(on_event)
-        self.db = Database(gateway, self.trace)
+        self.db = gateway.counted(self.trace)
         self.llm = LanguageModel(chat, self.trace)
+        self.linked: Sequence[LinkedQuestion] = ()
         self._graph = graph
 
     @property

@@ -20,7 +20,7 @@ import importlib
 import inspect
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.metadata import entry_points
@@ -30,14 +30,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, ge
 from ..models import one_line
 from .errors import UsageError
 from .evidence import Answer, Evidence, Kind
-from .evidence.bridges import convert_item_kind
 from .values import LinkedQuestion, Question, Topic
 
 if TYPE_CHECKING:
     from .context import Context
     from .resources import GraphResources
 
-Role = Literal["retriever", "reorganiser", "wrapper", "linker", "answerer"]
+Role = Literal["retriever", "reorganiser", "linker", "answerer"]
 P = TypeVar("P", bound="type[Part]")
 
 
@@ -151,29 +150,12 @@ class Reorganiser(Part):
         """Return the evidence of each question, in order."""
 
     answers: ClassVar[bool] = False
-    """Whether it also changes the answer, so that it must come last."""
+    """Whether it also changes the answer, so that only what does, too, may follow."""
 
     def answer(self, ctx: Context, evidence: Sequence[Evidence[Any]], answerer: Any, /) -> list[Answer]:
         """Return an answer to each question; `answerer` is what the recipe has, called as an `Answerer`."""
         found: list[Answer] = answerer(ctx, evidence)
         return found
-
-
-Retrieve = Callable[[Sequence[LinkedQuestion], int], list[Evidence[Any]]]
-Link = Callable[[Sequence[Question]], list[LinkedQuestion]]
-
-
-@dataclass(frozen=True)
-class Wrapper(Part):
-    """Asks what stands before it in other ways: it comes after ``+`` and may link and retrieve again."""
-
-    role: ClassVar[Role] = "wrapper"
-
-    @abstractmethod
-    def __call__(
-        self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int, retrieve: Retrieve, link: Link, /
-    ) -> list[Evidence[Any]]:
-        """Return evidence as a retriever does; `retrieve` is what stands before it."""
 
 
 @dataclass(frozen=True)
@@ -321,15 +303,13 @@ def resolve_stages(stages: Expression, *, is_last: bool = True) -> tuple[list[st
                 f"as similarity + {stages.name}"
             )
         return [stages.name], stages.part.gives
-    wraps = isinstance(stages.right, Named) and isinstance(stages.right.part, Wrapper)
-    names, kind = resolve_stages(stages.left, is_last=is_last and wraps)
+    may_follow = isinstance(stages.right, Named) and getattr(stages.right.part, "answers", False)
+    names, kind = resolve_stages(stages.left, is_last=is_last and may_follow)
     if stages.sign == "|":
         right, other = resolve_stages(stages.right, is_last=False)
         return [*names, "|", *right, *([f"{other} → {kind}"] if other != kind else [])], kind
     assert isinstance(stages.right, Named)
     name, after = stages.right.name, stages.right.part
-    if isinstance(after, Wrapper):
-        return [*names, name], kind
     if not isinstance(after, Reorganiser):
         raise UsageError(
             f"stages: {name} is a {after.role}, but after + only a reorganiser may stand; join two retrievers by |, "
@@ -341,11 +321,13 @@ def resolve_stages(stages: Expression, *, is_last: bool = True) -> tuple[list[st
     return [*names, *([f"{kind} → {takes}"] if takes != kind else []), name], after.gives or takes
 
 
-def reorganise(ctx: Context, name: str, stage: Any, evidence: Sequence[Evidence[Any]]) -> list[Evidence[Any]]:
-    """Return what a reorganiser makes of evidence, converted to the kind that it takes; cost and change are noted."""
-    with ctx.trace.stage(name):
-        found = stage(ctx, convert_item_kind(ctx.db, evidence, stage.takes) if stage.takes else evidence)
-    return [each.add_stage(name, ctx.graph.labels) for each in found]
+def list_stages(stages: Expression) -> Iterator[Expression]:
+    """Yield an expression's retrievers, ``… + reorganiser`` and ``… | …`` in the order in which they run."""
+    if isinstance(stages, Joined):
+        yield from list_stages(stages.left)
+        if stages.sign == "|":
+            yield from list_stages(stages.right)
+    yield stages
 
 
 # The registry: parts by name, found in the files of the folders, which are not imported for it

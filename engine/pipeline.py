@@ -1,8 +1,8 @@
-"""Run the stages of a recipe on a batch of questions: link, retrieve and reorganise, answer."""
+"""Link a batch of questions, join what two retrievers found, and answer: what `Engine` runs a recipe by."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from .context import Context
 from .evidence import Absence, Answer, Evidence, Item, PlanAnswer, item_sort_key
 from .evidence.bridges import to_chains, to_triples
 from .linking import find_nearest_names, look_up_topics
-from .parts import Expression, Link, Named, Wrapper, reorganise
+from .parts import Joined
 from .values import Chain, Entity, LinkedQuestion, Question, Scored, Topic, first_group
 
 if TYPE_CHECKING:
@@ -20,28 +20,6 @@ if TYPE_CHECKING:
 
 RANK_CONSTANT = 60
 """k of reciprocal rank fusion (Cormack et al. 2009)."""
-
-
-def retrieve(recipe: Recipe, ctx: Context, questions: Sequence[Question], top_k: int) -> list[Evidence[Any]]:
-    """Return evidence of at most `top_k` items for each question; one without a known entity has a note."""
-    link: Link = partial(link_questions, ctx, recipe.linker)
-    linked = link(questions)
-    for each in linked:
-        ctx.trace.notify("topics", each.question, each.topics)
-    unlinked = [each.question for each in linked if not each.topics]
-    offered: dict[Question, tuple[Entity, ...]] = {}
-    if unlinked:
-        texts = [" ".join(question.topic_entities) or question.text for question in unlinked]
-        with ctx.trace.stage("nearest names"):
-            offered = dict(zip(unlinked, find_nearest_names(ctx.db, texts), strict=True))
-    found = [each.cut_to(top_k) for each in run_stages(recipe.stages, ctx, linked, top_k, link)]
-    found = [
-        each if each.topics or each.extras else _say_unlinked(each, offered.get(each.question, ())) for each in found
-    ]
-    found = [each.add_costs(ctx.trace.costs) for each in found]
-    for each in found:
-        ctx.trace.notify("evidence", each.question, each)
-    return found
 
 
 def answer(recipe: Recipe, ctx: Context, evidence: Sequence[Evidence[Any]]) -> list[Answer]:
@@ -80,42 +58,42 @@ def link_questions(
     with ctx.trace.stage("link"):
         found = iter(linker(ctx, free) if free else [])
     with ctx.trace.stage("topics"):
-        return look_up_topics(ctx.db, questions, [() if q.topic_entities else next(found) for q in questions])
+        linked = look_up_topics(ctx.db, questions, [() if q.topic_entities else next(found) for q in questions])
+    for each in linked:
+        ctx.trace.notify("topics", each.question, each.topics)
+    return linked
 
 
-def run_stages(
-    stages: Expression, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int, link: Link
+def note_evidence(ctx: Context, found: Iterable[Evidence[Any]], top_k: int) -> list[Evidence[Any]]:
+    """Return what the stages found, at most `top_k` items each, with what they took; why a question has no topic."""
+    kept = [each.cut_to(top_k) for each in found]
+    unlinked = [place for place, each in enumerate(kept) if not (each.topics or each.extras)]
+    if unlinked:
+        asked = [kept[place].question for place in unlinked]
+        texts = [" ".join(question.topic_entities) or question.text for question in asked]
+        with ctx.trace.stage("nearest names"):
+            offered = find_nearest_names(ctx.db, texts)
+        for place, nearest in zip(unlinked, offered, strict=True):
+            kept[place] = _say_unlinked(kept[place], nearest)
+    kept = [each.add_costs(ctx.trace.costs) for each in kept]
+    for each in kept:
+        ctx.trace.notify("evidence", each.question, each)
+    return kept
+
+
+def unite_sides(
+    ctx: Context, stages: Joined, left: Sequence[Evidence[Any]], right: Sequence[Evidence[Any]]
 ) -> list[Evidence[Any]]:
-    """Return what an expression finds for each question: ``a`` retrieves, ``a + b`` passes its evidence to b, ``a | b``
-    unites both."""
-    if isinstance(stages, Named):
-        with ctx.trace.stage(stages.name):
-            found = stages.part(ctx, questions, top_k)
-        return [each.add_stage(stages.name, ctx.graph.labels) for each in found]
-    if stages.sign == "|":
-        left, right = (run_stages(side, ctx, questions, top_k, link) for side in (stages.left, stages.right))
-        return [
-            unite(
-                one,
-                other,
-                (*one.sources_or_self(str(stages.left)), *found.sources_or_self(str(stages.right))),
-            )
-            for one, other, found in zip(left, _align(ctx, left, right), right, strict=True)
-        ]
-    assert isinstance(stages.right, Named)
-    name, part = stages.right.name, stages.right.part
-    if isinstance(part, Wrapper):
-        with ctx.trace.stage(name):
-            found = part(
-                ctx, questions, top_k, lambda asked, most: run_stages(stages.left, ctx, asked, most, link), link
-            )
-        return [each.add_stage(name, ctx.graph.labels) for each in found]
-    return reorganise(ctx, name, part, run_stages(stages.left, ctx, questions, top_k, link))
-
-
-def _align(ctx: Context, left: Sequence[Evidence[Any]], right: Sequence[Evidence[Any]]) -> list[Evidence[Any]]:
+    """Return what both sides of ``a | b`` found for each question, as items of the left side's kind."""
     chains = iter(to_chains(ctx.db, [found for one, found in zip(left, right, strict=True) if one.kind == "chain"]))
-    return [next(chains) if one.kind == "chain" else to_triples(found) for one, found in zip(left, right, strict=True)]
+    return [
+        unite(
+            one,
+            next(chains) if one.kind == "chain" else to_triples(other),
+            (*one.sources_or_self(str(stages.left)), *other.sources_or_self(str(stages.right))),
+        )
+        for one, other in zip(left, right, strict=True)
+    ]
 
 
 def unite(

@@ -26,7 +26,7 @@ between topics. The constants were fitted on training questions (docs/how-it-wor
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -218,17 +218,20 @@ class PathSimilarity:
         """
         there = [[paths for paths in question if paths.hops] for question in questions]
         prepared = self._prepare(there)
-        composed = [
-            _stack_parts([part.score_composed(self.vectors, self.weights) for part in parts]) for parts in prepared
-        ]
+        composed = []
+        for parts in prepared:
+            scores = [np.zeros(0, dtype=np.float32)]
+            for part in parts:
+                scores += [part.score_composed(self.vectors, self.weights)]
+            composed.append(np.concatenate(scores))
         best = [np.argsort(-scores, kind="stable")[: self.shortlist] for scores in composed]
         hops = [[path for part in parts for path in part.paths.hops] for parts in prepared]
         shortlisted = [paths[row] for paths, rows in zip(hops, best, strict=True) for row in rows.tolist()]
         self.vectors.encode(map(verbalise_path, shortlisted), lasting=True)
-        return [
-            (self._exact(parts, extend, rows), extend)
-            for parts, extend, rows in zip(prepared, composed, best, strict=True)
-        ]
+        found = []
+        for parts, extend, rows in zip(prepared, composed, best, strict=True):
+            found.append((self._exact(parts, extend, rows), extend))
+        return found
 
     def score_composed(self, questions: Sequence[Sequence[PathsOfTopic]]) -> list[list[tuple[Floats, Floats]]]:
         """Return for each topic of each question S of its paths with the composed cosine, which encodes no path, and
@@ -351,14 +354,14 @@ class PathSimilarity:
                 )
                 cosine = texts @ self.vectors.sentence(part.paths.masked)
                 if self.weights.phrases:  # read in phrases the path may fit better than in its own words
-                    cosine = (cosine + np.maximum(cosine, part.composed_cosine(self.vectors)[chosen])) / 2
+                    cosine = (cosine + np.maximum(cosine, part.composed[chosen])) / 2
                 stop[start + chosen] = part.scores(cosine, chosen, self.weights)
             start += len(part.numbers)
         lower_other_scores(stop, shortlisted)
         return stop
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Prepared:
     """Paths from one topic, and what of S does not depend on the encoding of their texts."""
 
@@ -373,6 +376,8 @@ class _Prepared:
     log_branching: Floats
     num_tokens: int
     places: WordPlaces | None
+    composed: Floats = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
+    """The stand-in for the cosine, (num_paths,), once `score_composed` has it."""
 
     @classmethod
     def of(
@@ -403,10 +408,6 @@ class _Prepared:
             places=similarity.find_places(paths.asked, hops, hop_tokens, starts) if paths.asked else None,
         )
 
-    def composed_cosine(self, vectors: TextVectors) -> Floats:
-        """The stand-in for the cosine that is composed of the hops', (num_paths,)."""
-        return compose_cosine(self.hop_vectors, self.numbers, vectors.sentence(self.paths.masked))
-
     @property
     def last_type(self) -> Floats:
         """The type evidence of the last hop of each path."""
@@ -415,8 +416,9 @@ class _Prepared:
         return types
 
     def score_composed(self, vectors: TextVectors, weights: SimilarityWeights) -> Floats:
-        cosine = self.composed_cosine(vectors)
-        return self.scores(cosine, np.arange(len(self.numbers)), weights)
+        """S with the cosine that is composed of the hops', (num_paths,)."""
+        self.composed = compose_cosine(self.hop_vectors, self.numbers, vectors.sentence(self.paths.masked))
+        return self.scores(self.composed, np.arange(len(self.numbers)), weights)
 
     def scores(self, cosine: Floats, chosen: Ints, weights: SimilarityWeights) -> Floats:
         """S of the chosen paths, (num_chosen,), from their cosines."""
@@ -437,7 +439,3 @@ class _Prepared:
                 paths, order=weights.order, between=weights.between, noun=weights.noun, back=weights.back
             )
         return scores
-
-
-def _stack_parts(parts: Sequence[Floats]) -> Floats:
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)

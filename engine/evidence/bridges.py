@@ -32,8 +32,13 @@ MAX_STEPS = 100_000
 CUT = f"chains beyond the first {MAX_CHAINS:,} are left out"
 
 
-def convert_item_kind(db: Database | Gateway, evidence: Sequence[Evidence[Item]], kind: Kind) -> list[Evidence[Any]]:
-    """Return evidence with items of this kind, in order; triples are read from the database once more for chains."""
+def convert_item_kind(
+    db: Database | Gateway, evidence: Sequence[Evidence[Item]], kind: Kind | None
+) -> list[Evidence[Any]]:
+    """Return evidence with items of this kind, as they are for None; triples are read from the database once more for
+    chains."""
+    if kind is None:
+        return list(evidence)
     return [to_triples(each) for each in evidence] if kind == "triple" else to_chains(db, evidence)
 
 

@@ -167,8 +167,25 @@ class FullText(Linker):
         )
 
     def __call__(self, ctx: Context, questions: Sequence[Question]) -> list[tuple[Topic, ...]]:
+        """Return the candidates of each question with their probabilities, best first.
+
+        Two round trips for the batch; one more each if questions contain values, a name has a place or a year beside
+        it, or the entity index is searched.
+        """
         linker: FullTextLinker = self.opened(ctx.graph)
-        return linker.link(ctx.db, questions)
+        texts = [question.text for question in questions]
+        mentions = linker.find_mentions(ctx.db, texts)
+        chosen = choose_namesakes(ctx.db, mentions)
+        found = [linker._rank_mentions(words, some) for (words, _), some in zip(mentions, chosen, strict=True)]
+        literals = find_value_topics(ctx.db, texts)
+        ids = dict.fromkeys(each.entity.id for some in (*found, *literals) for each in some)
+        signatures = read_topic_signatures(ctx.db, list(ids))
+        reranked = linker.rerank(texts, [add_signatures(some, signatures) for some in found])
+        values = [[each for each in add_signatures(some, signatures) if each.relations] for some in literals]
+        return [
+            tuple(sorted((*linker._drop_kinds(some), *own), key=lambda each: -each.score))
+            for some, own in zip(reranked, values, strict=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,26 +202,6 @@ class FullTextLinker:
     evidence: RelationFeatureExtractor | None = None
     nearest: NearestEntitySearch | None = None
     types: frozenset[int] = frozenset()
-
-    def link(self, db: Database, questions: Sequence[Question]) -> list[tuple[Topic, ...]]:
-        """Return the candidates of each question with their probabilities, best first.
-
-        Two round trips for the batch; one more each if questions contain values, a name has a place or a year beside
-        it, or the entity index is searched.
-        """
-        texts = [question.text for question in questions]
-        mentions = self.find_mentions(db, texts)
-        chosen = choose_namesakes(db, mentions)
-        found = [self._rank_mentions(words, some) for (words, _), some in zip(mentions, chosen, strict=True)]
-        literals = find_value_topics(db, texts)
-        ids = dict.fromkeys(each.entity.id for some in (*found, *literals) for each in some)
-        signatures = read_topic_signatures(db, list(ids))
-        reranked = self.rerank(texts, [add_signatures(some, signatures) for some in found])
-        values = [[each for each in add_signatures(some, signatures) if each.relations] for some in literals]
-        return [
-            tuple(sorted((*self._drop_kinds(some), *own), key=lambda each: -each.score))
-            for some, own in zip(reranked, values, strict=True)
-        ]
 
     def find_mentions(self, db: Database | Gateway, texts: Sequence[str]) -> list[tuple[QuestionWords, list[Mention]]]:
         """Return the words of each text, and all mentions of entities in it."""

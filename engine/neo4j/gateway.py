@@ -16,12 +16,13 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from copy import copy
 from dataclasses import replace
-from functools import partial
-from typing import Any, Self, TypeVar
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import neo4j
-from neo4j import GraphDatabase, Query, RoutingControl
+from neo4j import GraphDatabase, Query
 from neo4j import exceptions as driver_errors
 
 from ..errors import (
@@ -36,6 +37,9 @@ from ..parallel import start
 from ..settings import GRACE_S, Connection, Settings
 from . import Request, Row, template
 from .catalogue import read_graph_revision
+
+if TYPE_CHECKING:
+    from ..context import Trace
 
 T = TypeVar("T")
 
@@ -213,7 +217,8 @@ class Gateway:
     def __init__(self, connection: Connection, driver: neo4j.Driver | None = None) -> None:
         self.connection = connection
         self._is_own_driver = driver is None
-        self._is_stalled = False
+        self._is_stalled = threading.Event()
+        self._trace: Trace | None = None
         with translate_errors(connection):
             self._driver = driver or GraphDatabase.driver(connection.uri, **connection.driver_options)
 
@@ -226,7 +231,7 @@ class Gateway:
     def close(self) -> None:
         if self._is_own_driver:
             closing = start(self._driver.close, "lodestar-close")
-            if not self._is_stalled:  # closing waits for the stalled query
+            if not self._is_stalled.is_set():  # closing waits for the stalled query
                 closing.result()
 
     def version(self) -> str:
@@ -242,24 +247,35 @@ class Gateway:
             self._wait(start(self._see_last_writes, "lodestar-query"))
         return version
 
+    def counted(self, trace: Trace) -> Gateway:
+        """Return this gateway for a call: its round trips count in the trace."""
+        of_call = copy(self)
+        of_call._trace = trace
+        return of_call
+
     def run(self, request: Request[T]) -> T:
-        return self.submit(request)()
+        """Run a request in a thread, which Ctrl-C need not wait for, and return its decoded answer."""
+        if self._trace is not None:
+            self._trace.count(round_trips=1)
+        future: Future[list[Row]] = Future()
+        Thread(
+            target=self._query, args=(request, future, self._timeout_s()), name="lodestar-query", daemon=True
+        ).start()
+        return request.decode(self._wait(future))
 
     def run_all(self, requests: Sequence[Request[Any]]) -> list[Any]:
         """Run requests at the same time, at most `MAX_CONCURRENT`, and return their decoded answers, in order."""
+        if self._trace is not None:
+            self._trace.count(round_trips=len(requests))
         answers: list[Any] = []
         for first in range(0, len(requests), MAX_CONCURRENT):
-            end_s, timeout_s = deadline.get(), self.connection.timeout_s
-            if end_s is not None:
-                timeout_s = min(timeout_s, max(end_s - time.monotonic(), 0.01))
-            waiting = [self.submit(request, timeout_s) for request in requests[first : first + MAX_CONCURRENT]]
-            answers += [answer() for answer in waiting]
+            some = requests[first : first + MAX_CONCURRENT]
+            futures: list[Future[list[Row]]] = [Future() for _ in some]
+            timeout_s = self._timeout_s()
+            for query in zip(some, futures, strict=True):
+                Thread(target=self._query, args=(*query, timeout_s), name="lodestar-query", daemon=True).start()
+            answers += [request.decode(self._wait(future)) for request, future in zip(some, futures, strict=True)]
         return answers
-
-    def submit(self, request: Request[T], timeout_s: float | None = None) -> Callable[[], T]:
-        """Start a request, and return what waits for its decoded answer."""
-        future = start(partial(self._query, request, timeout_s=timeout_s), "lodestar-query")
-        return lambda: request.decode(self._wait(future))
 
     def execute(self, request: Request[T]) -> T:
         """Run one request that manages its own transactions (``CALL … IN TRANSACTIONS``) or changes the schema."""
@@ -332,36 +348,45 @@ class Gateway:
                         raise
         raise AssertionError("the last try returns or raises")
 
-    def _query(
-        self, request: Request[Any], routing: RoutingControl | None = None, timeout_s: float | None = None
-    ) -> list[Row]:
-        text, metadata = request.template.render(request.names), _metadata(request)
-        usual = RoutingControl.READ if request.template.mode == "read" else RoutingControl.WRITE
+    def _timeout_s(self) -> float:
+        end_s = deadline.get()
+        usual_s = self.connection.timeout_s
+        return usual_s if end_s is None else min(usual_s, max(end_s - time.monotonic(), 0.01))
 
-        @neo4j.unit_of_work(metadata=metadata, timeout=timeout_s or self.connection.timeout_s)
+    def _query(
+        self, request: Request[Any], answer: Future[list[Row]], timeout_s: float, *, at_writer: bool = False
+    ) -> None:
+        """Run a request by its mode, or at the server that takes writes, and tell who waits for its answer."""
+
+        @neo4j.unit_of_work(metadata=_metadata(request), timeout=timeout_s)
         def work(transaction: neo4j.ManagedTransaction) -> list[Row]:
             try:
-                return _rows(transaction.run(text, dict(request.params)))
+                return _rows(transaction.run(request.template.render(request.names), dict(request.params)))
             except driver_errors.TransientError as error:
                 if "OutOfMemory" not in (error.code or ""):
                     raise
                 with translate_errors(self.connection):  # the driver would try it again
                     raise
 
-        with self._session() as session:
-            run = session.execute_read if (routing or usual) == RoutingControl.READ else session.execute_write
-            return run(work)
+        try:
+            with self._session() as session:
+                is_read = request.template.mode == "read" and not at_writer
+                answer.set_result(session.execute_read(work) if is_read else session.execute_write(work))
+        except BaseException as error:  # noqa: BLE001 - the waiting thread raises it again
+            answer.set_exception(error)
 
     def _see_last_writes(self) -> None:
         """Get the bookmark of the server that takes writes: whichever server is read from then on waits until it has
         what others wrote, such as a load that has just ended. If no server takes writes, reads go on without."""
+        answer: Future[list[Row]] = Future()
+        self._query(read_graph_revision(), answer, self.connection.timeout_s, at_writer=True)
         with suppress(*_NO_SERVER):
-            self._query(read_graph_revision(), RoutingControl.WRITE)
+            answer.result()
 
     def _wait(self, future: Future[T]) -> T:
         timeout_s = self.connection.timeout_s + GRACE_S
         if not wait([future], timeout_s).done:
-            self._is_stalled = True
+            self._is_stalled.set()
             raise DatabaseUnavailableError(
                 f"Neo4j at {self.connection.where} did not answer within {timeout_s:g} s: check the server, or raise "
                 "query_timeout_s"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ...models import Range, Share
 from ...models.wording import STOP_WORDS, singular
@@ -18,7 +18,7 @@ from ..evidence import LEAST_PROBABILITY, NOT_THERE, UNSTATED, Answer, Certainty
 from ..evidence.text import NO_LABELS, Labels
 from ..linking import select_start_topics
 from ..neo4j.graph import find_literals_by_prefix, read_value_signatures
-from ..parts import Link, Retrieve, Wrapper, option, part
+from ..parts import Reorganiser, option, part
 from ..values import Chain, LinkedQuestion, Scored, Topic
 from .accounting import withhold_unaccounted
 from .by_llm import Written, is_same, write_plans
@@ -92,12 +92,14 @@ class Chosen:
 
 @part("plans")
 @dataclass(frozen=True)
-class Plans(Wrapper):
+class Plans(Reorganiser):
     """Answers questions about kinds, numbers, times and sets by plans that the database executes (docs/questions.md).
 
     A question with a word that no plan understands keeps what the retriever finds. Where both give an answer, each is
     as likely as it is beside the other (`compare`), and the likelier one is given.
     """
+
+    answers: ClassVar[bool] = True
 
     stated_from: Share = option(0.65, "below this probability what a plan gives is unsure")
     samples: Annotated[int, Range(0, 9)] = option(
@@ -109,10 +111,8 @@ class Plans(Wrapper):
         if self.samples:
             _ = graph.shared.chat
 
-    def __call__(
-        self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int, retrieve: Retrieve, _link: Link
-    ) -> list[Evidence[Any]]:
-        evidence = retrieve(questions, top_k)
+    def __call__(self, ctx: Context, evidence: Sequence[Evidence[Any]]) -> list[Evidence[Any]]:
+        questions, evidence = ctx.linked, list(evidence)
         asking = [at for at, question in enumerate(questions) if may_need_plan(question)]
         if not asking:
             return evidence

@@ -20,7 +20,7 @@ from ...models import Hops, Range
 from ..evidence import Calibration, Evidence, Kind, item_sort_key
 from ..linking import compute_link_penalties, select_start_topics
 from ..neo4j import Request, Row, template
-from ..parts import Retriever, option, reorganise
+from ..parts import Retriever, option
 from ..relations.describing import find_relation
 from ..reorganising import Merge
 from ..values import Chain, Entity, LinkedQuestion, Question, RelationPath, RelationStep, Scored, Topic, check_finite
@@ -243,9 +243,10 @@ class BeamRetriever(Retriever):
         """Search, read the best paths again, merge those that meet, and say how sure the first answer is."""
         opened: OpenedSearch = self.opened(ctx.graph)
         found: list[Evidence[Any]] = list(opened.search(ctx, questions, top_k))
-        if opened.rescore is not None:
-            found = reorganise(ctx, "rerank", opened.rescore, found)
-        found = reorganise(ctx, "merge", opened.merge, found)
+        for name, stage in (("rerank", opened.rescore), ("merge", opened.merge)):
+            if stage is not None:
+                with ctx.trace.stage(name):
+                    found = [each.add_stage(name, ctx.graph.labels) for each in stage(ctx, found)]
         return found if opened.explain is None else opened.explain(found)
 
     def open_search(

@@ -1,4 +1,4 @@
-"""The context of a call without a graph's resources: what a stage gets in a unit test."""
+"""The context of a call without a graph's resources: what a stage gets in a unit test; an engine over such a graph."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
+from lodestar.engine.api import Engine, _Opened
 from lodestar.engine.context import Context, Event
 from lodestar.engine.llm import Completed, Prompt
+from lodestar.engine.neo4j.catalogue import read_graph_revision
+from lodestar.engine.parts import Expression
+from lodestar.engine.settings import Connection, Settings
 from lodestar.models.text import RelationWords
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -59,3 +63,13 @@ def make_context(
     chat: Any = None if reply is None else ScriptedChat(reply)
     fake: Any = FakeGraph(opened, llm_model="a model" if reply else "", **graph)
     return Context(db or MemoryGraph([]), fake, chat, on_event)
+
+
+def make_engine(db: MemoryGraph, stages: Expression, linker: Any) -> Engine:
+    """An engine that runs stages over a graph in memory."""
+    engine = Engine(Settings(), connection=Connection("bolt://nowhere"), linker=linker)
+    graph: Any = FakeGraph()
+    engine._own |= {"stages": stages}
+    engine._gateway = db  # type: ignore[assignment]
+    engine._opened = _Opened(db.run(read_graph_revision()), graph, {})
+    return engine

@@ -26,6 +26,7 @@ from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway, ReplyCache
 from lodestar.engine.values import ChatUsage, TokenUsage
 
+from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, completion, hangs, raw, refuses, says, status
 
 
@@ -100,7 +101,7 @@ def test_after_an_interrupt_no_more_is_sent() -> None:
 
     with ScriptedLLM([slow] * 80) as llm:
         chat = gateway(llm)
-        ctx = Context(None, chat=chat)  # type: ignore[arg-type]  # it asks no database
+        ctx = Context(MemoryGraph([]), chat=chat)
         with pytest.raises(KeyboardInterrupt):
             ctx.llm.complete([Prompt(str(number)) for number in range(80)])
         time.sleep(0.8)

@@ -13,15 +13,14 @@ from lodestar.engine.context import Context
 from lodestar.engine.evidence import Calibration, Evidence, Kind
 from lodestar.engine.evidence.bridges import to_chains, to_triples
 from lodestar.engine.parts import Expression, Named, Reorganiser, resolve_stages
-from lodestar.engine.pipeline import run_stages
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic, Triple
 
-from tests.fakes.call_context import make_context
+from tests.fakes.call_context import make_engine
 from tests.fakes.memory_graph import MemoryGraph
 from tests.made.evidence import chain_of, evidence_of, leads
 
 PERU, LIMA, CUSCO, SOL = (Entity(name[0], name) for name in ("Peru", "Lima", "Cusco", "Sol"))
-QUESTION = LinkedQuestion(Question("?"), (Topic(PERU),))
+QUESTION = LinkedQuestion(Question("?"), (Topic(PERU, relations=(1,)),))
 PROBABLE = Calibration("probability")
 
 
@@ -53,8 +52,7 @@ def found(evidence: Evidence[Any], name: str = "found") -> Named:
 
 
 def ask(stages: Expression) -> Evidence[Any]:
-    (one,) = run_stages(stages, make_context(), [QUESTION], 10, lambda _: [])
-    return one
+    return make_engine(MemoryGraph([]), stages, lambda *_: [QUESTION.topics]).retrieve("?")
 
 
 def triples(*scored: tuple[Triple, float, int], **options: Any) -> Evidence[Triple]:

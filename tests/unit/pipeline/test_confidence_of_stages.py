@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pytest
 from lodestar.engine.answering import Extractive
 from lodestar.engine.evidence import SIMILARITY, Calibration, Certainty, Evidence, EvidenceTrace
-from lodestar.engine.evidence.bridges import to_chains, to_triples
-from lodestar.engine.parts import Reorganiser, reorganise
+from lodestar.engine.evidence.bridges import convert_item_kind, to_chains, to_triples
+from lodestar.engine.parts import Reorganiser
 from lodestar.engine.pipeline import unite
 from lodestar.engine.reorganising import Merge, PathPooling, Reorganise
 from lodestar.engine.reorganising.filtering import FI, AdaptiveK
@@ -55,7 +55,7 @@ CUT = AdaptiveK()
 def ask(evidence: Evidence[Any], *stages: Reorganiser) -> Evidence[Any]:
     ctx = make_context(opened={FILTER: ("in order", in_order), CUT: OneHop()})
     for stage in stages:
-        (evidence,) = reorganise(ctx, stage.name, stage, [evidence])
+        (evidence,) = stage(ctx, convert_item_kind(ctx.db, [evidence], stage.takes))
     return to_chains(ctx.db, [evidence])[0]
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import torch
 from lodestar.engine.context import Context
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.parts import reorganise
 from lodestar.engine.reorganising.filtering import AdaptiveK, count_items_within
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.network import HopModel, HopPredictor
@@ -50,11 +49,10 @@ def test_five_triples_for_each_hop_and_never_more_than_there_are() -> None:
     assert kept([]) == []
 
 
-def test_the_best_stay_in_their_order_and_it_is_charged() -> None:
+def test_the_best_stay_in_their_order() -> None:
     ctx = context(AdaptiveK())
-    (found,) = reorganise(ctx, "adaptive-k", AdaptiveK(), [triples("where", 30)])
+    (found,) = AdaptiveK()(ctx, [triples("where", 30)])
     assert [item.value for item in found.items] == [item.value for item in triples("where", 5).items]
-    assert [cost.stage for cost in ctx.trace.costs] == ["adaptive-k"]
 
 
 def test_chains_count_their_triples_and_one_always_stays() -> None:
