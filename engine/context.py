@@ -144,31 +144,19 @@ class LanguageModel:
 
     def complete(self, prompts: Sequence[Prompt]) -> list[Completed]:
         """Send prompts at the same time and return the outcome of each, in order."""
-        with self.sending(prompts) as wait:
-            return wait()
-
-    @contextmanager
-    def sending(self, prompts: Sequence[Prompt]) -> Iterator[Callable[[], list[Completed]]]:
-        """Send prompts, and yield what waits for their outcomes: something else can be done meanwhile."""
         chat = self._chat() if callable(self._chat) else self._chat
-        if chat is None or not prompts:
+        if chat is None:
             failed = LLMError(
                 "no language model is configured: set LODESTAR_LLM_MODEL, or llm_model in lodestar.toml, and "
                 "LODESTAR_LLM_BASE_URL for a server of your own"
             )
-            yield lambda: [failed for _ in prompts]
-            return
+            return [failed for _ in prompts]
         from .llm import usage_of
 
-        with chat.sending(prompts) as outcomes:
-
-            def wait() -> list[Completed]:
-                completed = outcomes()
-                for prompt, outcome in zip(prompts, completed, strict=True):
-                    self._trace.count(llm=usage_of(prompt, outcome))
-                return completed
-
-            yield wait
+        completed = chat.complete(prompts)
+        for prompt, outcome in zip(prompts, completed, strict=True):
+            self._trace.count(llm=usage_of(prompt, outcome))
+        return completed
 
 
 class Context:

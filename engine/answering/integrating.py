@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -44,16 +43,9 @@ class ClosedBook(Answerer):
         _ = graph.shared.chat
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
-        with self.asking(ctx, evidence) as wait:
-            return wait()
-
-    @contextmanager
-    def asking(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> Iterator[Callable[[], list[Answer]]]:
-        """Send the prompts, and yield what waits for the answers: another answerer can be asked meanwhile."""
         told = [ctx.trace.listener(each.question) for each in evidence]
         prompts = [replace(self._make_prompt(each), on_text=tell) for each, tell in zip(evidence, told, strict=True)]
-        with ctx.llm.sending(prompts) as wait:
-            yield lambda: [self._outcome(each, what) for each, what in zip(evidence, wait(), strict=True)]
+        return [self._outcome(*each) for each in zip(evidence, ctx.llm.complete(prompts), strict=True)]
 
     def _make_prompt(self, evidence: Evidence[Item]) -> Prompt:
         content = read_own_prompt("closed-book.txt").replace("{question}", escape_data(evidence.question.text.strip()))
@@ -82,10 +74,9 @@ class ClosedBook(Answerer):
 
 
 def integrate(ctx: Context, evidence: Sequence[Evidence[Item]], answerer: Any, thresholds: Thresholds) -> list[Answer]:
-    """Return an answerer's answers merged with what the model knows itself; both are asked at the same time."""
-    with ClosedBook().asking(ctx, evidence) as wait:
-        graph = answerer(ctx, evidence)
-        return [merge_answers(*pair, thresholds) for pair in zip(graph, wait(), strict=True)]
+    """Return an answerer's answers merged with what the model knows itself."""
+    own = ClosedBook()(ctx, evidence)
+    return [merge_answers(*pair, thresholds) for pair in zip(answerer(ctx, evidence), own, strict=True)]
 
 
 def merge_answers(graph: Answer, model: Answer, thresholds: Thresholds) -> Answer:

@@ -6,8 +6,7 @@ import json
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -86,14 +85,8 @@ class ChatGateway:
         )
 
     def complete(self, prompts: Sequence[Prompt]) -> list[Completed]:
-        """Return the outcome of each prompt, in order; at most `concurrency` are sent at a time."""
-        with self.sending(prompts) as wait:
-            return wait()
-
-    @contextmanager
-    def sending(self, prompts: Sequence[Prompt]) -> Iterator[Callable[[], list[Completed]]]:
-        """Send prompts, and yield what waits for their outcomes; after an error or Ctrl-C in the block no more are
-        sent."""
+        """Return the outcome of each prompt, in order; at most `concurrency` are sent at a time, and after Ctrl-C no
+        more."""
         numbered = iter(list(enumerate(prompts)))  # shared by the threads
         outcomes: dict[int, Completed] = {}
 
@@ -101,18 +94,13 @@ class ChatGateway:
             for place, prompt in numbered:
                 outcomes[place] = self._look_up_or_send(prompt)
 
-        threads: list[Future[None]] = []
-
-        def wait() -> list[Completed]:
+        threads = [start(work, "lodestar-chat") for _ in range(min(self._concurrency, len(prompts)))]
+        try:
             for each in threads:
                 each.result()
-            return [outcomes[place] for place in range(len(prompts))]
-
-        try:
-            threads += (start(work, "lodestar-chat") for _ in range(min(self._concurrency, len(prompts))))
-            yield wait
         finally:
             list(numbered)
+        return [outcomes[place] for place in range(len(prompts))]
 
     def close(self) -> None:
         self.endpoint.close()

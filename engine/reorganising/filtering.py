@@ -274,9 +274,8 @@ class ModelAnswers(Reorganiser):
         found = list(evidence)
         asked = [place for place, each in enumerate(found) if each.extra_of(PlanAnswer) is None]
         shown = [found[place].cut_to(READS) for place in asked]
-        with ClosedBook().asking(ctx, shown) as wait:
-            replies = {LLM: LanguageModel(complete=False)(ctx, shown)} if self.evidence else {}
-            replies[CLOSED_BOOK] = wait()
+        replies = {LLM: LanguageModel(complete=False)(ctx, shown)} if self.evidence else {}
+        replies[CLOSED_BOOK] = ClosedBook()(ctx, shown)
         for name, answers in replies.items():
             for place, answer in zip(asked, answers, strict=True):
                 found[place] = _add_source(found[place], name, answer)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,10 +23,8 @@ class ScriptedChat:
     def __init__(self, reply: Callable[[Prompt], Completed]) -> None:
         self._reply = reply
 
-    @contextmanager
-    def sending(self, prompts: Sequence[Prompt]) -> Iterator[Callable[[], list[Completed]]]:
-        replies = [self._reply(prompt) for prompt in prompts]
-        yield lambda: replies
+    def complete(self, prompts: Sequence[Prompt]) -> list[Completed]:
+        return [self._reply(prompt) for prompt in prompts]
 
 
 class FakeGraph:
