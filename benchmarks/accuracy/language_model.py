@@ -64,7 +64,6 @@ ROWS = (
     Row("star, reader", "star", OWN, "star, best chain"),
     Row("star", "star", (READS,), "star, best chain"),
     Row("star, as written", "star", (READS, AS_WRITTEN), "star"),
-    Row("star, choosing names", "star", (READS, "answerer.choose=true"), "star"),
     Row("star + path-pooling", "star + path-pooling", (READS, "answerer.reads=25"), "star"),
     Row("star + fi", "star + fi", (READS, "fi.fine=false"), "star"),
     Row("reg-triple, best chain", "reg-triple"),

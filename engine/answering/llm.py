@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from ..context import Context, Database
     from ..resources import GraphResources
 
-MAX_CHOICES = 20
 LEAST_TOKENS = 50
 """Evidence is not halved below this for a model whose context is too small."""
 MAX_ANSWERS = 100
@@ -64,7 +63,6 @@ class LanguageModel(Answerer):
     much evidence is sent, again if need be. A multiple-choice question is answered with one of its options.
     """
 
-    prompt: str = option("", "file of the prompt; empty for the setting llm_prompt, else the default")
     order: Order | Literal["auto"] = option(
         "auto",
         "order of the evidence in the prompt: best-first, ascending, lost-in-the-middle, or auto: ascending after "
@@ -76,7 +74,6 @@ class LanguageModel(Answerer):
         EVIDENCE_TOKENS,
         "longest evidence of a prompt, in tokens (estimated); half of it if the model's context is too small",
     )
-    choose: bool = option(False, "the model may only answer with names of the evidence")
     complete: bool = option(
         True, "whether all ends of a path are answers where it names two of at most 100, or the only one"
     )
@@ -84,7 +81,7 @@ class LanguageModel(Answerer):
     def open(self, graph: GraphResources) -> str | None:
         """Return the template of the user's own prompt; raise `LLMError` if no model is configured."""
         _ = graph.shared.chat
-        path = self.prompt or graph.shared.settings.llm_prompt
+        path = graph.shared.settings.llm_prompt
         return load_prompt(Path(path)) if path else None
 
     def num_read(self, _graph: GraphResources) -> int:
@@ -92,13 +89,8 @@ class LanguageModel(Answerer):
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
         template: str | None = self.opened(ctx.graph)
-        nothing = f"{NO_ANSWER}: the evidence names nothing that may be the answer"
-        done = {
-            number: Answer(each, (), nothing, "llm")
-            for number, each in enumerate(evidence)
-            if self.choose and not each.question.options and not list_choices(each)
-        }
-        budgets = {number: self.tokens for number in range(len(evidence)) if number not in done}
+        done: dict[int, Answer] = {}
+        budgets = dict.fromkeys(range(len(evidence)), self.tokens)
         while budgets:
             written = {n: self._write_evidence(evidence[n], max_tokens) for n, max_tokens in budgets.items()}
             prompts = [self.make_prompt(evidence[n], text, template) for n, (text, _) in written.items()]
@@ -127,11 +119,10 @@ class LanguageModel(Answerer):
         content = fill_placeholders(template or read_own_prompt("prompt.txt"), question=question, evidence=text)
         if options:
             return make_choice_prompt(content, options)
-        choices = list_choices(evidence) if self.choose else ()
         return Prompt(
             content,
             json=True,
-            schema=list_schema(MAX_ANSWERS, "answers", choices=choices) if choices or template is None else None,
+            schema=list_schema(MAX_ANSWERS, "answers") if template is None else None,
             logprobs=True,
             max_tokens=MAX_REPLY_TOKENS,
             is_read=is_parseable_reply,
@@ -190,13 +181,6 @@ def make_choice_prompt(content: str, options: Sequence[str]) -> Prompt:
         max_tokens=MAX_REPLY_TOKENS,
         is_read=is_parseable_reply,
     )
-
-
-def list_choices(evidence: Evidence[Item]) -> tuple[str, ...]:
-    """Return the first `MAX_CHOICES` names at ends of the evidence that are no topics, the best item's first."""
-    topics = {topic.entity.id for topic in evidence.topics}
-    ends = (each for each in list_ends(evidence) if not each.is_mediator and each.id not in topics)
-    return tuple(dict.fromkeys(one_line(entity.label) for entity in ends))[:MAX_CHOICES]
 
 
 def read_own_prompt(name: str) -> str:

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from lodestar.engine.answering.llm import LanguageModel, parse_reply
 from lodestar.engine.errors import LLMError
-from lodestar.engine.llm import Completion, Prompt, PromptTooLongError, list_schema
+from lodestar.engine.llm import Completion, Prompt, PromptTooLongError
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.settings import Settings
-from lodestar.engine.values import Entity, Scored
 
-from tests.made.evidence import evidence_of, leads
+from tests.made.evidence import evidence_of
 from tests.made.smollm import one_thread, smollm
 
 
@@ -34,18 +33,6 @@ def chat(single_thread: None) -> Iterator[ChatGateway]:
 def expect_completion(outcome: object) -> Completion:
     assert isinstance(outcome, Completion), outcome
     return outcome
-
-
-@pytest.mark.long
-def test_names_to_choose_from_hold_even_a_model_that_writes_no_json(chat: ChatGateway) -> None:
-    ends = [
-        Scored(leads("country.currency", Entity(f"m.{n}", n), topic=Entity("m.p", "Peru")), 0.9)
-        for n in ("Sol", "Inti")
-    ]
-    prompt = LanguageModel(choose=True).make_prompt(evidence_of(*ends, text="Which currency is used in Peru?"))
-    prompt = replace(prompt, schema=list_schema(3, "answers", choices=("Sol", "Inti")))  # it would write a hundred
-    reply = parse_reply(expect_completion(chat.complete([prompt])[0]).content)
-    assert {claim.name for claim in reply.claims} <= {"Sol", "Inti"}
 
 
 def test_a_multiple_choice_question_gets_exactly_one_of_its_options(chat: ChatGateway) -> None:

@@ -8,15 +8,14 @@ import pytest
 from lodestar.engine.answering.llm import (
     LanguageModel,
     fill_placeholders,
-    list_choices,
 )
 from lodestar.engine.errors import LLMError
-from lodestar.engine.evidence import Answer, Evidence, EvidenceTrace, Item
+from lodestar.engine.evidence import Answer, Evidence, EvidenceTrace
 from lodestar.engine.llm import Completed, Completion, Prompt, PromptTooLongError, estimate_tokens
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.settings import Settings
-from lodestar.engine.values import Chain, Entity, Scored, Triple
+from lodestar.engine.values import Chain, Entity, Scored
 
 from tests.fakes.call_context import make_context
 from tests.made.evidence import evidence_of, leads, ranked
@@ -173,22 +172,3 @@ def test_a_key_that_cannot_be_sent_is_refused_without_being_repeated(key: str) -
 def test_a_key_is_in_no_representation() -> None:
     chat = ChatGateway(ChatEndpoint(base_url="", model="m", api_key=KEY))
     assert KEY not in f"{chat!r}{chat.endpoint!r}"
-
-
-def test_a_model_chooses_among_the_ends_of_the_evidence_the_best_first() -> None:
-    chains = [
-        Scored(leads("country.currency", Entity(f"m.{name}", name), topic=Entity("m.peru", "Peru")), 0.9)
-        for name in ("Sol", "Inti", "Sol")
-    ]
-    record = Scored(leads("country.office", Entity("m.r", None), topic=Entity("m.peru", "Peru")), 0.8)
-    fact = Scored(Triple(Entity("m.peru", "Peru"), "country.capital", Entity("m.lima", "Lima")), 0.7)
-    evidence = evidence_of(*chains, record, text="What does Peru use?")
-    assert list_choices(evidence) == ("Sol", "Inti")
-    facts: Evidence[Item] = Evidence(evidence.question, evidence.topics, "triple", (fact,))
-    assert list_choices(facts) == ("Lima",)
-    cities = [Entity(f"m.{number}", f"City {number}") for number in range(25)]
-    many = evidence_of(Scored(leads("country.city", *cities, topic=Entity("m.peru", "Peru")), 0.9))
-    assert list_choices(many) == tuple(f"City {number}" for number in range(20))
-    prompt = LanguageModel(choose=True).make_prompt(evidence)
-    assert prompt.schema is not None
-    assert prompt.schema["properties"]["answers"]["items"] == {"type": "string", "enum": ["Sol", "Inti"]}
