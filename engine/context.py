@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
+from ..models.placement import on_call
 from .errors import LLMError
 from .values import ChatUsage
 
@@ -30,16 +31,28 @@ _NO_CHAT = ChatUsage()
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
-    """What a stage took, without the stages inside it. It belongs to the batch that a question was asked in."""
+    """What a stage took, without the stages inside it. It belongs to the batch that a question was asked in.
+
+    searches: among vectors (FAISS). batches: that encoders and networks computed on their device.
+    """
 
     stage: str
     seconds: float = 0.0
     round_trips: int = 0
     llm: ChatUsage = _NO_CHAT
+    searches: int = 0
+    batches: int = 0
 
     def __add__(self, other: StageCost) -> StageCost:
         llm = self.llm if other.llm is _NO_CHAT else self.llm + other.llm
-        return StageCost(self.stage, self.seconds + other.seconds, self.round_trips + other.round_trips, llm)
+        return StageCost(
+            self.stage,
+            self.seconds + other.seconds,
+            self.round_trips + other.round_trips,
+            llm,
+            self.searches + other.searches,
+            self.batches + other.batches,
+        )
 
 
 def merge_costs(costs: Iterable[StageCost]) -> tuple[StageCost, ...]:
@@ -63,7 +76,7 @@ class Event:
 
 
 class Trace:
-    """What the stages of one call took: seconds, round trips and the language model's tokens, by stage.
+    """What the stages of one call took (`StageCost`), by stage.
 
     on_event: called with each `Event`, in the thread where it happens.
     """
@@ -85,15 +98,17 @@ class Trace:
         self._charge()
         self._open.append(name)
         self._costs.setdefault(name, StageCost(name))
+        token = on_call.set(lambda call: self.count(**{call: 1}))
         try:
             yield
         finally:
+            on_call.reset(token)
             self._charge()
             self._open.pop()
 
-    def count(self, round_trips: int = 0, llm: ChatUsage | None = None) -> None:
+    def count(self, round_trips: int = 0, llm: ChatUsage | None = None, *, searches: int = 0, batches: int = 0) -> None:
         if self._open:
-            self._add(StageCost(self._open[-1], 0.0, round_trips, llm or _NO_CHAT))
+            self._add(StageCost(self._open[-1], 0.0, round_trips, llm or _NO_CHAT, searches, batches))
 
     def move(self, seconds: float, to: str) -> None:
         """Charge another stage with seconds that the open one has just spent, such as those in the encoder."""

@@ -22,6 +22,7 @@ from pydantic import FiniteFloat, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from . import Positive, Range, Share, one_line
+from .placement import count_call
 from .whole_file import file_sha256, translate_safetensors_errors
 
 if TYPE_CHECKING:
@@ -379,6 +380,7 @@ def load_network(network: NetworkT, part: Path, device: str | torch.device = "cp
     """
     with translate_read_errors(part):
         network.load_state_dict(read_weights(part))
+    network.register_forward_pre_hook(lambda *_: count_call("batches"))
     return network.eval().to(device)
 
 

@@ -10,11 +10,12 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     import torch
@@ -29,6 +30,16 @@ PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 
 _DRIVERS = (Path("/dev/nvidiactl"), Path("/dev/dxg"), Path("/dev/kfd"))
 """Driver files of machines with a GPU: NVIDIA's, WSL's, AMD's."""
+
+
+Call = Literal["searches", "batches"]
+"""A search among vectors (FAISS), or a batch that a network computes on its device."""
+on_call: ContextVar[Callable[[Call], None]] = ContextVar("on_call", default=lambda _call: None)
+"""Called before each call; the trace of a question counts them."""
+
+
+def count_call(call: Call) -> None:
+    on_call.get()(call)
 
 
 class PlacementError(ValueError):

@@ -43,6 +43,7 @@ TOGETHER = 64
 @click.option("--llm", is_flag=True, help="Let a language model answer from the evidence (see docs/llm.md).")
 @click.option("--plan", type=click.File(), help="Execute a plan: a file of JSON, or - (see docs/questions.md).")
 @click.option("--paths-only", is_flag=True, help="Find and rank the evidence, without an answer.")
+@click.option("--trace", is_flag=True, help="Count each stage's calls: Cypher, FAISS, device, language model.")
 @recipe_options
 @ray_option
 @json_option
@@ -54,6 +55,7 @@ def command(
     llm: bool,
     plan: IO[str] | None,
     paths_only: bool,
+    trace: bool,
     as_json: bool,
 ) -> None:
     """Answer questions from the graph, and show the evidence for the answers.
@@ -69,7 +71,7 @@ def command(
     from ..evidence import Answer
     from ..parallel import PerProcess
     from ..recipes import read_recipe
-    from .render import answer_lines, evidence_lines
+    from .render import answer_lines, evidence_lines, trace_lines
 
     if plan is not None:
         _run_plan(plan.read(), settings, recipe, as_json)
@@ -94,12 +96,14 @@ def command(
                 failed = failed or (each.failure if isinstance(each, Answer) else None) or find_fault(evidence)
                 num_asked = len(found) if each is found[-1][0] else 0
                 if as_json:
-                    print_json(each.to_dict() | ({"snippets": quotes} if any(quotes) else {}))
+                    print_json(each.to_dict(trace=trace) | ({"snippets": quotes} if any(quotes) else {}))
                 elif isinstance(each, Answer):
                     echo("\n".join(answer_lines(each, MAX_SHOWN, num_asked, quotes)))
                 else:
                     echo(click.style(printable(evidence.question.text), bold=True))
                     echo("\n".join(evidence_lines(evidence, recipe.top_k, num_asked)))
+                if trace and num_asked and not as_json:
+                    echo("\n".join(trace_lines(evidence.trace.costs)))
     if failed:
         raise failed
 

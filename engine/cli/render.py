@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from ...models.wording import fold
+from ..context import StageCost, merge_costs
 from ..evidence import Answer, Evidence, Item
 from ..evidence.bridges import Quotes
 from ..evidence.text import item_text
@@ -78,6 +80,14 @@ def answer_lines(
     if answer.why:
         yield click.style(f"  because: {printable('; '.join(answer.why))}", dim=True)
     yield from evidence_lines(evidence, max_items, num_asked, quotes, reasons)
+
+
+def trace_lines(costs: Sequence[StageCost]) -> Iterator[str]:
+    """Yield a table of what the stages of a batch took, with the sum."""
+    yield f"  {'stage':<24}{'ms':>7}{'Cypher':>8}{'FAISS':>7}{'device':>8}{'model':>7}"
+    for cost in (*costs, *merge_costs(replace(each, stage="all") for each in costs)):
+        calls = f"{cost.round_trips:>8}{cost.searches:>7}{cost.batches:>8}{cost.llm.calls:>7}"
+        yield f"  {printable(cost.stage):<24}{cost.seconds * 1000:>7.0f}{calls}"
 
 
 def evidence_lines(

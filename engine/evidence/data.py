@@ -199,7 +199,13 @@ def evidence_data(evidence: Evidence[Item], *, trace: bool = False) -> EvidenceD
     if trace:
         data["trace"] = {
             "costs": [
-                {"stage": cost.stage, "seconds": round(cost.seconds, 4), "round_trips": cost.round_trips}
+                {
+                    "stage": cost.stage,
+                    "seconds": round(cost.seconds, 4),
+                    "round_trips": cost.round_trips,
+                    "searches": cost.searches,
+                    "batches": cost.batches,
+                }
                 | ({"llm": asdict(cost.llm)} if cost.llm.calls + cost.llm.cached else {})
                 for cost in evidence.trace.costs
             ],

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...models.placement import count_call
 from ...models.text.encoders import EncoderUnavailableError, FloatArray, SentenceEncoder
 from ...models.text.vectors import TextVectors
 from ...models.whole_file import atomic_write, file_sha256, make_private_folder
@@ -139,6 +140,7 @@ class EntityIndex:
         """Return for each vector, (num_mentions, dimension), the ids and cosines of the `top_k` nearest entities."""
         if not len(vectors) or not self.rows.num_rows:
             return [[] for _ in vectors]
+        count_call("searches")
         scores, places = self.index.search(vectors, min(top_k, self.rows.num_rows))
         ids = self.rows["id"]
         return [

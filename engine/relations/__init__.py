@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...models.placement import count_call
 from ...models.text import (
     RelationMeaning,
     RelationWords,
@@ -117,12 +118,16 @@ class RelationIndex:
         if not wanted or not len(vectors):
             return [[] for _ in vectors]
         while True:
-            self.num_searches += 1
+            self._count_search()
             cosines, rows = self._search_rows(vectors, num_rows)
             best = [self._best_of_relations(*each) for each in zip(cosines, rows, strict=True)]
             if num_rows == len(self._rows) or min(map(len, best)) >= wanted:
                 return [[Scored(self.relations[place], cosine) for place, cosine in some[:wanted]] for some in best]
             num_rows = min(2 * num_rows, len(self._rows))
+
+    def _count_search(self) -> None:
+        self.num_searches += 1
+        count_call("searches")
 
     def nearest(self, vectors: FloatArray, top_k: int) -> list[frozenset[str]]:
         """Return for each vector the names of the `top_k` nearest relations."""
@@ -131,7 +136,7 @@ class RelationIndex:
     def shortlist(self, vector: FloatArray, numbers: Collection[int]) -> frozenset[int]:
         """Return which of these signed catalogue numbers are of the `SHORTLIST` nearest relations among them."""
         known = sorted({self._places[abs(number)] for number in numbers})
-        self.num_searches += 1
+        self._count_search()
         rows = np.concatenate([np.arange(self._starts[place], self._starts[place + 1]) for place in known])
         (cosines,), (near,) = row_search(self._rows[rows])(vector[None], len(rows))
         best = self._best_of_relations(cosines, rows[near])

@@ -26,7 +26,7 @@ from torch.nn.functional import normalize
 
 from ..calibration import lower_other_scores
 from ..kinds import check_checkpoint, read_weights, translate_read_errors, write_weights
-from ..placement import move_batch
+from ..placement import count_call, move_batch
 from ..text import verbalise_hop
 from ..text.bert import (
     Backbone,
@@ -289,6 +289,7 @@ class CrossReader(PairReader):
         self.network, self.texts = network, texts
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        count_call("batches")
         with torch.inference_mode():
             scores: Floats = self.network([self.texts.pair(*pair) for pair in pairs]).cpu().numpy()
         return scores
@@ -369,6 +370,7 @@ class StarModel:
         if not missing:
             return
         started = time.perf_counter()
+        count_call("batches")
         with torch.inference_mode():
             encoded = self.network.encode([self.tokenizer.encode_single(text) for text in missing])
         for text, vector in zip(missing, encoded, strict=True):
@@ -427,4 +429,5 @@ class StarModel:
 def _in_parts(paths: Sequence[HopSequence], compute: Callable[[Sequence[HopSequence]], Tensor]) -> Tensor:
     """Return what is computed for each path, so many at a time that a processor has the memory."""
     starts = range(0, len(paths), PATHS_AT_ONCE)
+    count_call("batches")
     return torch.cat([compute(paths[start : start + PATHS_AT_ONCE]) for start in starts])

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..placement import GrowingBatch, Placement, limit_blas_threads
+from ..placement import GrowingBatch, Placement, count_call, limit_blas_threads
 from .adapter import SHIPPED, EncoderUnavailableError, merge_adapter, split_adapter
 
 if TYPE_CHECKING:
@@ -181,6 +181,7 @@ class PlainEncoder:
         with _turn, limit_blas_threads(), ThreadPoolExecutor(NUM_CORES) as pool:
             found = pool.map(lambda places: self.bert.states([ids[place] for place in places]), batches)
             for places, states in zip(batches, found, strict=True):
+                count_call("batches")
                 ends = np.cumsum([len(ids[place]) for place in places])
                 yield from zip(places, np.split(states, ends[:-1]), strict=True)
 
@@ -464,6 +465,7 @@ class SentenceTransformerEncoder:
         order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
 
         def compute(places: Sequence[int]) -> Any:
+            count_call("batches")
             some = [texts[place] for place in places]
             return read(self._model.encode(some, batch_size=len(some), show_progress_bar=False, **options))
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from lodestar import Engine
+from lodestar.engine import resources
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.reorganising import Reorganise
 from lodestar.engine.retrieval.triples import Gril, RegTriple
@@ -102,3 +103,27 @@ def test_what_is_asked_is_what_was_trained_on(settings: Settings, engine: Engine
         np.testing.assert_allclose([item.score for item in batched.items], expected, rtol=1e-3, atol=1e-3)
         assert {item.value for item in single.items} == {item.value for item in batched.items}
         np.testing.assert_allclose([i.score for i in single.items], expected, rtol=1e-3, atol=1e-3)
+
+
+def test_the_trace_counts_the_calls_of_each_recipe(
+    settings: Settings, engine: Engine, checkpoint: str, gril: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One query names the topic, and two each hop: its relations, and what they lead to. FAISS is asked wherever several
+    relations lead on: at the topic, and twice at the second hop. A network computes one batch, and texts that are known
+    none.
+    """
+    monkeypatch.setattr(resources, "SHORTLIST_FROM", 1)
+    asked = Question("What is the capital of Peru?", ("m.peru",))
+    counted: dict[str, tuple[int, int, int]] = {}
+    for name, recipe in {
+        "similarity": "similarity",
+        "reg-triple": RegTriple(checkpoint=checkpoint),
+        "gril": Gril(checkpoint=gril),
+    }.items():
+        with Engine(settings, recipe=recipe, options={"plans": False}) as one:
+            first, second = (one.retrieve(asked).trace.costs for _ in range(2))
+        assert sum(cost.batches for cost in first) > 0
+        counted[name] = tuple(
+            sum(getattr(cost, call) for cost in second) for call in ("round_trips", "searches", "batches")
+        )
+    assert counted == {"similarity": (5, 3, 0), "reg-triple": (5, 3, 1), "gril": (5, 3, 1)}
