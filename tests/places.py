@@ -5,4 +5,3 @@ from __future__ import annotations
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-KEPT = ROOT / "tests" / "kept"

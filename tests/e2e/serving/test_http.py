@@ -32,7 +32,6 @@ from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 from tests.made.serving import serving
 
 QUESTION = "Which currency is used in Peru?"
-LIMA = "What is the capital of Peru?"
 
 
 def timeless(data: dict[str, Any]) -> dict[str, Any]:
@@ -120,14 +119,6 @@ def test_the_graph_is_described_with_questions_that_it_answers(client: httpx.Cli
         assert not answer["unsure"], question
 
 
-def test_entities_and_relations_are_found(client: httpx.Client) -> None:
-    found = client.post("/v1/entities", json={"text": LIMA}).json()["entities"]
-    assert found[0]["id"] == "m.peru"
-    relations = client.post("/v1/relations", json={"text": "capital city", "limit": 3}).json()["relations"]
-    assert len(relations) == 3
-    assert relations[0]["relation"] == "location.country.capital"
-
-
 def test_neighbours_come_in_pages_that_have_each_triple_once(client: httpx.Client) -> None:
     def page(**body: Any) -> dict[str, Any]:
         response = client.post("/v1/neighbours", json={"entity": "Peru", **body})
@@ -149,20 +140,6 @@ def test_neighbours_come_in_pages_that_have_each_triple_once(client: httpx.Clien
     only = page(relation="location.country.official_language", direction="out")
     assert {t["tail"]["name"] for t in only["triples"]} == {"Spanish", "Quechua"}
     assert page(relation="location.country.capital", direction="in")["triples"] == []
-
-
-def test_a_path_is_checked_triple_by_triple(client: httpx.Client) -> None:
-    path = [
-        {"head": "Peru", "relation": "location.country.capital", "tail": "Lima"},
-        {"head": "m.peru", "relation": "location.country.capital", "tail": "m.santiago"},
-        {"head": "m.peru", "relation": "no.such.relation", "tail": "m.lima"},
-        {"head": "m.nowhere", "relation": "location.country.capital", "tail": '"text"'},
-    ]
-    found = client.post("/v1/verify", json={"path": path}).json()
-    assert [each["in_graph"] for each in found["triples"]] == [True, False, False, False]
-    assert found["triples"][0]["head"] == {"id": "m.peru", "name": "Peru"}
-    assert found["in_graph"] is False
-    assert client.post("/v1/verify", json={"path": path[:1]}).json()["in_graph"] is True
 
 
 # Health, metrics, documentation

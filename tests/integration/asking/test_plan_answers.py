@@ -21,9 +21,7 @@ from lodestar.loaders.formats import source_class
 from tests.conftest import clear_database
 from tests.fakes.scripted_llm import Reply, ScriptedLLM, says, status
 from tests.made.graphs import load
-from tests.references.forms_of_geonames import form_questions, said
 
-LEAST_RIGHT = 80
 TEXT = """@prefix : <http://x.org/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 :ann a :Employee ; rdfs:label "Ann Alder" ; :works_in :sales ; :salary 61000 ; :hired_on "2015-03-01"^^xsd:date ; :manages :apollo .
@@ -164,21 +162,3 @@ def test_a_failing_model_takes_nothing_away(company: Engine, settings: Settings)
     answer, _ = ask_with_model(settings, ONLY, [status(401)])
     assert answer.not_understood == company.ask(ONLY).not_understood
     assert any("401" in each for each in answer.evidence.left_out)
-
-
-@pytest.mark.long
-def test_120_questions_over_geonames(
-    gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings
-) -> None:
-    clear_database(driver, connection.database)
-    load(source_class("geonames")(), gateway)
-    questions = list(form_questions())
-    with (
-        Engine(settings, recipe="similarity") as engine,
-        driver.session(database=connection.database) as session,
-    ):
-        answers = engine.ask_batch([question.text for question in questions])
-        expected = [question.expected(session) for question in questions]
-    assert all(expected)
-    wrong = [q.text for q, a, right in zip(questions, answers, expected, strict=True) if said(a) != right]
-    assert len(questions) - len(wrong) >= LEAST_RIGHT, wrong

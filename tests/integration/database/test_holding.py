@@ -14,7 +14,7 @@ import neo4j
 import pytest
 from lodestar.engine.errors import DatabaseError, LoadInProgressError
 from lodestar.engine.neo4j import Request, template
-from lodestar.engine.neo4j.gateway import Gateway, OpenTransaction
+from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
 
 HOLDER = """
@@ -88,20 +88,6 @@ def test_who_waits_gets_the_lock_when_it_is_free(gateway: Gateway, other: Gatewa
             assert 0.9 < time.monotonic() - started_s < 20
             assert next_hold.alive()
         assert not hold.alive()
-
-
-def test_a_server_that_is_slow_is_waited_for_and_is_no_other_load(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    take = OpenTransaction.take
-
-    def take_slowly(hold: OpenTransaction) -> None:
-        time.sleep(2)
-        take(hold)
-
-    monkeypatch.setattr(OpenTransaction, "take", take_slowly)
-    with gateway.hold_load_lock(wait_s=0.2) as hold:
-        assert hold.alive()
 
 
 def test_a_killed_process_frees_the_lock(gateway: Gateway, connection: Connection) -> None:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import os
 import socket
-import ssl
-import threading
 import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +22,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.home import configuration
 from lodestar.engine.settings import Connection
 
-from tests.made.certificates import KEY, write_certificate
+from tests.made.certificates import write_certificate
 
 pytestmark = pytest.mark.database
 
@@ -126,56 +123,6 @@ def test_a_trusted_certificate_is_asked_over_tls(
 def test_any_certificate_will_do_where_told(films: EmbeddedServer, scheme: str) -> None:
     with Gateway(over_tls(films, f"{scheme}://127.0.0.1")) as gateway:
         assert gateway.version() == films.status().version
-
-
-@pytest.fixture(scope="module")
-def handshakes(certificate: Path) -> Iterator[int]:
-    """The port of a listener that shows the certificate and knows nothing else of Neo4j: no client gets beyond that."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, certificate.with_name(KEY))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def serve() -> None:
-            while True:
-                try:
-                    client, _ = listener.accept()
-                except OSError:
-                    return
-                with suppress(OSError), client:
-                    context.wrap_socket(client, server_side=True).close()
-
-        threading.Thread(target=serve, daemon=True).start()
-        yield listener.getsockname()[1]
-        listener.shutdown(socket.SHUT_RDWR)
-
-
-@pytest.mark.parametrize(
-    ("scheme", "host", "trusts_it", "reason"),
-    [
-        ("bolt+s", "localhost", False, "self-signed certificate"),
-        ("neo4j+s", "127.0.0.1", True, "127.0.0.1"),
-        ("neo4j+s", "localhost", False, "self-signed certificate"),
-        ("bolt+s", "127.0.0.1", True, "127.0.0.1"),
-    ],
-)
-def test_a_wrong_certificate_is_one_clear_line(
-    handshakes: int,
-    certificate: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    scheme: str,
-    host: str,
-    trusts_it: bool,
-    reason: str,
-) -> None:
-    if trusts_it:
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    connection = Connection(f"{scheme}://{host}:{handshakes}")
-    with Gateway(connection) as gateway, pytest.raises(DatabaseUnavailableError) as caught:
-        gateway.version()
-    said = str(caught.value)
-    assert said.startswith(f"{connection.uri}: its certificate is not trusted (")
-    assert reason in said
-    assert "\n" not in said
 
 
 def test_a_server_that_speaks_no_tls_is_one_clear_line(server: EmbeddedServer) -> None:

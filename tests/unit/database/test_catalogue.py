@@ -35,16 +35,6 @@ def test_a_graph_that_cannot_answer_says_why(change: dict[str, object], message:
         replace(WHOLE, **change).check()
 
 
-def test_a_finished_load_beside_an_unfinished_one_answers_with_a_warning() -> None:
-    assert WHOLE.warnings == ()
-    state = replace(WHOLE, unfinished_loads=("a.tsv",), deleting_loads=("b.tsv",))
-    state.check()
-    assert state.warnings == (
-        "the load of a.tsv did not finish: answers are incomplete until the same `lodestar load` runs again",
-        "the deletion of the load of b.tsv did not finish: answers may rest on it until it is deleted again",
-    )
-
-
 STAGED = {"a.x": 5, "b.y": 9, "c.z": 1, "d.w": 1}
 
 

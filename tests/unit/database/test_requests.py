@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.neo4j import Template, all_names, quote_identifier, split_into_requests, template
+from lodestar.engine.neo4j import all_names, quote_identifier, split_into_requests, template
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,6 @@ def test_a_part_stands_for_its_text_and_is_no_query() -> None:
     assert "//" not in found.text
     assert found.render({}).startswith("CYPHER 5 ")
     assert "relation_sizes" not in all_names()
-
-
-def test_names_are_quoted() -> None:
-    found = Template("x", "read", "MATCH (n)-[:{{RELATION}}]->() RETURN n")
-    assert found.render({"RELATION": "a`b"}) == "CYPHER 5 MATCH (n)-[:`a``b`]->() RETURN n"
 
 
 def test_quoting_doubles_back_ticks_and_refuses_what_cypher_would_unescape() -> None:

@@ -110,16 +110,6 @@ def test_it_opens_with_what_is_right_and_why_the_others_are_wrong() -> None:
     assert make_report(replace(four(), linked=True))["wrong"][0]["ask"] == "lodestar ask 'which?'"
 
 
-def test_gold_paths_are_over_those_that_have_some() -> None:
-    with_path, without = question("a", "x", paths=(GoldPath(("r",)), GoldPath(("s",)))), question("b", "x")
-    report = make_report(
-        run_of((with_path, answered(with_path, ["x"], ["x"])), (without, answered(without, ["x"], ["x"])))
-    )
-    assert report["figures"]["path/path_recall@1"]["mean"] == 0.5
-    assert report["figures"]["path/path_recall@1"]["n"] == 1
-    assert report["figures"]["path/answer_recall@1"]["n"] == 2
-
-
 def test_questions_without_an_answer_measure_abstention() -> None:
     one, two, none, nothing = question("a", "x"), question("b", "y"), question("c"), question("d")
     sure = [answered(one, ["x"], ["x"]), answered(two, ["y"], ["z"]), answered(none, ["z"], ["z"])]

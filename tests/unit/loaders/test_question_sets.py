@@ -6,157 +6,73 @@ import gzip
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from lodestar.engine.errors import InputError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.loaders.question_sets import FORMATS, choose_file, read_questions
 
-LODESTAR: list[dict[str, Any]] = [
-    {
-        "id": "q1",
-        "question": " Which city is the capital of Peru? ",
-        "topic_entities": ["m.1"],
-        "topic_names": ["Peru"],
-        "answers": ["m.2", {"id": "m.3", "names": ["Lima", "Ciudad"]}, {"names": ["1535"]}, "m.2"],
-        "min_hops": 1,
-        "num_hops": 2,
-        "paths": [["capital"], {"relations": ["in", "capital"], "entities": ["m.1", "m.9", "m.2"]}],
-        "triples": [["m.1", "capital", "m.2"]],
-    },
-    {"id": "q2", "question": "Who is nobody?", "answers": [], "min_hops": 3},
-]
-WEBQSP: dict[str, Any] = {
-    "Version": "1.0",
-    "FreebaseVersion": "2015-08-09",
-    "Questions": [
-        {
-            "QuestionId": "WebQTest-901",
-            "RawQuestion": "where does the river Rímac rise?",
-            "ProcessedQuestion": "where does the river rimac rise",
-            "Parses": [
-                {
-                    "ParseId": "WebQTest-901.P0",
-                    "TopicEntityName": "Rímac River",
-                    "TopicEntityMid": "m.0aaa1",
-                    "InferentialChain": ["geography.river.origin", "geography.origin.place"],
-                    "Answers": [
-                        {"AnswerType": "Entity", "AnswerArgument": "m.0bbb1", "EntityName": "Andes"},
-                        {"AnswerType": "Value", "AnswerArgument": "1532", "EntityName": None},
-                    ],
-                },
-                {
-                    "ParseId": "WebQTest-901.P1",
-                    "TopicEntityName": "Rímac River",
-                    "TopicEntityMid": "m.0aaa1",
-                    "InferentialChain": ["geography.river.origin"],
-                    "Answers": [
-                        {"AnswerType": "Entity", "AnswerArgument": "m.0bbb1", "EntityName": "The Andes"},
-                        {"AnswerType": "Entity", "AnswerArgument": "g.12x_", "EntityName": None},
-                    ],
-                },
-            ],
-        },
-        {
-            "QuestionId": "WebQTest-902",
-            "ProcessedQuestion": "who is nobody",
-            "Parses": [{"TopicEntityMid": None, "TopicEntityName": None, "InferentialChain": None, "Answers": []}],
-        },
-        {"QuestionId": "WebQTest-903", "RawQuestion": "and why?", "Parses": []},
-        {"QuestionId": "WebQTest-904", "RawQuestion": "and how?", "Parses": [{"TopicEntityMid": "m.0c"}]},
-    ],
-}
-CWQ: list[dict[str, Any]] = [
-    {
-        "ID": "WebQTrn-1_ab12",
-        "answers": [
-            {"aliases": ["City of Kings"], "answer": "Lima", "answer_id": "m.0lima"},
-            {"aliases": [], "answer": None, "answer_id": "m.0_x"},
-            {"aliases": [], "answer": "1535", "answer_id": "1535"},
-        ],
-        "compositionality_type": "conjunction",
-        "question": "Which capital lies at the Rímac?",
-        "sparql": "PREFIX ns: <http://rdf.freebase.com/ns/>\nSELECT DISTINCT ?x\nWHERE {\nFILTER (?x != ns:m.0peru)\n"
-        "FILTER (!isLiteral(?x))\nns:m.0rimac ns:geography.river.cities ?x .\n?x ns:location.capital_of ?c .\n"
-        "?c ns:location.contained_by ns:g.11sam .\nns:m.0rimac ns:type.object.type ?t .\nFILTER (ns:m.0bad != ?x)\n}",
-        "webqsp_ID": "WebQTrn-1",
-    },
-    {
-        "ID": "WebQTrn-2_cd34",
-        "answers": [],
-        "question": "Which one is not?",
-        "sparql": "SELECT ?x WHERE { FILTER (?x != ns:m.0peru)\nns:m.0peru ns:location.country.capital ?x }",
-    },
-]
-GRAILQA: list[dict[str, Any]] = [
-    {
-        "qid": 2100001001000,
-        "question": "what is the name of the maker of engines of the car xy? ",
-        "answer": [
-            {"answer_type": "Entity", "answer_argument": "m.0maker", "entity_name": "Maker"},
-            {"answer_type": "Value", "answer_argument": "3"},
-        ],
-        "function": "none",
-        "num_node": 4,
-        "num_edge": 3,
-        "graph_query": {
-            "nodes": [
-                {"nid": 0, "node_type": "class", "id": "a.maker", "friendly_name": "Maker", "question_node": 1},
-                {"nid": 1, "node_type": "class", "id": "a.engine", "friendly_name": "Engine", "question_node": 0},
-                {"nid": 2, "node_type": "entity", "id": "m.0car", "friendly_name": "Car XY", "question_node": 0},
-                {"nid": 3, "node_type": "literal", "id": "1.0^^double", "friendly_name": "1.0", "question_node": 0},
-            ],
-            "edges": [
-                {"start": 0, "end": 1, "relation": "a.maker.engines", "friendly_name": "Engines"},
-                {"start": 2, "end": 1, "relation": "a.car.engine", "friendly_name": "Engine"},
-                {"start": 0, "end": 3, "relation": "a.maker.size", "friendly_name": "Size"},
-            ],
-        },
-        "level": "zero-shot",
-    }
-]
-ROG: list[dict[str, Any]] = [
-    {
-        "id": "q1",
-        "question": "what do people of Peru speak",
-        "q_entity": ["Peru", "m.0abc"],
-        "answer": ["Quechua", "m.0nameless"],
-        "a_entity": ["Quechua"],
-        "graph": [["Peru", "speaks", "Quechua"]],
-    },
-    {"id": "q2", "question": "and who?", "q_entity": [], "answer": []},
-]
-ENRICHED: list[dict[str, Any]] = [
-    {
-        "id": "q1",
-        "question": "what do people of Peru speak",
-        "q_entity": ["Peru"],
-        "answer": ["Quechua", "Aymara", "1535", "Kechwa"],
-        "answer_mids": ["m.0que", ":m.0aym", "1535", "m.0que"],
-        "ground_relation_paths": [["a.b.c", "a.b.d"], []],
-        "gpt_triples": [["Peru", "a.b.c", "m.0que"]],
-    }
-]
-NSM: list[dict[str, Any]] = [
-    {
-        "id": "q1",
-        "question": "what do people of Peru speak",
-        "entities": [17, "m.0peru", {"kb_id": "m.0lima", "text": "Lima"}, {"kb_id": None, "text": "Andes"}],
-        "answers": [{"kb_id": "m.0que", "text": "Quechua"}, {"kb_id": "1535", "text": None}],
-        "subgraph": {"tuples": [], "entities": []},
-    }
-]
-MEDQA: list[dict[str, Any]] = [
-    {
-        "realidx": 7,
-        "question": "Which drug may cause Reye syndrome?",
-        "answer": "Aspirin",
-        "options": {"B": "Ibuprofen", "A": "Aspirin"},
-        "answer_idx": "A",
-        "metamap_phrases": ["drug", "Reye Syndrome", "drug"],
-    }
-]
+LODESTAR = """\
+{"id": "q1", "question": " Which city is the capital of Peru? ", "topic_entities": ["m.1"], "topic_names": ["Peru"], "min_hops": 1, "num_hops": 2,
+ "answers": ["m.2", {"id": "m.3", "names": ["Lima", "Ciudad"]}, {"names": ["1535"]}, "m.2"],
+ "paths": [["capital"], {"relations": ["in", "capital"], "entities": ["m.1", "m.9", "m.2"]}], "triples": [["m.1", "capital", "m.2"]]}
+{"id": "q2", "question": "Who is nobody?", "answers": [], "min_hops": 3}
+""".replace("\n ", " ")
+WEBQSP = """{"Version": "1.0", "FreebaseVersion": "2015-08-09", "Questions": [
+  {"QuestionId": "WebQTest-901", "RawQuestion": "where does the river Rímac rise?", "ProcessedQuestion": "where does the river rimac rise", "Parses": [
+    {"ParseId": "WebQTest-901.P0", "TopicEntityName": "Rímac River", "TopicEntityMid": "m.0aaa1",
+     "InferentialChain": ["geography.river.origin", "geography.origin.place"],
+     "Answers": [{"AnswerType": "Entity", "AnswerArgument": "m.0bbb1", "EntityName": "Andes"},
+                 {"AnswerType": "Value", "AnswerArgument": "1532", "EntityName": null}]},
+    {"ParseId": "WebQTest-901.P1", "TopicEntityName": "Rímac River", "TopicEntityMid": "m.0aaa1",
+     "InferentialChain": ["geography.river.origin"],
+     "Answers": [{"AnswerType": "Entity", "AnswerArgument": "m.0bbb1", "EntityName": "The Andes"},
+                 {"AnswerType": "Entity", "AnswerArgument": "g.12x_", "EntityName": null}]}]},
+  {"QuestionId": "WebQTest-902", "ProcessedQuestion": "who is nobody",
+   "Parses": [{"TopicEntityMid": null, "TopicEntityName": null, "InferentialChain": null, "Answers": []}]},
+  {"QuestionId": "WebQTest-903", "RawQuestion": "and why?", "Parses": []},
+  {"QuestionId": "WebQTest-904", "RawQuestion": "and how?", "Parses": [{"TopicEntityMid": "m.0c"}]}]}
+"""
+QUERY = """PREFIX ns: <http://rdf.freebase.com/ns/>
+SELECT DISTINCT ?x
+WHERE {
+FILTER (?x != ns:m.0peru)
+FILTER (!isLiteral(?x))
+ns:m.0rimac ns:geography.river.cities ?x .
+?x ns:location.capital_of ?c .
+?c ns:location.contained_by ns:g.11sam .
+ns:m.0rimac ns:type.object.type ?t .
+FILTER (ns:m.0bad != ?x)
+}"""
+OTHER_QUERY = "SELECT ?x WHERE { FILTER (?x != ns:m.0peru)\nns:m.0peru ns:location.country.capital ?x }"
+CWQ = f"""[
+  {{"ID": "WebQTrn-1_ab12", "webqsp_ID": "WebQTrn-1", "question": "Which capital lies at the Rímac?", "compositionality_type": "conjunction",
+   "answers": [{{"aliases": ["City of Kings"], "answer": "Lima", "answer_id": "m.0lima"}},
+               {{"aliases": [], "answer": null, "answer_id": "m.0_x"}}, {{"aliases": [], "answer": "1535", "answer_id": "1535"}}],
+   "sparql": {json.dumps(QUERY)}}},
+  {{"ID": "WebQTrn-2_cd34", "answers": [], "question": "Which one is not?", "sparql": {json.dumps(OTHER_QUERY)}}}
+]"""
+GRAILQA = """[{"qid": 2100001001000, "question": "what is the name of the maker of engines of the car xy? ", "function": "none", "level": "zero-shot",
+  "answer": [{"answer_type": "Entity", "answer_argument": "m.0maker", "entity_name": "Maker"}, {"answer_type": "Value", "answer_argument": "3"}],
+  "graph_query": {"nodes": [
+    {"nid": 0, "node_type": "class", "id": "a.maker", "friendly_name": "Maker", "question_node": 1},
+    {"nid": 1, "node_type": "class", "id": "a.engine", "friendly_name": "Engine", "question_node": 0},
+    {"nid": 2, "node_type": "entity", "id": "m.0car", "friendly_name": "Car XY", "question_node": 0},
+    {"nid": 3, "node_type": "literal", "id": "1.0^^double", "friendly_name": "1.0", "question_node": 0}], "edges": [
+    {"start": 0, "end": 1, "relation": "a.maker.engines", "friendly_name": "Engines"},
+    {"start": 2, "end": 1, "relation": "a.car.engine", "friendly_name": "Engine"},
+    {"start": 0, "end": 3, "relation": "a.maker.size", "friendly_name": "Size"}]}}]"""
+ROG = """\
+{"id": "q1", "question": "what do people of Peru speak", "q_entity": ["Peru", "m.0abc"], "answer": ["Quechua", "m.0nameless"], "a_entity": ["Quechua"], "graph": [["Peru", "speaks", "Quechua"]]}
+{"id": "q2", "question": "and who?", "q_entity": [], "answer": []}
+"""
+ENRICHED = """{"id": "q1", "question": "what do people of Peru speak", "q_entity": ["Peru"], "answer": ["Quechua", "Aymara", "1535", "Kechwa"], \
+"answer_mids": ["m.0que", ":m.0aym", "1535", "m.0que"], "ground_relation_paths": [["a.b.c", "a.b.d"], []], "gpt_triples": [["Peru", "a.b.c", "m.0que"]]}"""
+NSM = """{"id": "q1", "question": "what do people of Peru speak", "subgraph": {"tuples": [], "entities": []}, \
+"entities": [17, "m.0peru", {"kb_id": "m.0lima", "text": "Lima"}, {"kb_id": null, "text": "Andes"}], \
+"answers": [{"kb_id": "m.0que", "text": "Quechua"}, {"kb_id": "1535", "text": null}]}"""
+MEDQA = """{"realidx": 7, "question": "Which drug may cause Reye syndrome?", "answer": "Aspirin", "answer_idx": "A", \
+"options": {"B": "Ibuprofen", "A": "Aspirin"}, "metamap_phrases": ["drug", "Reye Syndrome", "drug"]}"""
 METAQA = "[Top Gun] was written by who\tJim Cash|Jack Epps Jr.|Jim Cash\n\nwho wrote [[REC]] or [Alien]?\t\n"
 PATHQUESTION = (
     " what is the child of s 's mother ?\tb(a/b/)\ts#parents#m#children#b#<end>#b\n"
@@ -165,19 +81,15 @@ PATHQUESTION = (
 )
 
 
-def json_lines(records: list[dict[str, Any]]) -> str:
-    return "".join(json.dumps(record) + "\n" for record in records)
-
-
 SAMPLES = {
-    "cwq": json.dumps(CWQ, indent=2),
-    "grailqa": json.dumps(GRAILQA),
-    "lodestar": json_lines(LODESTAR),
-    "medqa": json_lines(MEDQA),
+    "cwq": CWQ,
+    "grailqa": GRAILQA,
+    "lodestar": LODESTAR,
+    "medqa": MEDQA,
     "metaqa": METAQA,
     "pathquestion": PATHQUESTION,
-    "rog": json_lines(ROG),
-    "webqsp": json.dumps(WEBQSP, indent=2),
+    "rog": ROG,
+    "webqsp": WEBQSP,
 }
 
 
@@ -272,7 +184,7 @@ def test_rog(tmp_path: Path) -> None:
         "q1", text, (GoldAnswer(None, ("Quechua",)), GoldAnswer("m.0nameless")), ("m.0abc",), ("Peru",)
     )
     assert questions(tmp_path, SAMPLES["rog"]) == (expected, GoldQuestion("q2", "and who?", ()))
-    enriched = written(tmp_path, json_lines(ENRICHED))
+    enriched = written(tmp_path, ENRICHED)
     assert read_questions(enriched).format == "rog"
     assert read_questions(enriched).questions == (
         GoldQuestion(
@@ -290,7 +202,7 @@ def test_rog(tmp_path: Path) -> None:
             (("Peru", "a.b.c", "m.0que"),),
         ),
     )
-    nsm = written(tmp_path, json_lines(NSM))
+    nsm = written(tmp_path, NSM)
     assert read_questions(nsm).format == "rog"
     assert read_questions(nsm).questions == (
         GoldQuestion(
@@ -356,12 +268,12 @@ def test_other_formats(tmp_path: Path, text: str, format_name: str | None, expec
 
 
 def test_medqa(tmp_path: Path) -> None:
-    (found,) = questions(tmp_path, json_lines(MEDQA))
+    (found,) = questions(tmp_path, MEDQA)
     assert (found.id, found.options) == ("medqa-7", ("Aspirin", "Ibuprofen"))
     assert found.answers == (GoldAnswer(None, ("Aspirin",)),)
     assert found.topic_ids == ("drug", "reye syndrome", "aspirin", "ibuprofen")
     assert found.as_question(()).options == found.options
-    wrong = json_lines([MEDQA[0] | {"answer_idx": "C"}])
+    wrong = MEDQA.replace('"answer_idx": "A"', '"answer_idx": "C"')
     assert fault(tmp_path, wrong) == (
         "questions:1: expected the letter of an option as answer_idx, found 'C': correct the question or remove it"
     )

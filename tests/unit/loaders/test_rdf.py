@@ -156,12 +156,6 @@ def test_a_bad_line_is_rejected_with_its_number(tmp_path: Path, name: str, line:
     assert fault in found.rejects[0][1]
 
 
-def test_a_space_in_an_iri_is_rejected(tmp_path: Path) -> None:
-    found = read(tmp_path, f"<{E}a> <{E}p> <{E}d> .\n<{E}a> <{E}p> <{E}b c> .\n", "kg.nt")
-    assert found.triples == [(f"{E}a", f"{E}p", f"{E}d")]
-    assert found.rejects == [(2, "an IRI has a space in it")]
-
-
 def test_a_context_of_schema_org_needs_no_web(tmp_path: Path) -> None:
     text = '{"@context": "https://schema.org/", "@type": "Person", "@id": "http://e.org/a", "name": "Ann"}'
     assert read(tmp_path, text, "kg.jsonld").names == {"http://e.org/a": ["Ann"]}

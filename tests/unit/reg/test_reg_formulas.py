@@ -29,11 +29,6 @@ class TestDistanceEncoding:
             [1, 0, 1, 0, 0, 1, 0, 0, 0, 0],
         ]
 
-    def test_a_mean_counts_parallel_triples(self) -> None:
-        """Two triples 0 → 2 and one 1 → 2: the topic 0 is two thirds of what enters 2."""
-        found = distance_encoding(nodes(0, 0, 1), nodes(2, 2, 2), flags(1, 0, 0), 1)
-        np.testing.assert_allclose(found[2], [1, 0, 1 / 3, 2 / 3, 0, 0], rtol=1e-6)
-
 
 class TestShortestPaths:
     def test_all_shortest_paths_whichever_way_the_triples_point(self) -> None:

@@ -16,14 +16,11 @@ from lodestar.engine.reorganising.filtering import (
     FI,
     Relevance,
     attention_to_items,
-    similarity_of_items,
 )
 from lodestar.engine.values import Chain, Entity
 from lodestar.models.causal_lm import CausalLM, PromptAttention
-from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.call_context import make_context
-from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.evidence import evidence_of, leads, ranked
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
 
@@ -143,11 +140,3 @@ class TestRelevance:
         best = sorted(range(4), key=lambda item: -values[item])[:2]
         assert {end for end, _ in shown(found)} == {given.items[item].value.ends[0].id for item in best}
         assert [cost.stage for cost in found.trace.costs] == ["filter by attention"]
-
-
-class TestSimilarity:
-    def test_it_is_the_cosine_of_question_and_text(self) -> None:
-        given = evidence("borders", "zzz", text="Peru borders")
-        values = similarity_of_items(TextVectors(LetterEncoder()), given)
-        assert values[0] > values[1]
-        assert similarity_of_items(TextVectors(LetterEncoder()), evidence()).shape == (0,)

@@ -13,21 +13,6 @@ from lodestar.models.subgraphs import mark_walks, relabel_graphs
 from tests.made.reg_graphs import question_graphs
 
 
-def nodes(*numbers: int) -> np.ndarray:
-    return np.array(numbers, dtype=np.int64)
-
-
-def test_walks_by_hand() -> None:
-    """0 -a→ 1 -b→ 3, 0 -a→ 2 -b→ 4, 5 -b→ 1: only what leads to an end counts, and only from the start."""
-    heads, relation_of, tails = nodes(0, 1, 0, 2, 5), nodes(0, 1, 0, 1, 1), nodes(1, 3, 2, 4, 1)
-    ends = np.isin(np.arange(6), [3])
-    walked = mark_walks(heads, relation_of, tails, 0, [(0, False), (1, False)], ends)
-    assert walked.tolist() == [True, True, False, False, False]
-    back = mark_walks(heads, relation_of, tails, 3, [(1, True), (1, True)], np.ones(6, dtype=np.bool_))
-    assert back.tolist() == [False, True, False, False, True]
-    assert not mark_walks(heads, relation_of, tails, 0, [(1, False)], ends).any()
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_walks_are_those_that_a_search_of_all_finds(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -81,13 +81,6 @@ def test_a_value_that_cannot_be_is_named(changes: Said, message: str, folder: Pa
     assert message in line(folder)
 
 
-def test_weights_that_cannot_be_read(folder: Path) -> None:
-    weights = folder / "dual" / "model.safetensors"
-    weights.unlink()
-    weights.mkdir()
-    assert "missing, or not the file that was written" in line(folder)
-
-
 def test_weights_that_are_no_numbers(folder: Path) -> None:
     weights = load_file(folder / "dual" / "model.safetensors")
     weights["hop_cost.weight"][0, 1] = float("nan")

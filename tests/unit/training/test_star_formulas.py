@@ -49,13 +49,6 @@ def test_attend_reads_the_states_themselves() -> None:
     assert read[0].tolist() == pytest.approx([2 * first, 4 * (1 - first)])
 
 
-def test_attend_divides_by_the_root_of_the_key_dimension() -> None:
-    query, states = torch.ones(1, 1), torch.tensor([[[0.0], [1.0]]])
-    to_four = linear([[1.0]] * 4)
-    _, weights = attend(query, states, torch.ones(1, 2, dtype=torch.bool), to_four, to_four)
-    assert float(weights[0, 1].detach()) == pytest.approx(1 / (1 + math.exp(-2)))  # 4 / √4
-
-
 def test_path_weights_are_scaled_over_both_classes() -> None:
     """Of 6 positives a has 6/3, b 6/2, c 6; of 2 negatives d has 2/2: between 1 and 6 they are at .2, .4, 1 and 0."""
     found = path_weights(["a"] * 3 + ["b"] * 2 + ["c"], ["d"] * 2, 0.5, 1.5)
