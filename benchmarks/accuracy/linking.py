@@ -1,4 +1,4 @@
-"""Which topics of a question set are found by its words, and by the relations at what they name; where others are lost.
+"""Which topics of a question set are found by its words, and by the relations at what they name.
 
 ``lodestar load tsv FOLDER/kg.tsv.gz --names FOLDER/names.tsv.gz``, then ``python -m benchmarks.accuracy.linking
 --questions FOLDER/questions-dev.jsonl.gz``. Recall@k: the mean over questions of the share of the topics that are
@@ -11,7 +11,6 @@ it is given: training questions only. ``--sample N`` takes so many questions, by
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,12 +22,9 @@ from lodestar.engine.gold_questions import GoldQuestion
 from lodestar.engine.linking import add_signatures, reranking
 from lodestar.engine.linking.full_text import (
     CONSIDERED,
-    PER_WORD,
-    POOL,
     FullText,
     FullTextLinker,
     make_candidate,
-    write_full_text_queries,
 )
 from lodestar.engine.linking.names import (
     MENTION_FEATURES,
@@ -40,7 +36,7 @@ from lodestar.engine.linking.names import (
 )
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.graph import NamedEntity, find_entities_by_name, find_entity_candidates, read_signatures
+from lodestar.engine.neo4j.graph import find_entities_by_name, read_signatures
 from lodestar.engine.resources import Resources
 from lodestar.engine.settings import make_connection, resolve
 from lodestar.engine.values import Topic
@@ -59,7 +55,6 @@ class Linked:
 
     question: GoldQuestion
     topics: tuple[frozenset[str], ...]
-    pool: Sequence[NamedEntity]
     mentions: Sequence[Mention]
     features: Floats
     considered: npt.NDArray[np.int64]
@@ -101,12 +96,11 @@ def read(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLi
         known = [(q, of_q) for q, of_q in zip(batch, topics_of(batch, gateway), strict=True) if of_q]
         batch = [q for q, _ in known]
         linked = []
-        pools = gateway.run(find_entity_candidates([write_full_text_queries(q.text, POOL, PER_WORD) for q in batch]))
         found_here = linker.find_mentions(gateway, [q.text for q in batch])
-        for (question, of_question), pool, (words, some) in zip(known, pools, found_here, strict=True):
+        for (question, of_question), (words, some) in zip(known, found_here, strict=True):
             x = compute_features(words, some, linker.type_words)
             order = _order(compute_probabilities(x), [m.named.entity.id for m in some])[:CONSIDERED]
-            linked.append(Linked(question, of_question, pool, some, x, order, np.zeros((0, 0))))
+            linked.append(Linked(question, of_question, some, x, order, np.zeros((0, 0))))
         ids = {each.ids[row] for each in linked for row in each.considered}
         signatures = gateway.run(read_signatures(sorted(ids)))
         candidates = [add_signatures([_candidate(each, row) for row in each.considered], signatures) for each in linked]
@@ -185,21 +179,6 @@ def print_figures(title: str, questions: Sequence[Linked], logits: Logits) -> No
     whole = mean(hit == len(q.topics) for q, hit in zip(questions, hits, strict=True))
     any_ = mean(hit > 0 for hit in hits)
     print(f"started from ({mean(map(len, started)):.2f} entities): all topics {whole:.3f}, any {any_:.3f}")
-    lost = Counter(
-        where
-        for q, ids, (every, _) in zip(questions, started, ranked, strict=True)
-        for topic in q.topics
-        if (where := _lost(q, ids, every, topic))
-    )
-    for where, number in lost.most_common():
-        print(f"{number:>6} topics {where}")
-    p = np.concatenate([1 / (1 + np.exp(-scores)) for _, scores in ranked])
-    right = np.concatenate(
-        [[id_ in frozenset().union(*q.topics) for id_ in ids] for q, (ids, _) in zip(questions, ranked, strict=True)]
-    )
-    for low in np.arange(0, 1, 0.2):
-        if (within := (p >= low) & (p < low + 0.2)).any():
-            print(f"probability {p[within].mean():.2f}: right {right[within].mean():.2f} of {within.sum():,}")
 
 
 def _hits(question: Linked, ids: Sequence[str]) -> int:
@@ -209,16 +188,6 @@ def _hits(question: Linked, ids: Sequence[str]) -> int:
 def _started(ids: Sequence[str], logits: Floats) -> list[str]:
     p = 1 / (1 + np.exp(-logits))
     return [id_ for id_, each in zip(ids, p, strict=True) if each >= MIN_LINK * p[0]][:MAX_STARTED]
-
-
-def _lost(question: Linked, started: Sequence[str], ranked: Sequence[str], topic: frozenset[str]) -> str:
-    if topic & set(started):
-        return ""
-    if topic & set(ranked):
-        return "mentioned, not started from"
-    if topic & {named.entity.id for named in question.pool}:
-        return "read, no form of a name agrees"
-    return "not among the entities read"
 
 
 def main() -> None:

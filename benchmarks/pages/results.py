@@ -7,7 +7,7 @@ work folder, where the runs stay; run again, it asks only what was not asked yet
 ``--print-only`` it asks nothing, and prints the page of the runs that are there. The folder of checkpoints has one for
 each graph, by the graph's name; where there is none, the recipe `star` is left out. Dev questions are asked with their
 topics given and with those that the engine finds, test questions with their topics given. ``--add`` names files of
-Markdown, what `benchmarks.accuracy.language_model` and `benchmarks.speed` printed, which are added as they are.
+Markdown, what `benchmarks.accuracy.papers` and others printed, which are added as they are.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from lodestar.loaders.loading import LoadOptions, load_embedded
 from lodestar.loaders.question_sets import read_questions
 from lodestar.loaders.source import Source
 
-from ..accuracy.ablation import table
 from .results_page import LINKED, Runs, page
 
 RECIPES = ("similarity", "star")
@@ -128,9 +127,10 @@ def recipe_of(
 
 def set_reach(asked: AskedGraph, recipe: Recipe, max_hop: int) -> Recipe:
     """Return a recipe with the hops of a graph's questions, and whether they return to their topics."""
-    options = {"max_hop": max_hop, "return_to_topic": asked.return_to_topic}
-    parts = {option: recipe.part_with(option) for option in options}
-    return read_recipe(recipe, options={f"{part}.{option}": options[option] for option, part in parts.items() if part})
+    wanted = {"max_hop": max_hop, "return_to_topic": asked.return_to_topic}
+    parts = recipe.named_parts().items()
+    options = {f"{name}.{key}": value for name, part in parts for key, value in wanted.items() if hasattr(part, key)}
+    return read_recipe(recipe, options=options)
 
 
 def folder_of(asked: AskedGraph, path: Path, recipe: str, work: Path) -> Path:
@@ -154,9 +154,6 @@ def main() -> None:
     parser.add_argument("--checkpoints", type=Path, help="folder of a checkpoint for each graph, by its name")
     parser.add_argument("--set", dest="changes", action="append", default=[], help="KEY=VALUE of the recipe star")
     parser.add_argument("--sample", type=int, default=SAMPLE, help="questions of a set at most (default: %(default)s)")
-    parser.add_argument(
-        "--ablation", type=Path, help="the work folder of `benchmarks.accuracy.ablation`, for its table"
-    )
     parser.add_argument("--paper", type=Path, nargs="+", default=[], help="runs of STAR in the paper's own setting")
     parser.add_argument("--add", type=Path, nargs="+", default=[], help="sections that other benchmarks printed")
     arguments = parser.parse_args()
@@ -164,11 +161,8 @@ def main() -> None:
     dev, test, linked = (find_runs(asking, arguments, settings) for asking in (DEV, TEST, LINK))
     if not dev:
         parser.error(f"{arguments.work / 'runs'}: expected runs, found none of these graphs and recipes")
-    ablation = list(table(arguments.ablation)) if arguments.ablation else ()
     added = (f"\n{file.read_text(encoding='utf-8').strip()}" for file in arguments.add)
-    print(
-        "\n".join(page(Runs(dev, test, linked, arguments.paper), command(arguments), arguments.sample, ablation, added))
-    )
+    print("\n".join(page(Runs(dev, test, linked, arguments.paper), command(arguments), arguments.sample, added)))
 
 
 def find_runs(asking: Asking, arguments: argparse.Namespace, settings: Settings) -> list[Path]:
@@ -206,7 +200,6 @@ def command(arguments: argparse.Namespace) -> str:
         "python -m benchmarks.pages.results --data FOLDER --work FOLDER --checkpoints FOLDER",
         *([f"--sample {arguments.sample}"] if arguments.sample != SAMPLE else []),
         *(f"--set {change}" for change in arguments.changes),
-        *(["--ablation FOLDER"] if arguments.ablation else []),
         *(["--paper RUN …"] if arguments.paper else []),
         *(["--add FILE …"] if arguments.add else []),
         "> docs/results.md",

@@ -35,11 +35,9 @@ class Runs:
     paper: Sequence[Path] = ()
 
 
-def page(
-    runs: Runs, command: str, sample: int, ablation: Iterable[str] = (), added: Iterable[str] = ()
-) -> Iterator[str]:
-    """Yield the lines of the page; `command` is what writes it, `sample` the most questions of a set, `ablation` the
-    lines of that part, `added` the lines of sections that other benchmarks wrote.
+def page(runs: Runs, command: str, sample: int, added: Iterable[str] = ()) -> Iterator[str]:
+    """Yield the lines of the page; `command` is what writes it, `sample` the most questions of a set, `added` the lines
+    of sections that other benchmarks wrote.
     """
     dev, test = read_reports(runs.dev), read_reports(runs.test)
     yield from introduction(command, sample, next(iter(dev.values()))["where"]["machine"])
@@ -65,11 +63,6 @@ def page(
     yield from section(
         "STAR in the paper's own setting", RUN_COLUMNS, map(run_row, read_reports(runs.paper).values()), about
     )
-    if lines := list(ablation):
-        yield "\n## STAR's ablation: errors of the first path\n"
-        yield from lines
-        yield "\n*HPM*: hard path mining. *Shortcut*: the words are as near to the question as those of the right path."
-        yield "*Long-tail*: the right path is of the rarest fifth of training paths. *Union*: either."
     yield from added
     datasets = (report for report in (*dev.values(), *test.values()) if recipe_of(report) == "similarity")
     yield from section("Data", ("questions", "sha256", "asked of", "triples"), map(data_row, datasets))

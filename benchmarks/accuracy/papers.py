@@ -1,0 +1,460 @@
+"""The orders that the five papers report, measured again: two sides that differ in one thing, over several seeds.
+
+    python -m benchmarks.accuracy.papers --data FOLDER --work FOLDER --out FOLDER
+
+FOLDER of data has fb237/, metaqa/ and pathquestion/. Each graph is loaded into an embedded server of its own under the
+work folder. A cell is a side, a question set and a seed: a JSON file in ``--out`` with a figure for each question. Run
+again, only missing cells are computed; ``--only`` (all of them hold) names a side, a set or a paper. What is learned
+from, what chooses the epoch and what is asked are different questions. The section of docs/results.md is papers.md in
+``--out``. Sides with a language model (that of the settings) read at most `TOKENS` tokens of evidence, both the same.
+
+An order *holds* if the interval of the difference, paired by question, is above 0. It *does not hold* if that is below,
+or has 0 in it though a difference of the paper's size would show; else it *cannot be shown here*. The smallest
+difference that would show, by 80 % power at 5 %, is 2.8 standard errors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from lodestar.engine.api import Engine
+from lodestar.engine.evaluation import compare_pairs
+from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
+from lodestar.engine.evidence.text import MAX_NAMES, fit_evidence
+from lodestar.engine.llm import BYTES_PER_TOKEN
+from lodestar.engine.recipes import read_recipe
+from lodestar.engine.reorganising.filtering import predict_hops
+from lodestar.engine.settings import Settings, resolve
+from lodestar.loaders.question_sets import read_questions
+from lodestar.models.kinds import TrainingOptions
+from lodestar.models.mined import read_mined_file
+from lodestar.models.star import SPECIAL_TOKENS, DualOptions, PoolTrainingOptions
+from lodestar.models.star import network as star
+from lodestar.models.star import training as learning
+from lodestar.models.text import verbalise_path
+from lodestar.models.text.bert import open_pretrained
+from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
+from lodestar.models.training import train
+from torch import Tensor
+
+from ..pages.results import AskedGraph, graphs, serve_graph, set_reach
+
+ENCODER = "all-MiniLM-L6-v2"
+TOKENS = 500
+TAIL = 0.2
+"""The least frequent share of training paths, and those that tie with the last of them, are the long tail."""
+Scores = dict[str, list[float]]
+"""By measure, a figure for each question."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """How a side is made: by what STAR's training trains, or by a recipe.
+
+    star: the options of the network; cross: whether it reads question and path together. recipe, options: {folder} is
+    the checkpoint of `kind`, trained by `training`. reads: whether a language model answers.
+    """
+
+    star: PoolTrainingOptions | DualOptions | None = None
+    cross: bool = True
+    recipe: str = ""
+    options: tuple[str, ...] = ()
+    kind: str = ""
+    training: tuple[str, ...] = ()
+    reads: bool = False
+
+    def with_model(self, *options: str) -> Side:
+        reads = ("answerer.kind=llm", f"answerer.tokens={TOKENS}", "answerer.complete=false")
+        return replace(self, options=(*self.options, *reads, *options), reads=True)
+
+
+def triples(recipe: str, top_k: int, *training: str) -> Side:
+    options = ("reg-triple.checkpoint={folder}", "reg-triple.keep=500", f"top_k={top_k}")
+    own = ("training.epochs=8", "hidden=128", "subgraph.max_triples=600", *training)
+    more = ("path-pooling.directed=false",) if "path-pooling" in recipe else ()
+    return Side(recipe=f"reg-triple{recipe}", options=(*options, *more), kind="reg-triple", training=own)
+
+
+def grown(recipe: str, options: Sequence[str] = (), training: Sequence[str] = ()) -> Side:
+    own = ("training.epochs=8", "hidden=128", "subgraph.max_triples=600", "hop_training.epochs=20", *training)
+    return Side(recipe=recipe, options=("gril.checkpoint={folder}", *options), kind="gril", training=own)
+
+
+READER = ("answerer.kind=gril", "answerer.checkpoint={folder}")
+JOINT = (f"joint.reader={ENCODER}", "joint.max_tokens=192", "joint_training.epochs=3")
+WALKS = PoolTrainingOptions(
+    positives="single", negatives="walks", num_positives=1, path_weights=False, num_negatives=5, pool_size=15
+)
+MINED = replace(WALKS, positives="hard", negatives="hard", num_positives=2)
+FI = Side(recipe="similarity + fi", options=("top_k=30", "fi.coarse=30", "fi.model={attention}")).with_model()
+
+SIDES: Mapping[str, Side] = {
+    "25 triples": triples("", 25),
+    "25 pooled triples": triples(" + path-pooling", 25),
+    "100 triples": triples("", 100),
+    "chains": triples(" + reorganise", 100),
+    "dual encoder, F1 shares": Side(DualOptions(positives="f1"), cross=False),
+    "dual encoder, hard paths": Side(DualOptions(positives="hard"), cross=False),
+    "similarity": Side(WALKS, cross=False),
+    "cross-attentive": Side(WALKS),
+    "+ hard path mining": Side(MINED),
+    "+ path weights": Side(replace(MINED, path_weights=True)),
+    "pruned": grown("gril + reorganise", ["answerer.min_probability=0"]),
+    "not pruned": grown("gril + reorganise", ["answerer.min_probability=0"], ["grow.sigma=0"]),
+    "predicted hops": grown(""),
+    "commonest hops": Side(),
+    "joint": grown("gril", READER, JOINT),
+    "separate": grown("gril", READER, (*JOINT, "joint.token=false")),
+    "refined": triples("", 25, "refined"),
+    "25 triples, read": triples("", 25).with_model(),
+    "25 pooled triples, read": triples(" + path-pooling", 25).with_model(),
+    "25 pooled triples, best first, read": triples(" + path-pooling", 25).with_model("answerer.order=best-first"),
+    "100 triples, read": triples("", 100).with_model(),
+    "chains, read": triples(" + reorganise", 100).with_model(),
+    "filtered, read": replace(FI, options=(*FI.options, "fi.integrate=false")),
+    "integrated, read": replace(FI, options=(*FI.options, "fi.fine=false")),
+    "filtered and integrated, read": FI,
+}
+
+PATHS_2, PATHS_3, METAQA_2, METAQA_3 = (f"{name}, {n} hops" for name in ("PathQuestion", "MetaQA") for n in (2, 3))
+FREEBASE, MIXED = "FB15k-237, two hops", "MetaQA, 1 to 3 hops"
+SETS: Mapping[str, tuple[str, int, tuple[str, ...]]] = {
+    PATHS_3: ("pq-3h", 3, ("{}.txt.gz",)),
+    PATHS_2: ("pq-2h", 2, ("{}.txt.gz",)),
+    METAQA_2: ("metaqa", 2, ("2-hop-{}.txt.gz",)),
+    METAQA_3: ("metaqa", 3, ("3-hop-{}.txt.gz",)),
+    FREEBASE: ("fb237", 2, ("questions-{}.jsonl.gz",)),
+    MIXED: ("metaqa", 3, tuple(f"{hops}-hop-{{}}.txt.gz" for hops in (1, 2, 3))),
+}
+"""By name, the graph, its hops and its files by split."""
+ALL, DEEP = tuple(SETS)[:5], (PATHS_3, METAQA_3)
+RIGHT, SHORTCUT, RARE = "first path right", "no shortcut error", "no long-tail error"
+PATH_F1, F1, HOPS, NAMED = "F1 of the first path", "F1", "hops right", f"answers named in {TOKENS} tokens"
+ORDERS: tuple[tuple[str, str, str, str, float, tuple[str, ...]], ...] = (
+    ("STAR", "cross-attentive", "similarity", RIGHT, 0.078, ALL),
+    ("STAR", "cross-attentive", "similarity", SHORTCUT, 0.05, ALL),
+    ("STAR", "+ hard path mining", "cross-attentive", RIGHT, 0.008, ALL),
+    ("STAR", "+ hard path mining", "cross-attentive", SHORTCUT, 0.009, ALL),
+    ("STAR", "+ path weights", "+ hard path mining", RIGHT, 0.008, ALL),
+    ("STAR", "+ path weights", "+ hard path mining", RARE, 0.005, ALL),
+    ("STAR", "dual encoder, hard paths", "dual encoder, F1 shares", PATH_F1, 0.0, ALL),
+    ("ReG", "refined", "25 triples", NAMED, 0.02, DEEP),
+    ("ReG", "chains", "100 triples", NAMED, 0.0, ALL),
+    ("ReG", "chains, read", "100 triples, read", F1, 0.04, DEEP),
+    ("Path Pooling", "25 pooled triples", "25 triples", NAMED, 0.0, ALL),
+    ("Path Pooling", "25 pooled triples", "100 triples", NAMED, 0.0, ALL),
+    ("Path Pooling", "25 pooled triples, read", "25 triples, read", F1, 0.028, DEEP),
+    ("Path Pooling", "25 pooled triples, read", "100 triples, read", F1, 0.0, DEEP),
+    ("Path Pooling", "25 pooled triples, read", "25 pooled triples, best first, read", F1, 0.0, DEEP),
+    ("GRIL", "joint", "separate", F1, 0.006, ALL),
+    ("GRIL", "pruned", "not pruned", F1, 0.024, ALL),
+    ("GRIL", "predicted hops", "commonest hops", HOPS, 0.0, (MIXED,)),
+    ("GraphRAG-FI", "filtered and integrated, read", "filtered, read", F1, 0.005, DEEP),
+    ("GraphRAG-FI", "filtered and integrated, read", "integrated, read", F1, 0.02, DEEP),
+)
+"""Paper, the better side, the worse, the measure, the paper's difference (0: it has none), and the sets."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A side over a set by a seed; given: the command line."""
+
+    name: str
+    set: str
+    seed: int
+    given: argparse.Namespace
+
+    @property
+    def file(self) -> Path:
+        return self.given.out / f"{self.set}-{self.name}-{self.seed}.json".replace(" ", "_")
+
+    @property
+    def folder(self) -> Path:
+        return self.given.work / self.set.replace(", ", "-").replace(" ", "-")
+
+    def questions(self, part: str) -> Path:
+        return next(self.folder.glob(f"{part}.*"))
+
+    def can_run(self, settings: Settings) -> bool:
+        """Return whether its models are there, and it is still to be computed."""
+        side = SIDES[self.name]
+        needs_model, needs_attention = side.reads or "refined" in side.training, "{attention}" in "".join(side.options)
+        has_models = (settings.llm_model or not needs_model) and (self.given.attention or not needs_attention)
+        return bool(has_models) and not self.file.exists()
+
+
+def write_parts(cell: Cell, data: Path) -> None:
+    """Write what a set is learned from, chosen and asked by: lines of its files, by the seed 0."""
+    files, given = SETS[cell.set][2], cell.given
+    parts: dict[str, list[str]] = {"learn": [], "choose": [], "asked": []}
+    for file in files:
+        lines = {}
+        for split in ("train", "dev", "test"):
+            with gzip.open(data / file.format(split), "rt", encoding="utf-8") as opened:
+                lines[split] = [each for each in opened if cell.set != FREEBASE or json.loads(each)["min_hops"] > 1]
+            random.Random(0).shuffle(lines[split])
+        few = min(given.choose // len(files), len(lines["train"]) // 4)
+        parts["choose"] += lines["train"][:few]
+        parts["learn"] += lines["train"][few:][: given.questions // len(files)]
+        parts["asked"] += [*lines["dev"], *lines["test"] * (cell.set == FREEBASE)][: given.asked // len(files)]
+    cell.folder.mkdir(parents=True)
+    for part, chosen in parts.items():
+        (cell.folder / f"{part}.{files[0].partition('.')[2]}").write_bytes(gzip.compress("".join(chosen).encode()))
+
+
+def lodestar(*words: object) -> None:
+    """Run a verb of the command line; what fails ends the benchmark."""
+    subprocess.run([sys.executable, "-m", "lodestar", *map(str, words)], check=True)
+
+
+def mined(cell: Cell, part: str, asked: AskedGraph) -> learning.ExampleSet:
+    out = cell.folder / f"{part}-mined.jsonl.gz"
+    if not out.exists():
+        more = ("--return-to-topic",) if asked.return_to_topic else ()
+        hops = SETS[cell.set][1]
+        lodestar("mine", cell.questions(part), "--out", out, "--max-hop", hops, *more, "--name", asked.name)
+    return learning.examples_of(read_mined_file(out))
+
+
+class DualPoolObjective(learning.PoolObjective):
+    """Encodes question and path separately; s is the stop score times τ, as the network has its own scale."""
+
+    def logits(self, examples: learning.ExampleSet, selected: learning.ExampleCandidates) -> Tensor:
+        some, candidates = zip(*selected, strict=True)
+        stop: Tensor = self.network(learning.dual_batch(self.texts, examples.table, some, candidates))[0]
+        return stop
+
+    def path_scores(self, logits: Tensor) -> Tensor:
+        return logits * self.options.temperature
+
+
+def score_by_star(cell: Cell, asked: AskedGraph) -> tuple[list[str], Scores]:
+    """Train a network and return what its first paths are. Networks over pools order the same shortlist: that of the
+    dual encoder of the same seed.
+    """
+    learn, choose, dev = (mined(cell, part, asked) for part in ("learn", "choose", "asked"))
+    side = SIDES[cell.name]
+    options: Any = side.star
+    is_pool = isinstance(options, PoolTrainingOptions)
+    epochs = cell.given.epochs if is_pool else 2 * cell.given.epochs
+    how = TrainingOptions(epochs=epochs, learning_rate=1e-4, patience=epochs, precision="bfloat16", seed=cell.seed)
+    torch.manual_seed(cell.seed)
+    backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
+    network: Any = star.CrossAttentiveScorer(backbone) if side.cross else star.DualEncoder(backbone)
+    texts = star.CachedTokenizer(backbone.tokenizer)
+    state, stops = (cell.folder / name for name in (f"{cell.name}-{cell.seed}.safetensors", f"stops-{cell.seed}.npz"))
+    objective: Any
+    if is_pool:
+        with np.load(stops) as kept:
+            stop = [kept[name] for name in kept.files]
+        kind = learning.PoolObjective if side.cross else DualPoolObjective
+        size = len(choose.examples)
+        objective = kind(network, texts, [learn], [choose], [stop[:size]], options, how, mix=1.0)
+        train(objective, state, asdict(options))
+        objective.dev, objective.dev_stop = [dev], [stop[size:]]
+        with objective.autocast():
+            found = list(objective.iterate_shortlist_scores())
+        ranked = [(each, star.mix_shortlist_scores(stop, own, rows, 1.0)) for each, stop, own, rows in found]
+    else:
+        objective = learning.DualObjective(network, texts, [learn], [choose], options, how)
+        train(objective, state, asdict(options))
+        with objective.autocast():
+            chosen, ranked = (list(objective.iterate_stop_scores(examples)) for examples in (choose, dev))
+        if options.positives == "f1":
+            np.savez(stops, *(stop for _, stop in (*chosen, *ranked)))
+    state.unlink(missing_ok=True)
+    return [example.id for example, _ in ranked], first_paths(ranked, dev, learn)
+
+
+def first_paths(ranked: Sequence[Any], dev: learning.ExampleSet, learn: learning.ExampleSet) -> Scores:
+    """Return the figures of the first path of each question. A wrong one is a shortcut error if it is at least as
+    similar to the question as the best right one (our reading: the paper has no threshold), and a long-tail error if
+    the best right path is rare in training.
+    """
+    vectors = TextVectors(SentenceEncoder(ENCODER))
+    paths = (learn.table.written[path] for each in learn.examples for path in each.reachable.paths[each.positive])
+    counts = Counter(paths)
+    rare = sorted(counts.values())[max(0, round(TAIL * len(counts)) - 1)]
+    found: Scores = {RIGHT: [], PATH_F1: [], SHORTCUT: [], RARE: []}
+    for example, scores in ranked:
+        places = int(np.argmax(scores)), int(np.argmax(example.f1))
+        first, right = (int(example.reachable.paths[place]) for place in places)
+        question = example.masked[int(example.reachable.topics[places[0]])]
+        both = [verbalise_path(dev.table.path_hops(path)) for path in (first, right)]
+        near, own = (float(vectors.sentence(question) @ vectors.sentence(text)) for text in both)
+        is_right = bool(example.is_right[places[0]])
+        found[RIGHT].append(float(is_right))
+        found[PATH_F1].append(float(example.f1[places[0]]))
+        found[SHORTCUT].append(float(is_right or near < own))
+        found[RARE].append(float(is_right or counts.get(dev.table.written[right], 0) > rare))
+    return found
+
+
+def checkpoint(cell: Cell, asked: AskedGraph) -> Path:
+    """Return the folder of the checkpoint of a side's kind; sides that train alike share it."""
+    side, hops, learn = SIDES[cell.name], SETS[cell.set][1], cell.questions("learn")
+    name = "-".join((side.kind, *(each.replace("=", "").replace("/", "-") for each in side.training)))
+    out = cell.folder / f"{name}-{cell.seed}"
+    if not (out / f"{side.kind}.json").exists():
+        out.mkdir(exist_ok=True)
+        for read in cell.folder.glob("*/subgraphs-*"):  # they do not depend on the seed
+            (out / read.name).exists() or os.link(read, out / read.name)
+        own = [f"subgraph.num_hops={hops}", *(each for each in side.training if each != "refined")]
+        more = [word for change in own for word in ("--set", change)]
+        if "refined" in side.training:
+            pool, refined = (cell.folder / f"{part}.jsonl.gz" for part in ("pool", "refined"))
+            if not refined.exists():
+                lodestar("mine", learn, "--pool", "--max-hop", hops, "--out", pool, "--force", "--name", asked.name)
+                lodestar("refine", pool, "--out", refined)
+            more += ["--supervision", str(refined)]
+        sets = ("--dataset", learn, "--dev", cell.questions("choose"), "--out", out, "--seed", cell.seed)
+        lodestar("train", side.kind, *sets, *more, "--name", asked.name)
+    return out
+
+
+def score_by_recipe(cell: Cell, asked: AskedGraph, settings: Settings) -> tuple[list[str], Scores]:
+    side, max_hop = SIDES[cell.name], SETS[cell.set][1]
+    folder = checkpoint(cell, asked) if side.kind else Path()
+    dev = read_questions(str(cell.questions("asked")))
+    ids, texts = ([getattr(each, name) for each in dev.questions] for name in ("id", "text"))
+    if not side.recipe:
+        gold = [each.num_hops or 0 for each in dev.questions]
+        guessed = [max(set(gold), key=gold.count)] * len(gold)
+        if side.kind:
+            with Engine(settings) as engine:
+                guessed = predict_hops(engine.resources.model(str(folder), side.kind).hops, texts)
+        return ids, {HOPS: [float(one == other) for one, other in zip(guessed, gold, strict=True)]}
+    options = [each.format(folder=folder, attention=cell.given.attention) for each in side.options]
+    options += [f"reorganise.max_length={max_hop}"] if "reorganise" in side.recipe else []
+    recipe = set_reach(asked, read_recipe(side.recipe, options), max_hop)
+    if side.reads or side.kind == "gril":
+        limit = cell.given.read if side.reads else None
+        run = RunOptions(cell.folder / f"run-{cell.name}-{cell.seed}", limit=limit, diagnose=False, fresh=True)
+        records = ask_remaining_questions(dev, recipe, settings, run).records
+        return [each.id for each in records], {F1: [each.scores["strict/f1"] for each in records]}
+    with Engine(settings, recipe=recipe) as engine:
+        evidence = engine.retrieve_batch([each.as_question(each.topic_ids) for each in dev.questions])
+    chars = TOKENS * BYTES_PER_TOKEN
+    written = [fit_evidence(each.items, each.labels, max_names=MAX_NAMES, max_chars=chars)[0] for each in evidence]
+    names = [[next(iter(one.names), one.id or "") for one in each.answers] for each in dev.questions]
+    return ids, {NAMED: [np.mean([name in text for name in some]) for some, text in zip(names, written, strict=True)]}
+
+
+def cells(given: argparse.Namespace) -> list[Cell]:
+    """Return the cells that the orders need, set by set and seed by seed."""
+    wanted = {
+        (name, side)
+        for paper, better, worse, _, _, sets in ORDERS
+        for name in sets
+        for side in (worse, better)
+        if {paper, name, side} >= set(given.only)
+    }
+    every = (Cell(side, name, seed, given) for name in SETS for seed in range(given.seeds) for side in SIDES)
+    return [each for each in every if (each.set, each.name) in wanted and not (each.seed and SIDES[each.name].reads)]
+
+
+def compute(name: str, left: Sequence[Cell], settings: Settings) -> None:
+    asked = next(each for each in graphs(left[0].given.data, "train") if each.name == SETS[name][0])
+    if not left[0].folder.exists():
+        write_parts(left[0], asked.files[0][0].parent)
+    with serve_graph(asked, settings, left[0].given.work) as own:
+        for cell in left:
+            print(f"{time.strftime('%H:%M')} {name}: {cell.name}, seed {cell.seed}", file=sys.stderr, flush=True)
+            ids, scores = score_by_star(cell, asked) if SIDES[cell.name].star else score_by_recipe(cell, asked, own)
+            cell.file.write_text(json.dumps({"ids": ids, "scores": scores}), encoding="utf-8")
+
+
+def row(order: tuple[str, str, str, str, float], name: str, given: argparse.Namespace) -> str:
+    """Return the row of an order over a set: the means over seeds, and the differences paired by question; an
+    empty text where nothing was run.
+    """
+    paper, better, worse, measure, effect = order
+    sides: list[list[dict[str, float]]] = []
+    for seed in range(given.seeds):
+        files = [Cell(side, name, seed, given).file for side in (worse, better)]
+        if all(file.exists() for file in files):
+            read = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+            sides.append([dict(zip(each["ids"], each["scores"][measure], strict=True)) for each in read])
+    start = f"| {paper} | {better} over {worse} | {measure} | {name} |"
+    if not sides:
+        return ""
+    ids = list(sides[0][0])
+    below, above = (np.array([[pair[at][each] for each in ids] for pair in sides]) for at in (0, 1))
+    test = compare_pairs(above.mean(axis=0).tolist(), below.mean(axis=0).tolist())
+    low, high = test.interval.low, test.interval.high
+    shows = 2.8 * (high - low) / 3.92
+    verdict = f"cannot be shown here: {shows:.3f} would show" + f", the paper's is {effect}" * bool(effect)
+    if low > 0:
+        verdict = "**holds**"
+    elif high < 0 or 0 < shows <= effect:
+        verdict = "**does not hold**" + f": the paper's {effect} would show" * (high >= 0)
+    by_seed = ", ".join(f"{each:+.3f}" for each in (above - below).mean(axis=1))
+    figures = f"{below.mean():.3f} → {above.mean():.3f} | {test.difference:+.3f} [{low:+.3f}, {high:+.3f}] | {by_seed}"
+    return f"{start} {len(ids)} | {len(sides)} | {figures} | {verdict} |"
+
+
+def page(given: argparse.Namespace) -> Iterator[str]:
+    yield "## The papers' orders\n"
+    yield (
+        "By `python -m benchmarks.accuracy.papers`. Two sides differ in one thing. Figures are means over questions "
+        "and seeds; the 95 % interval is of the difference, paired by question. At most "
+        f"{given.questions} questions are learned from, {given.choose} others choose the epoch, {given.asked} of dev "
+        f"are asked (FB15k-237: dev and test). Networks over pools: {given.epochs} epochs, five negatives. *{NAMED}*: "
+        "share of right answers with their names in that part of the evidence, which nobody reads. *Read*: by a "
+        f"language model, {given.read} questions. *Cannot be shown*: the interval has 0 in it, and a difference of the "
+        "paper's size would not show (80 % power)."
+    )
+    yield "\n| paper | order | measure | questions | n | seeds | worse → better | difference | by seed | |"
+    yield "|" + " --- |" * 10
+    left: dict[str, list[str]] = {}
+    for *order, sets in ORDERS:
+        for name in sets:
+            if line := row(tuple(order), name, given):
+                yield line
+            else:
+                left.setdefault("{}, {} over {}, {}".format(*order), []).append(name)
+    yield "\nNot run:\n"
+    yield from (f"- {order}: {'; '.join(names)}" for order, names in left.items())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with fb237/, metaqa/ and pathquestion/")
+    parser.add_argument("--work", type=Path, required=True, help="folder of servers, mined files and checkpoints")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the cells and of papers.md")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="of a side, set or paper")
+    sizes = {"seeds": 3, "questions": 150, "choose": 40, "asked": 200, "read": 40, "epochs": 2}
+    for name, default in sizes.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--attention", default="", help="local language model whose attention filters")
+    parser.add_argument("--print-only", action="store_true", help="the section of the cells that are there")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    os.environ["LODESTAR_CACHE"] = str(resolve().cache_dir)
+    os.environ["LODESTAR_HOME"] = str(given.work / "home")
+    left = [] if given.print_only else [each for each in cells(given) if each.can_run(resolve())]
+    for name, some in groupby(left, key=lambda each: each.set):
+        compute(name, list(some), resolve())
+    section = "\n".join(page(given)) + "\n"
+    (given.out / "papers.md").write_text(section, encoding="utf-8")
+    print(section)
+
+
+if __name__ == "__main__":
+    main()
