@@ -42,9 +42,7 @@ class GoldQuestion:
     """A question with its topic entities (ids, or names if the set gives no ids) and its gold answers.
 
     `answers` is empty if the question should be abstained from. `num_hops` is None if the set does not give it.
-    `triples` are the set's relevant triples (head, relation, tail), by id or name as in the set.
-    `options` are the choices of a multiple-choice question; one of
-    them is the answer's name.
+    `options` are the choices of a multiple-choice question; one of them is the answer's name.
     """
 
     id: str
@@ -54,7 +52,6 @@ class GoldQuestion:
     topic_names: tuple[str, ...] = ()
     num_hops: int | None = None
     paths: tuple[GoldPath, ...] = ()
-    triples: tuple[tuple[str, str, str], ...] = ()
     options: tuple[str, ...] = ()
 
     def as_question(self, topic_entities: tuple[str, ...]) -> Question:

@@ -172,7 +172,6 @@ def _read_lodestar(item: Record) -> GoldQuestion:
         distinct_texts(texts(item, "topic_names")),
         whole_number(item, "min_hops") if num_hops is None else num_hops,
         tuple(map(_read_path, _listed(item.get("paths") or [], "paths"))),
-        tuple((head, relation, tail) for head, relation, tail in rows(item, "triples", 3)),
         options=tuple(texts(item, "options")),
     )
 
@@ -283,7 +282,6 @@ def _read_rog(item: Record) -> GoldQuestion:
         distinct_texts(found for found in ids_of_topics if found),
         distinct_texts(topic for topic, found in zip(topics, ids_of_topics, strict=True) if not found),
         paths=tuple(dict.fromkeys(GoldPath(path) for path in rows(item, "ground_relation_paths") if path)),
-        triples=tuple((head, relation, tail) for head, relation, tail in rows(item, "gpt_triples", 3)),
     )
 
 

@@ -43,20 +43,12 @@ class Prediction:
     id: str | None = None
 
 
-FoundTriple = tuple[Prediction, str, Prediction]
-"""(head, relation, tail)."""
-
-
 @dataclass(frozen=True, slots=True)
 class RetrievedPath:
-    """A retrieved relation path: its relations in walking order, its distinct ends, and its triples.
-
-    A retriever of single triples gives each as a path of one relation.
-    """
+    """A retrieved relation path: its relations in walking order, and its distinct ends."""
 
     relations: tuple[str, ...]
     ends: tuple[Prediction, ...]
-    triples: tuple[FoundTriple, ...] = ()
 
 
 def normalise_answer(text: str) -> str:
@@ -207,13 +199,13 @@ def _text(name: str) -> str:
 
 
 def path_scores(paths: Sequence[RetrievedPath], question: GoldQuestion) -> dict[str, float]:
-    """Return the scores of ranked paths; those of gold paths and triples only for a question that has some.
+    """Return the scores of ranked paths; those of gold paths only for a question that has some.
 
     hits_at_1_any, hits_any@k: a gold answer is among the ends of the first path, or of the first k. hits_at_1_expected:
     the probability that a random end of the first path is right. answer_recall@k: the share of the gold answers among
     the ends of the first k paths (SubgraphRAG, Li et al. 2025). path_recall@k, gold_path_hit@k: the share of the gold
     relation paths among the first k, and whether there is one. first_path_right: the first path is a gold path, or its
-    ends are exactly the gold answers. triple_recall@k: the share of the gold triples in the first k paths.
+    ends are exactly the gold answers.
     """
     gold = question.answers
     num_gold = len(distinct_gold(gold))
@@ -238,29 +230,7 @@ def path_scores(paths: Sequence[RetrievedPath], question: GoldQuestion) -> dict[
         figures["path/first_path_right"] = float(shares[1] > 0 or exact)
         figures |= {f"path/path_recall@{k}": share for k, share in shares.items()}
         figures |= {f"path/gold_path_hit@{k}": float(share > 0) for k, share in shares.items()}
-    if question.triples:
-        figures |= {f"path/triple_recall@{k}": _triple_recall(paths[:k], question.triples) for k in CUTS}
     return figures
-
-
-def _triple_recall(paths: Sequence[RetrievedPath], gold: Sequence[tuple[str, str, str]]) -> float:
-    found = {
-        (one, relation, other)
-        for path in paths
-        for head, relation, tail in path.triples
-        for one in _keys(head.id, head.name)
-        for other in _keys(tail.id, tail.name)
-    }
-    wanted = set(gold)
-    num_found = sum(
-        any((one, relation, other) in found for one in _keys(head, head) for other in _keys(tail, tail))
-        for head, relation, tail in wanted
-    )
-    return num_found / len(wanted)
-
-
-def _keys(id_: str | None, name: str) -> list[tuple[str, str]]:
-    return ([("id", id_)] if id_ else []) + ([("name", normalise_answer(name))] if name else [])
 
 
 # How sure figures and confidences are. Resampling uses values only, never their order.

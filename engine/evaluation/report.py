@@ -1,6 +1,6 @@
 """Compute the figures of a run, write them as JSON and as a Markdown page, and compare runs.
 
-The denominator is the number of questions asked. Metrics of gold paths and triples are over the annotated questions;
+The denominator is the number of questions asked. Metrics of gold paths are over the annotated questions;
 each metric gives its n.
 """
 

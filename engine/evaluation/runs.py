@@ -43,7 +43,7 @@ from ..recipes import Recipe
 from ..retrieval.beam import FrontierBounds
 from ..settings import Settings
 from ..supervision.mining import Miner, MiningOptions, mine_in_halves
-from ..values import Chain, Entity, Scored
+from ..values import Chain, Scored
 from ..whole_file import check_output_file, lock_file, parse_json, translate_storage_errors, write_text_file
 from . import Prediction, RetrievedPath, answer_scores, match_predictions, path_scores, rog_scores
 
@@ -218,6 +218,13 @@ def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
     evidence = answer.evidence
     chains = evidence.chains
     predictions = [Prediction(each.name, each.id) for each in answer.answers]
+    paths = [
+        RetrievedPath(
+            tuple(step.step.relation for step in each.value.steps),
+            tuple(Prediction(end.label, end.id) for end in each.value.ends),
+        )
+        for each in chains
+    ]
     return replace(
         _record(question),
         topics=tuple(topic.entity.id for topic in evidence.topics),
@@ -225,7 +232,7 @@ def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
         answers=tuple(AnswerRecord(e.name, e.id, _rounded(e.confidence), e.origin) for e in answer.answers),
         text=answer.text,
         confidence=_rounded(answer.confidence),
-        scores=_scores(question, predictions, [_retrieved_path(each.value) for each in chains]),
+        scores=_scores(question, predictions, paths),
         seconds={cost.stage: cost.seconds for cost in evidence.trace.costs},
         round_trips={cost.stage: cost.round_trips for cost in evidence.trace.costs if cost.round_trips},
         num_prompt_tokens=answer.usage.prompt if answer.usage else None,
@@ -248,22 +255,6 @@ def _scores(
 ) -> dict[str, float]:
     gold = question.answers
     return answer_scores(predictions, gold) | rog_scores(predictions, gold) | path_scores(paths, question)
-
-
-def _retrieved_path(chain: Chain) -> RetrievedPath:
-    return RetrievedPath(
-        tuple(step.step.relation for step in chain.steps),
-        tuple(map(_prediction, chain.ends)),
-        tuple(
-            (_prediction(triple.head), triple.relation, _prediction(triple.tail))
-            for step in chain.triples()
-            for triple in step
-        ),
-    )
-
-
-def _prediction(entity: Entity) -> Prediction:
-    return Prediction(entity.label, entity.id)
 
 
 def _rounded(confidence: float | None) -> float | None:

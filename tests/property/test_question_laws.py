@@ -26,7 +26,6 @@ asked = texts.filter(lambda text: bool(text.strip())).map(str.strip)
 ids = st.sampled_from(["", " ", "a", "a#2", "b", "a#2#2"]) | asked
 names = st.lists(texts, max_size=3, unique=True).map(tuple)
 answers = st.builds(GoldAnswer, st.none() | texts, st.lists(texts, min_size=1, max_size=3, unique=True).map(tuple))
-triples = st.lists(st.tuples(texts, texts, texts), max_size=3).map(tuple)
 numbers = st.none() | st.integers(0, 9)
 
 
@@ -46,7 +45,6 @@ gold_questions = st.builds(
     names,
     numbers,
     st.lists(paths(), max_size=3).map(tuple),
-    triples,
 )
 
 
@@ -59,7 +57,6 @@ def lodestar_record(question: GoldQuestion) -> dict[str, Any]:
         "answers": [{"id": answer.id, "names": answer.names} for answer in question.answers],
         "num_hops": question.num_hops,
         "paths": [{"relations": path.relations, "entities": path.entities} for path in question.paths],
-        "triples": question.triples,
     }
 
 
@@ -90,8 +87,8 @@ json_values = st.recursive(
     max_leaves=5,
 )
 fields = st.sampled_from(
-    "id question answers topic_entities num_hops paths triples QuestionId RawQuestion Parses Answers ID sparql "
-    "qid answer graph_query relations q_entity answer_mids ground_relation_paths gpt_triples entities Questions".split()
+    "id question answers topic_entities num_hops paths QuestionId RawQuestion Parses Answers ID sparql "
+    "qid answer graph_query relations q_entity answer_mids ground_relation_paths entities Questions".split()
 )
 records = st.dictionaries(fields, json_values | st.lists(st.dictionaries(fields, json_values, max_size=3)), max_size=8)
 
