@@ -110,14 +110,6 @@ class Trace:
         if self._open:
             self._add(StageCost(self._open[-1], 0.0, round_trips, llm or _NO_CHAT, searches, batches))
 
-    def move(self, seconds: float, to: str) -> None:
-        """Charge another stage with seconds that the open one has just spent, such as those in the encoder."""
-        if self._open:
-            self._charge()
-            moved = min(max(seconds, 0.0), self._costs[self._open[-1]].seconds)
-            self._add(StageCost(self._open[-1], -moved))
-            self._add(StageCost(to, moved))
-
     def notify(self, kind: Literal["topics", "evidence", "text"], question: Question, value: Any) -> None:
         if self.on_event is not None:
             self.on_event(Event(kind, question, value))

@@ -68,11 +68,6 @@ Shortlist = Callable[[str, Collection[int]], Collection[int]]
 class PathScorer(Protocol):
     """Scores candidate paths for a batch of questions at once."""
 
-    @property
-    def encoding_s(self) -> float:
-        """Seconds spent in an encoder since the scorer was made, so that a search can tell them from scoring."""
-        ...
-
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order. Deterministic."""
         ...

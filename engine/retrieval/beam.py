@@ -57,14 +57,6 @@ _Taken = tuple[_Candidate, float, bool, Frontier]
 """The same with where it leads."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Result:
-    """A path found: where it leads, and the score of stopping there."""
-
-    frontier: Frontier
-    score: float
-
-
 @dataclass(slots=True)
 class _Search:
     """The state of one question."""
@@ -77,7 +69,7 @@ class _Search:
     """Ids of the entities the search started from."""
     fitting: set[str] = field(default_factory=set)
     """Ids of the ends that fit the question's filter."""
-    results: list[_Result] = field(default_factory=list)
+    results: list[Scored[Frontier]] = field(default_factory=list)
 
     def worst_result(self, pool: int) -> float:
         """The score that a new result must pass to be among the best `pool`."""
@@ -125,9 +117,7 @@ class BeamSearch:
                 break
             with ctx.trace.stage(f"score {hop}"):
                 candidates_of = [self._candidates(search) for search in searches]
-                encoding_s = self.scorer.encoding_s
                 scores = self.scorer.score([self._query(s, c) for s, c in zip(searches, candidates_of, strict=True)])
-                ctx.trace.move(self.scorer.encoding_s - encoding_s, to="encode")
                 for score in scores:
                     check_finite(np.stack([score.stop, score.extend]), "a path scorer", log_probabilities=True)
                 chosen = [
@@ -148,7 +138,7 @@ class BeamSearch:
         search.beams = []
         for candidate, stop, carried, frontier in picks:
             if self._ends(search, frontier):
-                search.results.append(_Result(frontier, stop))
+                search.results.append(Scored(frontier, stop))
             if carried or frontier.at_mediator:
                 search.beams.append((candidate.topic, frontier))
 
@@ -211,7 +201,7 @@ class BeamSearch:
         )
 
     def _evidence(self, search: _Search) -> Evidence[Chain]:
-        items = [Scored(r.frontier.chain(self._ends(search, r.frontier)), r.score) for r in search.results]
+        items = [Scored(r.value.chain(self._ends(search, r.value)), r.score) for r in search.results]
         return Evidence(
             search.linked.question,
             search.linked.topics,
@@ -219,6 +209,10 @@ class BeamSearch:
             tuple(sorted(items, key=item_sort_key)),
             self.calibration,
         )
+
+
+OpenedSearch = tuple[BeamSearch, Any, NoAnswerExplainer | None]
+"""A beam search over a graph, what reads its best paths again, and what says why there is no answer."""
 
 
 @dataclass(frozen=True)
@@ -241,13 +235,13 @@ class BeamRetriever(Retriever):
 
     def __call__(self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int) -> list[Evidence[Any]]:
         """Search, read the best paths again, merge those that meet, and say how sure the first answer is."""
-        opened: OpenedSearch = self.opened(ctx.graph)
-        found: list[Evidence[Any]] = list(opened.search(ctx, questions, top_k))
-        for name, stage in (("rerank", opened.rescore), ("merge", opened.merge)):
+        search, rescore, explain = self.opened(ctx.graph)
+        found: list[Evidence[Any]] = search(ctx, questions, top_k)
+        for name, stage in (("rerank", rescore), ("merge", Merge(self.bonus))):
             if stage is not None:
                 with ctx.trace.stage(name):
                     found = [each.add_stage(name, ctx.graph.labels) for each in stage(ctx, found)]
-        return found if opened.explain is None else opened.explain(found)
+        return found if explain is None else explain(found)
 
     def open_search(
         self,
@@ -282,17 +276,7 @@ class BeamRetriever(Retriever):
             if calibration
             else None
         )
-        return OpenedSearch(search, rescore, Merge(self.bonus), explain)
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedSearch:
-    """A beam search over a graph, and what reads its best paths again, merges them, and says why there is no answer."""
-
-    search: BeamSearch
-    rescore: Any
-    merge: Merge
-    explain: NoAnswerExplainer | None
+        return search, rescore, explain
 
 
 def find_fitting(ctx: Context, asked: Sequence[tuple[Question, Sequence[str]]]) -> list[frozenset[str]]:

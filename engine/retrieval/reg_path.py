@@ -48,8 +48,6 @@ class GenerativePathScorer:
     of what was not written.
     """
 
-    encoding_s = 0.0
-
     def __init__(self, words: Mapping[str, RelationWords], model: PathModel, num_beams: int) -> None:
         from ...models.reg.paths import relation_texts  # with PyTorch
 

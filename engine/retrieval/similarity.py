@@ -68,11 +68,6 @@ class SimilarityScorer:
         self.vectors = vectors or TextVectors(encoder)
         self._similarity = PathSimilarity(self.vectors, weights, shortlist)
 
-    @property
-    def encoding_s(self) -> float:
-        """Seconds spent in the encoder so far."""
-        return self.vectors.encoding_s
-
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order; the texts of all of them are encoded together."""
         rows = [query.rows_by_topic() for query in queries]

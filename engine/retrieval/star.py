@@ -129,11 +129,6 @@ class CrossScorer:
     def __init__(self, words: Mapping[str, RelationWords], reader: PairReader) -> None:
         self.words, self._reader = words, reader
 
-    @property
-    def encoding_s(self) -> float:
-        """Seconds spent in the encoder so far."""
-        return self._reader.encoding_s
-
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         logits = self.read([(q.question, *pair) for q in queries for pair in zip(q.topics, q.paths, strict=True)])
         ends = np.cumsum([len(query.paths) for query in queries])[:-1]
@@ -159,11 +154,6 @@ class DualScorer:
 
     def __init__(self, words: Mapping[str, RelationWords], model: StarModel) -> None:
         self.words, self.model = words, model
-
-    @property
-    def encoding_s(self) -> float:
-        """Seconds spent in the encoder so far."""
-        return self.model.encoding_s
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order; the texts of all of them are encoded together."""
@@ -200,8 +190,7 @@ class ShortlistRescorer:
     takes: Kind = "chain"
     gives: Kind = "chain"
 
-    def __call__(self, ctx: Context, evidence: Sequence[Evidence[Chain]]) -> list[Evidence[Chain]]:
-        encoding_s = self.reader.encoding_s
+    def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Chain]]) -> list[Evidence[Chain]]:
         pairs = [
             (each.question.text, topics[scored.value.topic.id], scored.value.relation_path)
             for each in evidence
@@ -209,7 +198,6 @@ class ShortlistRescorer:
             for scored in each.items[: self.shortlist]
         ]
         read = self.reader.read(pairs)
-        ctx.trace.move(self.reader.encoding_s - encoding_s, to="encode")
         ends = np.cumsum([len(each.items[: self.shortlist]) for each in evidence])
         parts = np.split(read, ends)
         return [self._rescored(each, part) for each, part in zip(evidence, parts, strict=False)]

@@ -89,11 +89,6 @@ class SubgraphScorer:
         self._options: SubgraphOptions = model.description.config.subgraph
         self._subgraphs = subgraphs_of(relations, vectors, self._options)
 
-    @property
-    def encoding_s(self) -> float:
-        """Seconds spent in the encoder so far."""
-        return self._vectors.encoding_s
-
     def extract(self, db: Database, questions: Sequence[LinkedQuestion]) -> SubgraphBatch:
         topics = [[topic.entity.id for topic in select_start_topics(each.topics)] for each in questions]
         texts = [each.question.text for each in questions]
@@ -173,11 +168,9 @@ class SubgraphRetriever(Trained, Retriever):
         """Return the triples, best first: at least `top_k` where there are as many."""
         check_unfiltered(questions)
         scorer: SubgraphScorer = self.opened(ctx.graph)
-        encoding_s = scorer.encoding_s
         batch = scorer.extract(ctx.db, questions)
         scores, may_keep, tokens = self.score(scorer.model, scorer.columns(questions, batch))
         check_finite(scores, f"a checkpoint of kind {scorer.model.description.kind}")
-        ctx.trace.move(scorer.encoding_s - encoding_s, to="encode")
         keep = max(self.keep, top_k)
         found: list[Evidence[Triple]] = []
         for number, question in enumerate(questions):

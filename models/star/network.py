@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -344,15 +343,13 @@ class StarModel:
     """Scores paths with a checkpoint's dual encoder. Deterministic up to the order in which texts are batched (the last
     digits).
 
-    reader: None if the scorer is `similarity`. `encoding_s` counts the seconds spent in the encoder. Threads take
-    turns.
+    reader: None if the scorer is `similarity`. Threads take turns.
     """
 
     def __init__(
         self, description: StarDescription, network: DualEncoder, texts: CachedTokenizer, reader: CrossReader | None
     ) -> None:
         self.description, self.network, self.tokenizer, self.reader = description, network, texts, reader
-        self.encoding_s = 0.0
         self._turn = threading.RLock()
         self._texts: LRUCache[str, Tensor] = LRUCache(MAX_KEPT_TEXTS)
         self._paths: LRUCache[HopSequence, Tensor] = LRUCache(MAX_KEPT_PATHS)
@@ -369,13 +366,11 @@ class StarModel:
         missing = [text for text in dict.fromkeys(texts) if text not in self._texts]
         if not missing:
             return
-        started = time.perf_counter()
         count_call("batches")
         with torch.inference_mode():
             encoded = self.network.encode([self.tokenizer.encode_single(text) for text in missing])
         for text, vector in zip(missing, encoded, strict=True):
             self._texts[text] = vector.clone()
-        self.encoding_s += time.perf_counter() - started
 
     def _compose(self, paths: Iterable[HopSequence]) -> dict[HopSequence, Tensor]:
         """Return the state of each path, composed from its parent's unless cached."""

@@ -6,7 +6,6 @@ Training starts from it: `start_from_shipped`.
 from __future__ import annotations
 
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -77,7 +76,6 @@ class PairReader(ABC):
     """Reads pairs of question and path with a cross-attentive scorer. Threads take turns."""
 
     def __init__(self) -> None:
-        self.encoding_s = 0.0
         self._turn = threading.RLock()
 
     def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
@@ -85,9 +83,7 @@ class PairReader(ABC):
         texts = [(question, path_words(mention, path)) for question, mention, path in pairs]
         row = {pair: at for at, pair in enumerate(dict.fromkeys(texts))}
         with self._turn:
-            started = time.perf_counter()
             logits = self.logits(list(row))
-            self.encoding_s += time.perf_counter() - started
         return logits[[row[pair] for pair in texts]]
 
     @abstractmethod

@@ -12,7 +12,6 @@ import logging
 import os
 import sqlite3
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -201,7 +200,6 @@ class TextVectors:
     def __init__(self, encoder: SentenceEncoder, max_texts: int = 50_000, store: VectorStore | None = None) -> None:
         self.encoder = encoder
         self._store = store
-        self.encoding_s = 0.0
         """Seconds spent in the encoder so far."""
         self.num_encoded = 0
         """Texts that the encoder was given so far."""
@@ -258,9 +256,7 @@ class TextVectors:
                     self._entries[text] = entry
             missing = [text for text in missing if text not in kept or (with_tokens and kept[text][1] is None)]
         if missing:
-            started = time.perf_counter()
             entries = dict(zip(missing, encode(missing), strict=True))
-            self.encoding_s += time.perf_counter() - started
             self.num_encoded += len(missing)
             for text, entry in entries.items():
                 self._entries[text] = entry

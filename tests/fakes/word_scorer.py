@@ -17,8 +17,6 @@ def words(text: str) -> set[str]:
 class WordScorer:
     """stop: words shared by question and path, less a third of a word for each step. extend: words shared."""
 
-    encoding_s = 0.0
-
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         return [
             PathScores(

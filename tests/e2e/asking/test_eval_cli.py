@@ -93,7 +93,7 @@ def test_one_run_is_reported_compared_and_asked_again(lodestar: Lodestar, questi
     kinds = report["misses"]["kinds"]
     assert sum(kind["share"] for kind in kinds.values()) == pytest.approx(1)
     assert kinds["not in the graph"]["num"] == 1
-    assert {"topics", "encode", "hop 1", "answer", "total"} <= set(report["cost"]["stages"])
+    assert {"topics", "score 1", "hop 1", "answer", "total"} <= set(report["cost"]["stages"])
 
     wrong = report["wrong"][0]
     asked = lodestar(*shlex.split(wrong["ask"])[1:], "--json")

@@ -78,8 +78,6 @@ def test_the_topic_is_an_answer_where_that_is_asked_for_and_no_path_walks_straig
 class SecondThoughts:
     """Says 5, 4, 3 and so on from the last pair that it is given to read to the first."""
 
-    encoding_s = 0.0
-
     def __init__(self) -> None:
         self.asked: list[str] = []
 
