@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import IO, TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import UsageError
 from ..progress import show_status
-from . import echo, print_json, printable
+from . import printable, show
 from .options import NO_QUESTION, json_option, question_options, ray_option, recipe_options
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ TOGETHER = 64
 @click.command()
 @question_options
 @click.option("--llm", is_flag=True, help="Let a language model answer from the evidence (see docs/llm.md).")
-@click.option("--plan", type=click.File(), help="Execute a plan: a file of JSON, or - (see docs/questions.md).")
 @click.option("--paths-only", is_flag=True, help="Find and rank the evidence, without an answer.")
 @click.option("--trace", is_flag=True, help="Count each stage's calls: Cypher, FAISS, device, language model.")
 @recipe_options
@@ -53,7 +53,6 @@ def command(
     recipe: Recipe,
     workers: Workers,
     llm: bool,
-    plan: IO[str] | None,
     paths_only: bool,
     trace: bool,
     as_json: bool,
@@ -73,9 +72,6 @@ def command(
     from ..recipes import read_recipe
     from .render import answer_lines, evidence_lines, trace_lines
 
-    if plan is not None:
-        _run_plan(plan.read(), settings, recipe, as_json)
-        return
     if not questions:
         raise UsageError(NO_QUESTION)
     if llm:
@@ -95,37 +91,17 @@ def command(
                 evidence = each.evidence if isinstance(each, Answer) else each
                 failed = failed or (each.failure if isinstance(each, Answer) else None) or find_fault(evidence)
                 num_asked = len(found) if each is found[-1][0] else 0
-                if as_json:
-                    print_json(each.to_dict(trace=trace) | ({"snippets": quotes} if any(quotes) else {}))
-                elif isinstance(each, Answer):
-                    echo("\n".join(answer_lines(each, MAX_SHOWN, num_asked, quotes)))
+                if isinstance(each, Answer):
+                    lines = answer_lines(each, MAX_SHOWN, num_asked, quotes)
                 else:
-                    echo(click.style(printable(evidence.question.text), bold=True))
-                    echo("\n".join(evidence_lines(evidence, recipe.top_k, num_asked)))
-                if trace and num_asked and not as_json:
-                    echo("\n".join(trace_lines(evidence.trace.costs)))
+                    title = click.style(printable(evidence.question.text), bold=True)
+                    lines = chain([title], evidence_lines(evidence, recipe.top_k, num_asked))
+                if trace and num_asked:
+                    lines = chain(lines, trace_lines(evidence.trace.costs))
+                data = each.to_dict(trace=trace) | ({"snippets": quotes} if any(quotes) else {})
+                show(data, lines, as_json=as_json, styled=True)
     if failed:
         raise failed
-
-
-def _run_plan(text: str, settings: Settings, recipe: Recipe, as_json: bool) -> None:
-    """Print how a plan is said, its result, and the triples that the first rows rest on."""
-    from ..api import Engine
-    from ..plans.compile import result_data
-    from ..plans.plan import read_plan
-
-    plan = read_plan(text)
-    with Engine(settings, recipe=recipe) as engine:
-        data = result_data(plan, engine.run(plan), engine.read_graph().labels)
-    if as_json:
-        print_json(data)
-        return
-    echo(click.style(printable(data["how"]), bold=True))
-    echo(printable(f"  {data['result']}"))
-    for row in data["rows"][:MAX_SHOWN]:
-        echo(printable(f"  {row['name']}: {'; '.join(' → '.join(triple) for triple in row['because'])}"))
-    for note in data["notes"]:
-        echo(printable(f"  {note}"))
 
 
 def _retrieve(opened: PerProcess[Engine], questions: Sequence[Question], *, alone: bool) -> list[Found]:
@@ -163,15 +139,15 @@ def _show_progress() -> Iterator[Callable[[Event], None] | None]:
         yield None
         return
     written = ""
-    with show_status("reading the question …") as show:
+    with show_status("reading the question …") as show_line:
 
         def on_event(event: Event) -> None:
             nonlocal written
             if event.kind == "topics":
                 about = ", ".join(topic.entity.label for topic in event.value)
-                show(printable(f"answering from what is known of {about} …" if about else "answering …"))
+                show_line(printable(f"answering from what is known of {about} …" if about else "answering …"))
             elif event.kind == "text":
                 written += event.value
-                show(printable(" ".join(written[-SHOWN_CHARS:].split())))
+                show_line(printable(" ".join(written[-SHOWN_CHARS:].split())))
 
         yield on_event

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
 
-from . import echo, print_json, printable
+from . import printable, show
 from .options import TOPICS, json_option, recipe_options
 
 if TYPE_CHECKING:
@@ -42,10 +43,9 @@ def command(
     with Engine(settings, recipe=recipe) as engine:
         explanation = engine.explain(Question(question, topics), top_k=top_k)
     failed = explanation.answer.failure or find_fault(explanation.answer.evidence)
-    if as_json:
-        print_json(explanation.to_dict())
-    elif failed is None or explanation.answer.evidence.topics:
-        echo("\n".join(answer_lines(explanation.answer, top_k, reasons=explanation.items)))
-        echo("\n".join(click.style(f"  {printable(line)}", dim=True) for line in explanation.lines()))
+    if as_json or failed is None or explanation.answer.evidence.topics:
+        lines = answer_lines(explanation.answer, top_k, reasons=explanation.items)
+        more = (click.style(f"  {printable(line)}", dim=True) for line in explanation.lines())
+        show(explanation.to_dict(), chain(lines, more), as_json=as_json, styled=True)
     if failed is not None:
         raise failed

@@ -132,7 +132,7 @@ def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_j
         from ..neo4j import catalogue
 
         gateway = open_gateway(settings)
-        loads = catalogue.list_loads(gateway, catalogue.read_full_state(gateway))
+        loads = catalogue.list_loads(gateway)
         show(loads, map(load_line, loads), as_json=as_json)
     else:
         raise UsageError("expected a file, a format, --list or --delete: see `lodestar load --help`")
@@ -388,23 +388,13 @@ def _open_neo4j(
 
 
 @command.command("-")
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(("tsv", "csv", "rdf", "metaqa", "pathquestion")),
-    default="tsv",
-    show_default=True,
-    help="Of the lines.",
-)
 @_OPTIONS["names_path"]
 @click.option("--remove", is_flag=True, help="Remove the triples instead.")
 @click.option("--missing-ok", is_flag=True, help="With --remove: pass over triples that are not there.")
 @json_option
 @gateway_options
-def add_lines(
-    kind: str, names_path: str | None, remove: bool, missing_ok: bool, as_json: bool, gateway: Gateway
-) -> None:
-    """Add the triples of a few lines from standard input to the graph, or remove them, as one change.
+def add_lines(names_path: str | None, remove: bool, missing_ok: bool, as_json: bool, gateway: Gateway) -> None:
+    """Add the triples of a few lines of TSV from standard input to the graph, or remove them, as one change.
 
     Ends are ids or names of entities; what is neither is new. At most 100,000 triples; more are a load of their own
     (`lodestar load tsv - --append`). A bad line changes nothing.
@@ -417,13 +407,10 @@ def add_lines(
     from ...loaders import maintaining
     from ...loaders.formats import source_class
 
-    is_table = kind in ("tsv", "csv")
-    if names_path is not None and (remove or not is_table):
-        raise UsageError("--names goes with tsv or csv, and without --remove")
+    if names_path is not None and remove:
+        raise UsageError("--names goes without --remove")
     if missing_ok and not remove:
         raise UsageError("--missing-ok goes with --remove")
-    own: dict[str, Any] = {"has_header": False, "names_path": names_path} if is_table else {}
-    report = maintaining.change_lines(
-        source_class(kind)(path="-", **own), gateway, remove=remove, missing_ok=missing_ok
-    )
+    source = source_class("tsv")(path="-", has_header=False, names_path=names_path)
+    report = maintaining.change_lines(source, gateway, remove=remove, missing_ok=missing_ok)
     print_report(str(report), dataclasses.asdict(report), as_json)

@@ -18,7 +18,6 @@ from rapidfuzz import process
 
 from ... import cypher as cypher_folder
 from ..errors import InputError, QueryTimeoutError
-from ..evidence.text import NO_LABELS, Labels, relation_words
 from ..neo4j import Request, Row, Template, quote_identifier
 from ..values import Entity, Triple
 from .plan import (
@@ -45,9 +44,7 @@ from .plan import (
     Where,
     Without,
     check,
-    plan_data,
 )
-from .sentence import explain
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -286,33 +283,3 @@ def _row(id_: str, name: str | None, is_literal: bool, key: float | None, after:
     )
     runner_up = (after[1] or after[0], after[2]) if after and after[0] is not None else None
     return PlanRow(Entity(id_, name, is_literal), key, runner_up, tuple(dict.fromkeys(triples)))
-
-
-def result_data(plan: Plan, found: PlanResult, labels: Labels = NO_LABELS) -> dict[str, Any]:
-    """Return a result for JSON: the result in words, its rows with the triples that they rest on, and notes on what is
-    cut, missing or equal."""
-    rows = [
-        {
-            "name": row.entity.label,
-            "id": row.entity.id,
-            "value": row.key,
-            "next": row.next and list(row.next),
-            "because": [[t.head.label, relation_words(t.relation, labels), t.tail.label] for t in row.witness],
-        }
-        for row in found.rows
-    ]
-    names = ", ".join(str(row["name"]) for row in rows[:20])
-    if found.yes is not None or isinstance(plan, Compare):
-        result = {True: "yes", False: "no", None: "unknown: a value is missing"}[found.yes]
-    elif isinstance(plan, Count | Total):
-        result = "unknown: no value" if found.number is None else f"{found.number:,.10g}"
-    elif isinstance(plan, Rank):
-        result = ", ".join(f"{row['name']}: {row['value']:,.10g}" for row in rows[:20]) or "none"
-    else:
-        result = (names + (f" and {found.total - 20:,} more" if found.total > len(rows[:20]) else "")) or "none"
-    notes = [f"{found.missing:,} without a value"] if found.missing else []
-    notes += [f"the first {len(rows)} of {found.total:,} are listed"] if found.is_cut else []
-    return {
-        "plan": plan_data(plan), "how": explain(plan, labels=labels), "result": result, "number": found.number,
-        "yes": found.yes, "total": found.total, "missing": found.missing, "rows": rows, "notes": notes,
-    }  # fmt: skip

@@ -46,9 +46,8 @@ def test_the_next_question_knows_what_was_added_with_its_names(lodestar: Lodesta
     [
         ((), "Lima\tmayor\tAna\nLima mayor\n", 3, "stdin:2: expected head, relation and tail parted by tabs"),
         ((), "", 3, "stdin"),
-        (("--names", "x", "--remove"), "a\tb\tc\n", 2, "--names goes with tsv or csv, and without --remove"),
+        (("--names", "x", "--remove"), "a\tb\tc\n", 2, "--names goes without --remove"),
         (("--missing-ok",), "a\tb\tc\n", 2, "--missing-ok goes with --remove"),
-        (("--format", "rdf"), "nonsense\n", 3, "stdin: expected RDF, found another kind of file"),
     ],
 )
 def test_bad_lines_change_nothing(

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from pathlib import Path
 
 import neo4j
 import pytest
-from click.testing import CliRunner
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from lodestar import Engine
-from lodestar.engine.cli.main import main
 from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j.catalogue import RelationInfo
 from lodestar.engine.neo4j.gateway import Gateway
@@ -251,20 +248,13 @@ def test_what_is_no_plan_at_all_is_said_with_its_place(text: str, said: str) -> 
 
 
 @pytest.mark.usefixtures("towns")
-def test_the_engine_and_the_command_line_run_a_plan(
-    settings: Settings, environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_the_engine_runs_a_plan(settings: Settings) -> None:
     text = '{"do":"find","of":{"do":"best","of":{"do":"kind","name":"town"},"path":["size"]}}'
     with Engine(settings) as engine:
-        assert [row.entity.id for row in engine.run(text).rows] == ["t1"]
-    (file := tmp_path / "plan.json").write_text(text, encoding="utf-8")
-    ask = ["ask", "--plan", str(file)]
-    said = CliRunner().invoke(main, ask, env=environment)
-    assert "towns with the greatest size" in said.output, said
-    data = json.loads(CliRunner().invoke(main, [*ask, "--json"], env=environment).output)
-    assert (data["rows"][0]["value"], data["rows"][0]["next"]) == (9.0, ["t0", 5.0])
-    file.write_text("drop it", encoding="utf-8")
-    assert isinstance(CliRunner().invoke(main, ask, env=environment).exception, InputError)
+        (row,) = engine.run(text).rows
+        assert (row.entity.id, row.key, row.next) == ("t1", 9.0, ("t0", 5.0))
+        with pytest.raises(InputError):
+            engine.run("drop it")
 
 
 def test_kinds_are_types_with_their_subclasses_else_ends_of_relations() -> None:
