@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, repeat
 from typing import Any
 
@@ -123,13 +124,20 @@ def read_search_names(ids: Sequence[str]) -> Request[dict[str, NamedEntity]]:
 
 def read_signatures(ids: Sequence[str]) -> Request[dict[str, EntitySignature]]:
     """Read the signatures of the existing entities among `ids`, by id."""
+    return Request(template("read_signatures"), {"ids": list(ids)}, _decode_signatures)
 
-    def decode(rows: Sequence[Row]) -> dict[str, EntitySignature]:
-        return {
-            id_: EntitySignature(Entity(id_, name), degree, tuple(relations)) for id_, name, degree, relations in rows
-        }
 
-    return Request(template("read_signatures"), {"ids": list(ids)}, decode)
+def read_value_signatures(ids: Sequence[str]) -> Request[dict[str, EntitySignature]]:
+    """Read the signatures of the existing literals among `ids`, by id: the relations that lead to them."""
+    params = {"ids": list(ids), "max_triples": MAX_TRIPLES_OF_VALUE, "value_chars": MAX_VALUE_CHARS}
+    return Request(template("read_value_signatures"), params, partial(_decode_signatures, is_literal=True))
+
+
+def _decode_signatures(rows: Sequence[Row], *, is_literal: bool = False) -> dict[str, EntitySignature]:
+    return {
+        id_: EntitySignature(Entity(id_, name, is_literal), degree, tuple(relations))
+        for id_, name, degree, relations in rows
+    }
 
 
 def find_literals_by_prefix(terms: Sequence[str], limit: int) -> Request[list[list[Entity]]]:
@@ -145,50 +153,26 @@ def find_literals_by_prefix(terms: Sequence[str], limit: int) -> Request[list[li
     return Request(template("find_values"), params, decode)
 
 
-def read_value_signatures(ids: Sequence[str]) -> Request[dict[str, EntitySignature]]:
-    """Read the signatures of the existing literals among `ids`, by id: the relations that lead to them."""
-
-    def decode(rows: Sequence[Row]) -> dict[str, EntitySignature]:
-        return {
-            id_: EntitySignature(Entity(id_, value, is_literal=True), degree, tuple(relations))
-            for id_, value, degree, relations in rows
-        }
-
-    params = {"ids": list(ids), "max_triples": MAX_TRIPLES_OF_VALUE, "value_chars": MAX_VALUE_CHARS}
-    return Request(template("read_value_signatures"), params, decode)
-
-
 def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) -> Request[list[ExpansionResult]]:
     """Take steps from sources of moderate degree: at most `fan_out` tails per source, `max_tails` per expansion.
 
     A tail counts for each source that leads to it.
     """
-
-    def decode(rows: Sequence[Row]) -> list[ExpansionResult]:
-        return _decode_expansions(rows, fan_out, max_tails)
-
-    params = {
-        "expansions": [_expansion_params(x) | {"inverse": x.step.inverse} for x in expansions],
-        "fan_out": fan_out,
-        "max_tails": max_tails,
-        "value_chars": MAX_VALUE_CHARS,
-    }
-    return Request(template("expand_steps"), params, decode)
+    rows = [_expansion_params(x) | {"inverse": x.step.inverse} for x in expansions]
+    return _expand("expand_steps", rows, fan_out, max_tails, value_chars=MAX_VALUE_CHARS)
 
 
 def expand_values(expansions: Sequence[Expansion], fan_out: int, max_tails: int) -> Request[list[ExpansionResult]]:
     """Take steps back from literals, through the first `MAX_TRIPLES_OF_VALUE` triples of each."""
+    rows = [*map(_expansion_params, expansions)]
+    return _expand("expand_values", rows, fan_out, max_tails, max_triples=MAX_TRIPLES_OF_VALUE)
 
-    def decode(rows: Sequence[Row]) -> list[ExpansionResult]:
-        return _decode_expansions(rows, fan_out, max_tails)
 
-    params = {
-        "expansions": [_expansion_params(x) for x in expansions],
-        "fan_out": fan_out,
-        "max_tails": max_tails,
-        "max_triples": MAX_TRIPLES_OF_VALUE,
-    }
-    return Request(template("expand_values"), params, decode)
+def _expand(
+    name: str, expansions: list[dict[str, Any]], fan_out: int, max_tails: int, **more: int
+) -> Request[list[ExpansionResult]]:
+    params = {"expansions": expansions, "fan_out": fan_out, "max_tails": max_tails, **more}
+    return Request(template(name), params, partial(_decode_expansions, fan_out=fan_out, max_tails=max_tails))
 
 
 def _expansion_params(expansion: Expansion) -> dict[str, Any]:
