@@ -21,7 +21,7 @@ from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, Usa
 from .evidence import Absence, Answer, Evidence, Item, PlanAnswer
 from .evidence.bridges import Quotes, collect_snippets, convert_item_kind
 from .neo4j import split_into_requests
-from .neo4j.catalogue import Edition, RelationInfo, read_catalogue, read_full_state, read_graph_revision
+from .neo4j.catalogue import Edition, RelationInfo, read_catalogue, read_graph_revision, read_graph_state
 from .parallel import start
 from .parts import Expression, Joined, Named, Part, list_stages
 from .progress import Progress, ignore_progress
@@ -395,7 +395,7 @@ class Engine:
             if opened is None:
                 gateway = self.gateway()
                 edition = gateway.run(read_graph_revision())
-                state = read_full_state(gateway)
+                state = gateway.run(read_graph_state())
                 state.check()
                 for warning in state.warnings:
                     if warning not in self._warned:

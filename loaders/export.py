@@ -27,7 +27,7 @@ from isal import igzip
 
 from ..engine.errors import GraphError, InputError, StorageError, UsageError
 from ..engine.neo4j import Request, template
-from ..engine.neo4j.catalogue import read_catalogue, read_full_state
+from ..engine.neo4j.catalogue import read_catalogue, read_graph_state
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.describing import format_descriptions
@@ -161,11 +161,12 @@ def export(
     """
     started_s = time.monotonic()
     format_ = _check(format, base, triples=path, names=names_path, phrases=phrases_path)
-    state = read_full_state(gateway)
+    state = gateway.run(read_graph_state())
     state.check()
     if unfinished := (*state.unfinished_loads, *state.deleting_loads):
-        what = "is under way: wait until it is done" if state.under_way else "did not finish: run it again"
-        raise GraphError(f"the load of {unfinished[0]}, or its deletion, {what}")
+        raise GraphError(
+            f"the load of {unfinished[0]}, or its deletion, has not finished: wait for it, or run it again"
+        )
     triples = ((head, tails, True) for head, tails in stream_triples(gateway))
     names = ((id_, names, False) for id_, names in stream_names(gateway))
     relations = gateway.run(read_catalogue()).relations if phrases_path else ()

@@ -245,7 +245,7 @@ def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple
         return LoadPlan(mine.number, num_other_nodes=state.num_other_nodes)
     if unfinished := [load for load in others if not load.finished]:
         raise GraphError(
-            f"the load of {unfinished[0].source} did not finish: run the same `lodestar load` again first, or give "
+            f"the load of {unfinished[0].source} has not finished: run the same `lodestar load` again first, or give "
             "--replace to put this in its place"
         )
     if not others:

@@ -82,7 +82,7 @@ def command(as_json: bool, name: str) -> None:
 def say_what_runs() -> None:
     """Print which servers run here and what they hold, and what to type next."""
     from ..errors import LodestarError
-    from ..neo4j.catalogue import read_full_state
+    from ..neo4j.catalogue import read_graph_state
     from ..neo4j.embedded import EmbeddedServer
     from ..neo4j.gateway import Gateway
     from ..settings import make_connection
@@ -95,7 +95,7 @@ def say_what_runs() -> None:
     for each in [settings] if settings.uri else running:
         try:
             with Gateway(make_connection(each)) as gateway:
-                state = read_full_state(gateway)
+                state = gateway.run(read_graph_state())
                 shown = gateway.connection.where if each.uri else each.name
                 echo(printable(f"{shown}: {state.counts if state.num_triples else 'running, empty'}"))
                 question = question or suggest_question(gateway)

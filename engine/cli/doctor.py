@@ -84,13 +84,13 @@ def examine(settings: Settings) -> Iterator[Finding]:
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
-    from ..neo4j.catalogue import read_full_state
+    from ..neo4j.catalogue import read_graph_state
     from ..neo4j.gateway import Gateway
     from ..settings import make_connection
 
     with Gateway(make_connection(settings)) as gateway:
         yield Finding("database", "ok", f"Neo4j {gateway.version()} at {gateway.connection.where}")
-        state = read_full_state(gateway)
+        state = gateway.run(read_graph_state())
     state.check()
     yield Finding("graph", "ok", state.counts)
     for warning in state.warnings:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...models.wording import lexicon_phrases
@@ -165,8 +165,6 @@ class GraphState:
     """The full-text index of names exists and is filled."""
     num_other_nodes: int = 0
     """Nodes that are not Lodestar's, judged by their labels."""
-    under_way: bool = False
-    """Whether an unfinished load or deletion is running now; only `read_full_state` reads it."""
 
     @property
     def counts(self) -> str:
@@ -183,11 +181,8 @@ class GraphState:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Why answers are incomplete, one line for each unfinished load or deletion."""
-        load = "the load of {} is under way: answers are incomplete"
-        deletion = "the load of {} is being deleted: answers may rest on it"
-        if not self.under_way:
-            load = "the load of {} did not finish: answers are incomplete until the same `lodestar load` runs again"
-            deletion = "the deletion of the load of {} did not finish: answers may rest on it until it is deleted again"
+        load = "the load of {} has not finished: answers are incomplete until the same `lodestar load` runs again"
+        deletion = "the deletion of the load of {} has not finished: answers may rest on it until it is deleted again"
         return (*map(load.format, self.unfinished_loads), *map(deletion.format, self.deleting_loads))
 
     def check_version(self) -> None:
@@ -203,16 +198,14 @@ class GraphState:
         self.check_version()
         is_whole = not self.is_empty and self.has_entity_id and self.has_entity_names
         if self.unfinished_loads and not (self.num_finished_loads and is_whole):
-            how = "is under way: wait until it is done"
-            how = how if self.under_way else "did not finish: run the same `lodestar load` again"
-            raise GraphError(f"the load of {self.unfinished_loads[0]} {how}")
-        if self.deleting_loads and not self.num_finished_loads:
-            source = self.deleting_loads[0]
-            if self.under_way:
-                raise GraphError(f"the load of {source} is being deleted, and the graph has no other")
+            source = self.unfinished_loads[0]
             raise GraphError(
-                f"the deletion of the load of {source} did not finish, and the graph has no other: delete it again, or "
-                "run its `lodestar load` again"
+                f"the load of {source} has not finished: wait for it, or run the same `lodestar load` again"
+            )
+        if self.deleting_loads and not self.num_finished_loads:
+            raise GraphError(
+                f"the deletion of the load of {self.deleting_loads[0]} has not finished, and the graph has no other: "
+                "delete it again, or run its `lodestar load` again"
             )
         if self.is_empty and self.num_other_nodes:
             raise GraphError(
@@ -313,15 +306,6 @@ def count_signature_mismatches() -> Request[int]:
     return Request(template("check_signatures"), {}, lambda rows: int(rows[0][0]))
 
 
-def read_full_state(db: Gateway) -> GraphState:
-    """Read the state of the graph in one round trip, two if a load or a deletion is unfinished."""
-    state = db.run(read_graph_state())
-    if not state.unfinished_loads and not state.deleting_loads:
-        return state
-    holders = Request(template("count_lock_holders"), {}, lambda rows: bool(rows and rows[0][0]))
-    return replace(state, under_way=db.run(holders))
-
-
 def look_up_relation_name(number: int, relations: Mapping[int, str]) -> str:
     """Return a relation's name by its catalogue number; raise `StaleCatalogueError` where the catalogue lacks it."""
     name = relations.get(number)
@@ -334,8 +318,8 @@ def look_up_relation_name(number: int, relations: Mapping[int, str]) -> str:
 
 def read_figures(gateway: Gateway) -> dict[str, Any] | None:
     """Return the sizes and loads of a graph as JSON data; None for an empty one."""
-    state = read_full_state(gateway)
-    loads = list_loads(gateway, state)
+    state = gateway.run(read_graph_state())
+    loads = list_loads(gateway)
     if state.is_empty and not loads:
         return None
     return {
@@ -348,11 +332,11 @@ def read_figures(gateway: Gateway) -> dict[str, Any] | None:
     }
 
 
-def list_loads(gateway: Gateway, state: GraphState) -> list[dict[str, Any]]:
+def list_loads(gateway: Gateway) -> list[dict[str, Any]]:
     """Return the manifests of the loads as JSON data, each with its state in words."""
-    half_there = "under way" if state.under_way else "did not finish"
     return [
-        asdict(load) | {"state": f"deletion {half_there}" if load.deleting else load.finished or half_there}
+        asdict(load)
+        | {"state": "its deletion has not finished" if load.deleting else load.finished or "has not finished"}
         for load in gateway.run(read_loads())
     ]
 

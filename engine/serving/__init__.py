@@ -20,7 +20,7 @@ from ..api import Engine
 from ..context import Event
 from ..errors import DatabaseError, DatabaseUnavailableError, LodestarError
 from ..evidence import Answer
-from ..neo4j.catalogue import read_full_state
+from ..neo4j.catalogue import read_graph_state
 from ..neo4j.gateway import deadline
 from ..recipes import Recipe
 from ..settings import Settings, make_connection
@@ -268,7 +268,7 @@ class Service:
         """Return why no question can be answered now (database, graph, models), or an empty text."""
 
         def check(engine: Engine) -> str:
-            read_full_state(engine.gateway()).check()
+            engine.gateway().run(read_graph_state()).check()
             engine.prepare()
             return ""
 

@@ -64,7 +64,7 @@ from ..gold_questions import (
     look_up_answers,
     say_nothing_found,
 )
-from ..neo4j.catalogue import Catalogue, read_catalogue, read_full_state
+from ..neo4j.catalogue import Catalogue, read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph import stream_mediator_relations
 from ..parallel import HERE, PerProcess, Workers
@@ -508,7 +508,7 @@ def mine_questions(
     """
     check_output_file("", out, force=True)  # fail before the work, not after it
     gateway = engine.gateway()
-    read_full_state(gateway).check()
+    gateway.run(read_graph_state()).check()
     catalogue = gateway.run(read_catalogue())
     asked = look_up_answers(questions.questions, gateway).questions
     order = sorted(range(len(asked)), key=lambda i: (asked[i].topic_ids or asked[i].topic_names, i))

@@ -27,7 +27,7 @@ from ...models.subgraphs import (
 from ...models.text.vectors import TextVectors
 from ..errors import GraphError, InputError
 from ..gold_questions import GroundedQuestion, QuestionSet, SkippedQuestion, ground_questions, look_up_answers
-from ..neo4j.catalogue import read_catalogue, read_full_state
+from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..progress import Progress, ignore_progress
 from ..retrieval.subgraph import SubgraphBatch
 from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
@@ -93,7 +93,7 @@ def write_question_graphs(
     answers are not in the graph are left out. Raises `GraphError` if no question is left.
     """
     gateway = engine.gateway()
-    read_full_state(gateway).check()
+    gateway.run(read_graph_state()).check()
     catalogue = gateway.run(read_catalogue())
     relations = GraphRelations.of(engine.resources.of_graph(catalogue))
     extractor = subgraphs_of(relations, vectors, options)

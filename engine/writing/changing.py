@@ -349,7 +349,9 @@ def check_loads_complete(loads: Sequence[LoadManifest]) -> None:
     for load in loads:
         if not load.finished:
             what = "the deletion of the load" if load.deleting else "the load"
-            raise GraphError(f"{what} of {load.source} did not finish: finish it by the same command, then change more")
+            raise GraphError(
+                f"{what} of {load.source} has not finished: finish it by the same command, then change more"
+            )
 
 
 def _add(db: OpenTransaction, stated: Sequence[Parsed], named_texts: Mapping[str, Sequence[Name]]) -> ChangeReport:

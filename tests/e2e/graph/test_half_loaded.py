@@ -7,14 +7,13 @@ import json
 import neo4j
 import pytest
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.loaders.loading import load_lock
 
 from tests.e2e.conftest import Lodestar
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES
 from tests.made.plain_graph import write_graph, write_load
 
 CAPITAL = "What is the capital of Peru?"
-WARNING = "lodestar: the load of mo\\x1b[31mre.tsv did not finish: answers are incomplete until the same `lodestar load` runs again"
+WARNING = "lodestar: the load of mo\\x1b[31mre.tsv has not finished: answers are incomplete until the same `lodestar load` runs again"
 
 
 @pytest.fixture
@@ -32,9 +31,7 @@ def test_it_answers_with_one_warning_beside_the_data(lodestar: Lodestar, half_lo
     assert (ran.code, ran.err.splitlines().count(WARNING)) == (0, 1)
 
 
-def test_a_load_under_way_is_said_to_be(lodestar: Lodestar, half_loaded: None, gateway: Gateway) -> None:
-    assert "re.tsv    0 triples  did not finish" in lodestar("load", "--list").out
-    with load_lock(gateway):
-        assert "re.tsv    0 triples  under way" in lodestar("load", "--list").out
-        findings = {finding["part"]: finding for finding in json.loads(lodestar("doctor", "--json").out)}
-        assert "re.tsv is under way" in findings["load"]["found"]
+def test_a_load_that_has_not_finished_is_listed_and_said(lodestar: Lodestar, half_loaded: None) -> None:
+    assert "re.tsv    0 triples  has not finished" in lodestar("load", "--list").out
+    findings = {finding["part"]: finding for finding in json.loads(lodestar("doctor", "--json").out)}
+    assert "re.tsv has not finished" in findings["load"]["found"]

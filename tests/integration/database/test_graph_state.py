@@ -25,7 +25,7 @@ def test_a_graph_is_whole_when_one_load_is_finished(gateway: Gateway, driver: ne
         gateway.run(read_graph_state()).check()
     write_graph(driver, gateway, [*COUNTRIES, ("m.peru", "motto", '"x"')], COUNTRY_NAMES, literals={'"x"': "x"})
     write_load(driver, "a" * 64, source="a.tsv", started=BEGUN)
-    with pytest.raises(GraphError, match=r"the load of a\.tsv did not finish"):
+    with pytest.raises(GraphError, match=r"the load of a\.tsv has not finished"):
         gateway.run(read_graph_state()).check()
     write_load(driver, "b" * 64, source="b.tsv", started=BEGUN, finished=DONE, graph_version=3)
     state = gateway.run(read_graph_state())

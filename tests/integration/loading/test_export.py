@@ -142,7 +142,7 @@ def test_hostile_characters_survive_where_the_format_can_say_them(gateway: Gatew
 def test_half_a_graph_is_not_exported(gateway: Gateway, driver: neo4j.Driver, tmp_path: Path) -> None:
     load(TripleSource([("m.1", "r", "m.2")], {"m.1": "One"}), gateway)
     write_load(driver, "3" * 64, number=3, source="half.tsv", started="2026-01-01T00:00:00Z")
-    with pytest.raises(GraphError, match=r"half.tsv, or its deletion, did not finish: run it again"):
+    with pytest.raises(GraphError, match=r"half.tsv, or its deletion, has not finished: wait for it, or run it again"):
         exported(gateway, tmp_path / "kg.tsv")
     assert not (tmp_path / "kg.tsv").exists()
 

@@ -19,12 +19,12 @@ WHOLE = GraphState(num_entities=3, num_relations=1, num_triples=2, num_finished_
         ({"has_entity_names": False}, r"no name index entity_names: make it with"),
         (
             {"unfinished_loads": ("kg.tsv",), "num_finished_loads": 0},
-            r"the load of kg\.tsv did not finish: run the same `lodestar load` again",
+            r"the load of kg\.tsv has not finished: wait for it, or run the same `lodestar load` again",
         ),
-        ({"unfinished_loads": ("kg.tsv",), "has_entity_names": False}, r"the load of kg\.tsv did not finish: run"),
+        ({"unfinished_loads": ("kg.tsv",), "has_entity_names": False}, r"the load of kg\.tsv has not finished: wait"),
         (
             {"deleting_loads": ("kg.tsv",), "num_finished_loads": 0},
-            r"the deletion of the load of kg\.tsv did not finish, and the graph has no other: delete it again, or run",
+            r"the deletion of the load of kg\.tsv has not finished, and the graph has no other: delete it again, or run",
         ),
         ({"graph_version": GRAPH_VERSION + 1}, r"of model version 4, this Lodestar reads 3: load it again"),
     ],
