@@ -117,23 +117,6 @@ def test_a_signal_leaves_no_half_export(environment: dict[str, str], tmp_path: P
     assert not list(tmp_path.iterdir())
 
 
-def test_a_pipe_is_told_to_be_waited_for(environment: dict[str, str], tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "lodestar", "eval", str(pipe), "--out", str(tmp_path / "out")],
-        env={**os.environ, **environment},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    assert "is a pipe: waiting for what is written to it" in process.stderr.readline()
-    with pipe.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(GOLD[0]) + "\n")
-    process.communicate(timeout=120)
-    assert process.returncode == 0
-
-
 @pytest.mark.parametrize(("number", "after_s"), [(signal.SIGTERM, 0.0), (signal.SIGINT, 0.0), (signal.SIGINT, 4.0)])
 def test_a_signal_ends_a_question_to_a_model_inside_soon(
     environment: dict[str, str], number: signal.Signals, after_s: float

@@ -30,33 +30,6 @@ CREATE (matrix:Movie {title: 'The Matrix', released: 1999, tagline: 'Welcome to 
 """
 """Relationships with and without properties, a list, a node with two labels."""
 
-TRADE = """
-CREATE (chai:Product {productID: 1, productName: 'Chai', unitPrice: 18.0, discontinued: false}),
-       (chang:Product {productID: 2, productName: 'Chang', unitPrice: 19.5, discontinued: true}),
-       (beverages:Category {categoryID: 1, categoryName: 'Beverages', picture: [0.5, 0.25]}),
-       (exotic:Supplier {companyName: 'Exotic Liquids', contactName: 'Charlotte Cooper', phone: '(171) 555-2222'}),
-       (alfki:Customer {companyName: 'Alfreds Futterkiste', contactName: 'Maria Anders',
-                        at: point({longitude: 13.4, latitude: 52.5})}),
-       (nancy:Employee {firstName: 'Nancy', lastName: 'Davolio', title: 'Sales Representative',
-                        hireDate: date('1992-05-01')}),
-       (andrew:Employee {firstName: 'Andrew', lastName: 'Fuller', hireDate: date('1992-08-14')}),
-       (order:Order {orderID: 10643, orderDate: datetime('1997-08-25T10:30:00Z'), lead: duration('P28D')}),
-       (chai)-[:PART_OF]->(beverages),
-       (chang)-[:PART_OF]->(beverages),
-       (exotic)-[:SUPPLIES]->(chai),
-       (exotic)-[:SUPPLIES]->(chang),
-       (alfki)-[:PURCHASED]->(order),
-       (nancy)-[:SOLD]->(order),
-       (nancy)-[:REPORTS_TO]->(andrew),
-       (andrew)-[:REPORTS_TO]->(andrew),
-       (order)-[:CONTAINS {quantity: 15, discount: 0.25}]->(chai),
-       (order)-[:CONTAINS {quantity: 2, discount: 0.0}]->(chai),
-       (order)-[:CONTAINS]->(chang),
-       (order)-[:CONTAINS]->(chang)
-"""
-"""Names of each label's own, in two parts, or none; temporal and spatial values; a self-loop; parallel relationships with
-and without properties."""
-
 
 def write_graph(driver: neo4j.Driver, *statements: str) -> None:
     """Put a graph in the place of what a database holds."""

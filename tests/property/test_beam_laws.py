@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.retrieval import PathQuery, PathScores
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.values import Chain, Question
 
@@ -16,19 +12,6 @@ from tests.conftest import examples
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
 from tests.made.evidence import retrieved
-
-
-class BranchingScorer(WordScorer):
-    """A scorer that looks at how many relations led on from where each hop starts."""
-
-    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
-        """Return the scores of words, less a little for each way on."""
-        return [
-            PathScores((plain.stop - ways).astype(np.float32), (plain.extend - ways).astype(np.float32))
-            for plain, query in zip(super().score(queries), queries, strict=True)
-            for ways in [0.01 * np.array(query.log_branching, dtype=np.float32)]
-        ]
-
 
 IDS = [f"e{i}" for i in range(8)]
 RELATIONS = ["alpha", "beta", "gamma", "delta"]

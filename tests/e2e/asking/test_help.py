@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -42,15 +41,6 @@ def test_help_imports_nothing_heavy() -> None:
     assert len(shown) == 18
     assert [(verb, heavy) for verb, heavy, _ in shown if heavy] == []
     assert [verb for verb, _, text in shown if "Usage:" not in text or "Example" not in text] == []
-
-
-def test_the_version_is_that_of_the_package(lodestar: Lodestar) -> None:
-    assert lodestar("--version").out.split()[-1] == version("lodestar-kg")
-
-
-def test_a_group_without_arguments_has_help(lodestar: Lodestar) -> None:
-    ran = lodestar("load")
-    assert (ran.code, ran.out.startswith("Usage: "), ran.out.count("\n") > 10) == (0, True, True)
 
 
 def test_without_arguments_it_says_what_runs_and_what_to_type(

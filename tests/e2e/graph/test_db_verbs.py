@@ -74,17 +74,6 @@ def test_status_and_start_of_a_running_server_agree(server: EmbeddedServer, db: 
     assert not any(server.home.password() in ran.out + ran.err for ran in (status, start, text))
 
 
-@pytest.mark.parametrize("name", ["../x", "a/b", "", ".", "a b"])
-def test_a_bad_name_is_refused(name: str, lodestar: Lodestar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LODESTAR_HOME", str(tmp_path / "home"))
-    for verb in (["start"], ["status"], ["reset", "--yes"]):
-        ran = lodestar("db", *verb, "--name", name)
-        assert (ran.code, ran.out) == (2, "")
-        (line,) = ran.err.splitlines()
-        assert "server name" in line
-    assert not (tmp_path / "home").exists()
-
-
 def test_reset_asks_first(server: EmbeddedServer, db: Callable[..., Ran]) -> None:
     ran = db("reset")
     assert (ran.code, "--yes" in ran.err) == (2, True)

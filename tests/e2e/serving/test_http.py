@@ -197,13 +197,6 @@ def test_bad_input_is_one_line(client: httpx.Client, body: Any, status: int, say
         assert says in error(refused)
 
 
-@pytest.mark.parametrize("text", [None, {"a": 1}])
-def test_a_part_of_a_message_without_text_is_not_asked(client: httpx.Client, text: Any) -> None:
-    parts = [{"type": "text", "text": text}]
-    refused = client.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": parts}]})
-    assert refused.status_code == 422
-
-
 @pytest.mark.parametrize(
     ("form", "body"),
     [

@@ -69,13 +69,6 @@ def test_a_filter_of_a_relation_that_is_not_there_is_said(works: Engine) -> None
         works.ask(ASKED, filter={"kind": ["film"]})  # type: ignore[dict-item]
 
 
-def test_a_framework_passes_the_filter_on(works: Engine) -> None:
-    retriever = LodestarRetriever(engine=works, k=20)
-    told = [found.page_content for found in retriever.invoke("What was made by Ann?", filter={"kind": "poem"})]
-    assert any("Ode" in text for text in told)
-    assert not any("made]→ Alien" in text for text in told)
-
-
 def test_an_engine_over_a_driver_leaves_it_open(works: Engine, driver: neo4j.Driver, settings: Settings) -> None:
     with Engine(settings, driver=driver) as engine:
         assert engine.ask(ASKED).names == works.ask(ASKED).names

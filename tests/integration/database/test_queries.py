@@ -68,10 +68,3 @@ def test_it_compiles_without_warnings_and_is_anchored(name: str, loaded: neo4j.D
     assert summary.plan is not None
     scans = plan_operators(summary.plan) & SCANS
     assert bool(READS_ALL.match(name)) or not scans, f"{name} scans: {scans}"
-
-
-def test_a_scan_would_be_seen(loaded: neo4j.Driver, connection: Connection) -> None:
-    with loaded.session(database=connection.database) as session:
-        summary = session.run("EXPLAIN MATCH (e:Entity) WHERE e.name = 'x' RETURN e").consume()
-    assert summary.plan is not None
-    assert plan_operators(summary.plan) & SCANS

@@ -19,7 +19,7 @@ from lodestar.loaders.property_graph import map_graph
 from lodestar.loaders.report import LoadReport
 
 from tests.conftest import clear_database
-from tests.made.property_graphs import MOVIES, TRADE, write_graph
+from tests.made.property_graphs import MOVIES, write_graph
 
 EVERYTHING = Choices()
 
@@ -90,38 +90,6 @@ def test_films(
     (their_id,) = theirs.execute_query("MATCH (n {name: 'Tom Hanks'}) RETURN elementId(n)").records[0]
     (our_id,) = driver.execute_query("MATCH (n:Entity {name: 'Tom Hanks'}) RETURN n.id").records[0]
     assert our_id == their_id
-
-
-def test_trade(
-    source_gateway: Gateway, theirs: neo4j.Driver, gateway: Gateway, driver: neo4j.Driver, tmp_path: Path
-) -> None:
-    write_graph(theirs, TRADE)
-    report, _ = load_from(source_gateway, gateway, tmp_path, Choices(types=False, leave_out=["picture"]))
-    found = triples(driver)
-    assert {
-        ("Nancy Davolio", "title", "Sales Representative"),
-        ("Andrew Fuller", "REPORTS_TO", "Andrew Fuller"),
-        ("Alfreds Futterkiste", "PURCHASED", "Order 10643"),
-        ("Order 10643", "CONTAINS", "…"),
-        ("Order 10643", "CONTAINS", "Chang"),
-        ("…", "quantity", "15"),
-        ("Chai", "unitPrice", "18.0"),
-        ("Chang", "discontinued", "true"),
-    } <= found
-    assert not {relation for _, relation, _ in found} & {"type", "picture"}
-    assert report.num_duplicates == 1, "two equal relationships without properties are one triple"
-    assert report.num_unnamed == 2, "the two records of what the order contains"
-    datatypes = driver.execute_query(
-        "MATCH (l:Literal) WHERE l.datatype IS NOT NULL RETURN l.value, split(split(l.datatype, '#')[1], '/')[0]"
-    )
-    assert {
-        ("1992-05-01", "date"),
-        ("1997-08-25T10:30:00+00:00", "dateTime"),
-        ("P28D", "duration"),
-        ("POINT(13.4 52.5)", "wktLiteral"),
-        ("15", "integer"),
-        ("0.25", "double"),
-    } <= {tuple(record) for record in datatypes.records}
 
 
 def test_changes_and_deletions_are_followed(

@@ -29,6 +29,7 @@ from lodestar.loaders.property_graph import (
     Relationship,
     literals_of,
 )
+from neo4j.spatial import WGS84Point
 from neo4j.time import Date, DateTime, Duration, Time
 
 from tests.references.read_source import ReadSource, part_rows
@@ -152,6 +153,7 @@ def test_options_change_a_mapping(films: Survey, choices: Choices, expected: Map
         (DateTime(1997, 8, 25, 10, 30, 0), [("1997-08-25T10:30:00", "dateTime")]),
         (Time(10, 30, 0, 250_000_000), [("10:30:00.25", "time")]),
         (Duration(days=28), [("P28D", "duration")]),
+        (WGS84Point((13.4, 52.5)), [("POINT(13.4 52.5)", "http://www.opengis.net/ont/geosparql#wktLiteral")]),
         (["a", "b", "a", " "], [("a", None), ("b", None)]),
         ([1.5] * 65, []),
         (["a"] * 65, [("a", None)]),

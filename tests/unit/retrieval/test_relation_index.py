@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import lodestar.engine.relations as relations_module
@@ -13,7 +12,7 @@ import numpy.typing as npt
 import pytest
 from lodestar.engine.neo4j.catalogue import Phrase, RelationInfo
 from lodestar.engine.relations import RelationIndex
-from lodestar.models.text.vectors import TextVectors, VectorStore
+from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.letter_encoder import LetterEncoder
 
@@ -70,13 +69,3 @@ def test_a_shortlist_are_the_nearest_of_many_in_either_direction(monkeypatch: py
     relations = [RelationInfo(n, name, name, 1) for n, name in enumerate(("aab", "ab", "abb", "a"), start=1)]
     index = RelationIndex(relations, TextVectors(axes))
     assert index.shortlist(axes.encode(["a"])[0], {1, -1, 2, -2, -3}) == {1, -1, 2, -2}
-
-
-def test_another_run_encodes_only_what_is_new(tmp_path: Path) -> None:
-    given = []
-    for relations in (RELATIONS, RELATIONS, DESCRIBED):
-        encoder, store = LetterEncoder(), VectorStore(tmp_path / "vectors.sqlite")
-        RelationIndex(relations, TextVectors(encoder, store=store))
-        store.close()
-        given.append(sum(encoder.batches) - 1)  # one text tells the dimension
-    assert given == [3, 0, 2]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from lodestar.models.text import (
     verbalise_hop,
 )
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
-from lodestar.models.text.vectors import TextVectors, VectorStore
+from lodestar.models.text.vectors import TextVectors
 from lodestar.models.word_places import AskedWords, mask_topic
 from lodestar.models.wording.kinds import EndKind
 
@@ -224,18 +223,3 @@ def test_nouns_and_the_order_of_words_count_where_places_are_read() -> None:
         replace(COSINE, back=SimilarityWeights().back), (OTHER, reverse_hop(OTHER)), "qqq", asked
     ) == pytest.approx(-0.27)
     assert score(back, (OTHER, town, reverse_hop(OTHER)), "qqq", asked) == 0
-
-
-def test_what_is_of_the_graph_is_kept_for_another_run_and_no_question_is(tmp_path: Path) -> None:
-    asked = AskedWords(("town",), (1.0,), ("place",), ("crew",), goes_back=False)
-    paths = [(hop("xyz", "its capital"), hop("borders", tail=EndKind("place", 1.0, ("land",))))]
-    encoded = []
-    for _ in range(2):
-        store, encoder = VectorStore(tmp_path / "vectors.sqlite"), Axes()
-        measured = PathSimilarity(TextVectors(encoder, store=store))
-        measured.scores([[PathsOfTopic("which capital", paths, [0.0], asked)]])
-        store.close()
-        encoded.append({text for batch in (*encoder.batches, *encoder.sentences) for text in batch})
-    of_question = {"which capital", "capital", "town", "place", "crew"}
-    assert encoded[0] - {"dimension"} == of_question | {"xyz", "its capital", "borders", "land", "xyz borders"}
-    assert encoded[1] - {"dimension"} == of_question

@@ -10,31 +10,7 @@ from threading import Thread
 
 import psutil
 import pytest
-from lodestar.engine.neo4j.process import answers_http, failure_reason, tie_to_parent, wait_for_end
-
-STACK = """2026-01-01 00:00:00.000+0000 INFO  Starting...
-2026-01-01 00:00:01.000+0000 ERROR Failed to start Neo4j on localhost:7474.
-java.lang.RuntimeException: Error starting Neo4j database server
-\tat org.neo4j.Some.thing(Some.java:1)
-Caused by: org.neo4j.kernel.lifecycle.LifecycleException: Component failed
-\t... 9 more
-Caused by: java.net.BindException: Address already in use
-\t... 12 more
-"""
-
-
-@pytest.mark.parametrize(
-    ("log", "reason"),
-    [
-        (STACK, "java.net.BindException: Address already in use"),
-        ("Error occurred during initialization of VM\nToo small maximum heap\n", "Too small maximum heap"),
-        ("x INFO  Starting...\nx ERROR Invalid setting 'a'\nx INFO  Stopped.\n", "Invalid setting 'a'"),
-        ("one\n\n   two  \n\tat nowhere\n", "two"),
-        ("", ""),
-    ],
-)
-def test_the_reason_of_a_failed_start(log: str, reason: str) -> None:
-    assert failure_reason(log) == reason
+from lodestar.engine.neo4j.process import answers_http, tie_to_parent, wait_for_end
 
 
 def test_a_server_that_hangs_up_does_not_answer_yet() -> None:
