@@ -32,8 +32,8 @@ from lodestar.models.text.vectors import TextVectors
 from lodestar.models.word_places import read_asked_words
 from scipy.optimize import minimize
 
-from tests.people import asked as people
-from tests.people.graphs import read_graph
+from benchmarks.accuracy.people import read_graph
+from benchmarks.accuracy.people import read_questions as people_questions
 
 Floats = npt.NDArray[np.float64]
 TERMS = tuple(each.name for each in fields(SimilarityWeights) if each.name != "phrases")
@@ -79,7 +79,7 @@ class RecordingSimilarity(Similarity):
 def read_asked(questions: str) -> list[Asked]:
     """Return the questions of a file, or of a graph of ``tests/people``."""
     if not Path(questions).exists():
-        some = people.read_questions(read_graph(questions))
+        some = people_questions(read_graph(questions))
         return [Asked(Question(each.text), frozenset(each.answers)) for each in some if each.kind != "form"]
     return [
         Asked(each.as_question(each.topic_ids or each.topic_names), frozenset(a.id or a.names[0] for a in each.answers))

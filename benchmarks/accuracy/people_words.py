@@ -26,8 +26,7 @@ from lodestar.engine.evaluation import bootstrap_interval
 from lodestar.engine.evidence import Answer, PlanAnswer
 from lodestar.engine.settings import resolve
 
-from tests.people.asked import Asked, read_questions
-from tests.people.graphs import DEV, FORM_DEV, HELD_OUT, KEPT, Graph, read_graph, write
+from benchmarks.accuracy.people import DEV, FORM_DEV, HELD_OUT, KEPT, Asked, Graph, read_graph, read_questions, write
 
 GRAPHS = {"dev": DEV, "forms": FORM_DEV, "held-out": HELD_OUT, "kept": KEPT}
 

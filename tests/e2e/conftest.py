@@ -5,12 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
-import pty
 import shutil
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,28 +44,6 @@ def chromium() -> str:
         if name and (found := shutil.which(name)):
             return found
     pytest.skip(NO_CHROMIUM)
-
-
-@contextmanager
-def show_on_terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[bytearray]:
-    """Make standard error a terminal; yield what it shows, all of it after the block."""
-    shown = bytearray()
-
-    def read(terminal: int) -> None:
-        with suppress(OSError):  # the end of a terminal is an error
-            while piece := os.read(terminal, 1024):
-                shown.extend(piece)
-
-    ours, its = pty.openpty()
-    reading = threading.Thread(target=read, args=(ours,))
-    reading.start()
-    try:
-        with os.fdopen(its, "w") as stderr, monkeypatch.context() as patch:
-            patch.setattr(sys, "stderr", stderr)
-            yield shown
-    finally:
-        reading.join()
-        os.close(ours)
 
 
 class _Stdin(io.TextIOWrapper):

@@ -9,13 +9,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
-from lodestar.engine.errors import DatabaseUnavailableError
-from lodestar.engine.neo4j.catalogue import read_graph_revision
-from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import GRACE_S, Connection
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
@@ -74,17 +70,3 @@ def test_ask_ends_soon_with_one_line(environment: dict[str, str], connection: Co
     assert ran.returncode == 4, ran.stderr
     assert len(ran.stderr.splitlines()) == 1
     assert took_s < 2 * (TIMEOUT_S + GRACE_S) + 10
-
-
-def test_a_gateway_to_it_is_closed_at_once(connection: Connection) -> None:
-    with stalling(connection.uri, 1_000_000) as uri, Gateway(replace(connection, uri=uri, timeout_s=5)) as gateway:
-        gateway.version()
-    with stalling(connection.uri, 700) as uri:
-        gateway = Gateway(replace(connection, uri=uri, timeout_s=TIMEOUT_S))
-        with pytest.raises(DatabaseUnavailableError):
-            gateway.run(read_graph_revision())
-            gateway.run(read_graph_revision())
-            gateway.run(read_graph_revision())
-        started_s = time.monotonic()
-        gateway.close()
-        assert time.monotonic() - started_s < 1

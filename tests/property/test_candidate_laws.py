@@ -74,14 +74,6 @@ def test_candidates_are_all_named_ends_but_topics(facts: list[Triple], starts: l
     assert all(ways for ways in said(found).values())
 
 
-@given(st.lists(st.tuples(triples, topics), min_size=1, max_size=3))
-def test_a_batch_says_what_single_questions_say(asked: list[tuple[list[Triple], list[Entity]]]) -> None:
-    evidence = [evidence_of(*each) for each in asked]
-    together = find_candidates(MemoryGraph([]), evidence)
-    for place, each in enumerate(evidence):
-        assert said(together, place) == said(find_candidates(MemoryGraph([]), [each]))
-
-
 @given(triples, topics)
 def test_what_a_filter_takes_away_from_a_union_is_no_candidate(facts: list[Triple], starts: list[Entity]) -> None:
     whole = evidence_of(facts, starts)

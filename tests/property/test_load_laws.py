@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
-from lodestar.engine.writing import normalise_search_name
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.freebase import FREEBASE, FreebaseSource
@@ -72,11 +71,6 @@ def test_lines_are_the_same_wherever_a_block_ends(
             batch.validate(full=True)
             lines.extend(zip(batch["line"].to_pylist(), batch["text"].to_pylist(), strict=True))
     assert (lines, [(line, reason) for line, reason, _ in rejects]) == reference_lines(raw, max_line_bytes)
-
-
-@given(text)
-def test_search_names_are_stable(name: str) -> None:
-    assert normalise_search_name(normalise_search_name(name)) == normalise_search_name(name)
 
 
 COLUMNS: dict[str, st.SearchStrategy[str]] = {

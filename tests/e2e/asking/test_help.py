@@ -54,12 +54,6 @@ def test_without_arguments_it_says_what_runs_and_what_to_type(
     assert all(words in ran.out for words in ("lodestar demo", " load ", " serve", "--help"))
 
 
-def test_an_unknown_verb_is_one_line_and_exit_2() -> None:
-    ran = subprocess.run([sys.executable, "-m", "lodestar", "frobnicate"], capture_output=True, text=True, check=False)
-    assert ran.returncode == 2
-    assert "No such command 'frobnicate'" in ran.stderr
-
-
 def test_a_verb_with_a_slip_is_suggested(lodestar: Lodestar) -> None:
     ran = lodestar("serach", "Peru")
     assert (ran.code, ran.err.splitlines()[-1]) == (2, "Error: No such command 'serach'. Did you mean search?")

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lodestar.engine.settings import Connection
 
-from tests.e2e.conftest import Lodestar, show_on_terminal
-from tests.fakes.scripted_llm import ScriptedLLM, streamed
+from tests.e2e.conftest import Lodestar
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -31,36 +26,6 @@ def test_an_answer_with_its_paths(lodestar: Lodestar) -> None:
     assert "Lima" in ran.out.splitlines()[1]
     assert "Peru —[country capital]→ Lima" in ran.out
     assert "round trips" in ran.out
-
-
-def test_a_terminal_shows_what_a_language_model_writes(lodestar: Lodestar, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LODESTAR_LLM_MODEL", "scripted")
-
-    def write() -> Iterator[bytes]:
-        for word in ('{"answers": [', '"Lima"', "]}"):
-            yield f"data: {json.dumps({'choices': [{'delta': {'content': word}}]})}\n\n".encode()
-            time.sleep(0.5)  # a line is drawn some times a second
-        yield b"data: [DONE]\n\n"
-
-    with show_on_terminal(monkeypatch) as shown, ScriptedLLM([streamed(write)]) as llm:
-        monkeypatch.setenv("LODESTAR_LLM_BASE_URL", llm.base_url)
-        ran = lodestar("ask", "--llm", CAPITAL)
-    assert ran.code == 0, shown
-    assert "Lima" in ran.out.splitlines()[1]
-    assert '{"answers": ["Lima"' in shown.decode()
-    assert "answering from what is known of Peru" in shown.decode()
-    assert '"answers"' not in ran.out
-
-
-def test_an_answer_by_similarity_needs_no_pytorch(environment: dict[str, str]) -> None:
-    program = (
-        "import sys; from lodestar.engine.cli.main import main; main(standalone_mode=False)\n"
-        "print([m for m in ('torch', 'transformers', 'scipy') if m in sys.modules], file=sys.stderr)"
-    )
-    command = [sys.executable, "-c", program, "ask", CAPITAL]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert "Lima" in ran.stdout
-    assert ran.stderr.strip() == "[]"
 
 
 def test_a_batch_from_a_file_keeps_order_and_ids_and_loses_no_question(lodestar: Lodestar, tmp_path: Path) -> None:

@@ -63,12 +63,6 @@ def test_an_answer_is_the_engines_own(client: httpx.Client, direct: Engine) -> N
     assert found.json()["answer"] == "Peruvian sol"
 
 
-def test_what_is_not_known_is_an_answer_that_says_so(client: httpx.Client) -> None:
-    found = client.post("/v1/ask", json={"question": "Who?", "topics": ["m.nowhere"], "id": "q2"}).json()
-    assert (found["id"], found["kind"], found["reason"]) == ("q2", "none", "nothing linked")
-    assert "m.nowhere" in found["note"]
-
-
 def test_a_stream_tells_topics_paths_and_the_answer(client: httpx.Client) -> None:
     with client.stream("POST", "/v1/ask/stream", json={"question": QUESTION}) as response:
         assert response.headers["content-type"].startswith("text/event-stream")

@@ -112,16 +112,6 @@ def test_it_begins_with_the_graph_and_questions_that_it_answers(page: Page) -> N
 
 
 @pytest.mark.browser
-def test_paths_that_are_nearly_one_are_folded(page: Page) -> None:
-    ask(page, "Which currency is used in the country whose capital is Lima?")
-    more = page.locator("#paths .more").first
-    before = page.locator("#paths > li:visible").count()
-    assert before < page.locator("#paths > li").count()
-    more.click()
-    assert page.locator("#paths > li:visible").count() > before
-
-
-@pytest.mark.browser
 def test_what_is_not_in_the_graph_comes_without_a_drawing_and_with_the_nearest_paths_closed(page: Page) -> None:
     assert ask(page, "Who is the president of Peru?") == "Not in the graph"
     assert page.locator("#sure").inner_text() != ""
@@ -152,26 +142,6 @@ def test_a_plan_says_how_and_lists_what_orders_its_results(page: Page) -> None:
     ask(page, QUESTION)
     assert page.locator("#how").inner_text() == ""
     assert page.locator("#results").is_hidden()
-
-
-@pytest.mark.browser
-def test_hovering_over_a_line_or_a_node_joins_both(page: Page) -> None:
-    ask(page, QUESTION)
-    x, y, num_paths = page.evaluate(
-        """() => {
-            const node = document.getElementById("picture")._cyreg.cy.nodes(".topic")[0];
-            return [node.renderedPosition("x"), node.renderedPosition("y"), node.data("ranks").length];
-        }"""
-    )
-    box = page.locator("#picture").bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + x, box["y"] + y, steps=8)
-    page.locator("#paths li.on").first.wait_for()
-    assert page.locator("#paths li.on").count() == num_paths
-    page.locator("#paths li").first.hover()
-    assert page.locator("#paths li.on").count() == 1
-    page.locator("#question").hover()
-    assert page.locator("#paths li.on").count() == 0
 
 
 @pytest.mark.browser

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from lodestar import Engine
-from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
@@ -69,12 +68,3 @@ def test_what_was_said_is_kept_by_append_and_replace(team: Engine, gateway: Gate
         (relation,) = (r for r in gateway.run(read_catalogue()).relations if r.name == "qq7")
         assert relation.said_label == "plays for"
         assert [phrase.text for phrase in relation.phrases] == ["squad"]
-
-
-def test_collisions_are_told_and_faults_change_nothing(team: Engine) -> None:
-    done = team.describe({"qq7": ["who is there"], "city": ["who is there"]})
-    assert done.collisions[0].relations == ("city", "qq7")
-    for words, error in (({"nothing": ["x"]}, UsageError), ({"qq7": ["new one", "<i>x</i>"]}, InputError)):
-        with pytest.raises(error):
-            team.describe(words)
-    assert [phrase.text for phrase in team.read_relations("qq7")[0].phrases] == ["who is there"]

@@ -40,32 +40,6 @@ def test_it_answers_from_a_real_graph_and_says_why(settings: Settings, connectio
     assert all("Lima" in {end.name for end in chain.ends} for chain in rests_on if isinstance(chain, Chain))
 
 
-@pytest.mark.long
-def test_one_is_trained_on_questions_about_the_graph_and_answers(
-    settings: Settings, connection: Connection, environment: dict[str, str], tmp_path: Path
-) -> None:
-    asked = {"capital": "m.lima", "currency": "m.sol"}
-    for file, places in (("train", ["Peru"]), ("dev", ["Chile"])):
-        lines = [
-            {"id": f"{file}-{place}-{what}-{n}", "question": f"{how} {what} of {place}?", "topic_entities": [f"m.{place.lower()}"],
-             "answers": [answer if place == "Peru" else {"m.lima": "m.santiago", "m.sol": "m.peso"}[answer]]}
-            for place in places for what, answer in asked.items() for n, how in enumerate(("What is the", "Name the"))
-        ]  # fmt: skip
-        (tmp_path / f"{file}.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    out = tmp_path / "reader"
-    done = CliRunner().invoke(
-        main,
-        ["train", "reader", "--recipe", "similarity", "--dataset", str(tmp_path / "train.jsonl"), "--dev",
-         str(tmp_path / "dev.jsonl"), "--out", str(out)],
-        env=environment,
-    )  # fmt: skip
-    assert done.exit_code == 0, done.output
-    options = {"answerer.kind": "reader", "answerer.checkpoint": str(out)}
-    with Engine(settings, recipe="similarity", options=options, connection=connection) as engine:
-        (answer,) = engine.ask_batch(["What is the capital of Chile?"])
-    assert answer.entities[0].name == "Santiago de Chile"
-
-
 NAMES = {"Peru": ("Lima", "Peruvian sol"), "Chile": ("Santiago de Chile", "Chilean peso")}
 IDS = {"Peru": ("m.lima", "m.sol"), "Chile": ("m.santiago", "m.peso")}
 

@@ -12,7 +12,6 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.errors import DatabaseError, QueryTimeoutError
-from lodestar.engine.integrations.langchain import LodestarRetriever
 from lodestar.engine.neo4j import Request
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.serving import Batcher, DeadlineExceededError
@@ -111,24 +110,3 @@ def test_a_query_past_its_memory_is_tried_once_and_the_setting_is_named(
     with pytest.raises(DatabaseError, match=r"raise dbms\.memory\.transaction\.total\.max"):
         gateway.run(request("RETURN 1"))
     assert len(tries) == 1
-
-
-@pytest.mark.long
-async def test_fifty_at_once_leave_the_event_loop_free(works: Engine) -> None:
-    retriever, gaps = LodestarRetriever(engine=works), list[float]()
-    await retriever.ainvoke(ASKED)
-
-    async def beat() -> None:
-        while True:
-            began_s = time.perf_counter()
-            await asyncio.sleep(0.01)
-            gaps.append(time.perf_counter() - began_s)
-
-    longest = []
-    for _ in range(3):  # another process may have the processor for a while
-        gaps.clear()
-        heart = asyncio.create_task(beat())
-        await asyncio.gather(*(retriever.ainvoke(f"{ASKED} {number}") for number in range(50)))
-        heart.cancel()
-        longest.append(max(gaps))
-    assert min(longest) < 0.1, longest

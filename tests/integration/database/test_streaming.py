@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import tracemalloc
 
 import neo4j
 import pytest
@@ -23,20 +22,6 @@ def numbers(last: int) -> Request[int]:
 def open_transactions(driver: neo4j.Driver) -> int:
     text = "SHOW TRANSACTIONS YIELD metaData WHERE metaData.query = 'counting' RETURN count(*)"
     return int(driver.execute_query(text).records[0][0])
-
-
-@pytest.mark.long
-def test_memory_does_not_grow_with_the_rows(gateway: Gateway) -> None:
-    def peak(last: int) -> int:
-        tracemalloc.start()
-        try:
-            assert sum(1 for _ in gateway.stream(numbers(last), 100)) == last
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-    peak(1_000)
-    assert peak(40_000) < 2 * peak(2_000)
 
 
 def test_who_stops_early_ends_the_transaction(gateway: Gateway, driver: neo4j.Driver) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import neo4j
@@ -12,16 +11,15 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from lodestar.engine import writing as relation_types
-from lodestar.engine.errors import LoadInProgressError
 from lodestar.engine.neo4j.catalogue import count_signature_mismatches
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.loaders.loading import LoadOptions, Mode, WriterChoice, load_embedded
+from lodestar.loaders.loading import LoadOptions, load_embedded
 from lodestar.loaders.maintaining import verify
 from lodestar.loaders.source import NO_ID, Source, StatementRow, name_row, triple_row
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, clear_database
-from tests.made.graphs import COUNTRIES, RowSource, TripleSource, load
+from tests.made.graphs import RowSource, load
 from tests.references.snapshot import Snapshot, snapshot
 
 EXAMPLES = int(os.environ.get("LODESTAR_BULK_EXAMPLES", "1"))
@@ -111,28 +109,3 @@ def test_the_same_graph_by_both_writers(
     assert names == HARD_NAMES
     (typed,) = driver.execute_query("MATCH ()-[r:RELATED]->() RETURN count(r) > 0").records[0]
     assert typed
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("writer", "mode"), [("bulk", "replace"), ("online", "append")])
-def test_the_graph_that_is_there_is_locked_from_the_plan_to_the_end(
-    instance: EmbeddedServer, tmp_path: Path, writer: WriterChoice, mode: Mode
-) -> None:
-    """What was planned for is what is there, and nobody's load is cut off by the exchange."""
-    load_embedded(TripleSource(COUNTRIES), instance, LoadOptions(staging=tmp_path, mode="replace", writer="online"))
-    refused = set()
-
-    def load_beside(phase: str, done: int, total: int) -> None:
-        with (
-            Gateway(instance.connection()) as other,
-            suppress(LoadInProgressError),
-            other.hold_load_lock(wait_s=0.1),
-        ):
-            pytest.fail(f"another load could begin while this one was at {phase}")
-        refused.add(phase)
-
-    options = LoadOptions(staging=tmp_path, mode=mode, writer=writer)
-    load_embedded(TripleSource([("a", "r", "b")]), instance, options, load_beside)
-    assert {"reading", "indexing" if writer == "bulk" else "signatures"} <= refused
-    with Gateway(instance.connection()) as gateway, gateway.hold_load_lock(wait_s=60):
-        assert verify(gateway).faults == ()

@@ -147,16 +147,6 @@ def test_half_a_graph_is_not_exported(gateway: Gateway, driver: neo4j.Driver, tm
     assert not (tmp_path / "kg.tsv").exists()
 
 
-@pytest.mark.long
-def test_a_hub_of_twenty_thousand_triples(gateway: Gateway, tmp_path: Path) -> None:
-    triples: list[Triple] = [("hub", f"r{i % 3}", f"m.{i}") for i in range(20_000)]
-    triples += [("hub", "r1", Literal(str(i))) for i in range(500)]
-    triples += [("m.7", "r0", "hub"), ("a", "r0", "hub"), ("z", "r0", "hub"), ("hub", "r0", "hub")]
-    write(gateway, triples)
-    exported(gateway, tmp_path / "kg.tsv")
-    assert_read(source_class("tsv")(str(tmp_path / "kg.tsv"), has_header=False), triples)
-
-
 def test_neo4js_order_of_ids_is_that_of_code_points(
     gateway: Gateway, driver: neo4j.Driver, connection: Connection
 ) -> None:

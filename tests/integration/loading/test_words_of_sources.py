@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from lodestar.engine.neo4j.catalogue import Phrase, RelationInfo, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.relations.describing import add_relation_descriptions, remove_descriptions, words_of
 from lodestar.loaders.formats import source_class
 from lodestar.loaders.loading import LoadOptions
 from lodestar.loaders.loading import load as load_source
@@ -71,26 +70,3 @@ def test_a_source_says_words_of_a_relation(
     # a description in Freebase's dump is noise, as of all its topics
     assert relation.description == (None if make is freebase else "the city from which it is governed")
     assert relation.shown_label == "capital"
-
-
-@pytest.mark.long
-def test_what_a_source_says_gives_way_to_the_user_and_comes_once(
-    empty_graph: None, gateway: Gateway, tmp_path: Path
-) -> None:
-    load(rdf_with_base(tmp_path), gateway, tmp_path)
-    catalogue = gateway.run(read_catalogue())
-    words = words_of(catalogue, [("P36", ["label=main city", "description=where it rules", "rules from"])])
-    add_relation_descriptions(gateway, catalogue, words)
-    for mode in ("append", "replace"):
-        relation = load(rdf_with_base(tmp_path), gateway, tmp_path, mode=mode, force=True)
-        assert (relation.shown_label, relation.description) == ("main city", "where it rules")
-        assert [phrase.text for phrase in relation.phrases] == [
-            "rules from",
-            "capital",
-            "Hauptstadt",
-            "seat of government",
-        ]
-    remove_descriptions(gateway, gateway.run(read_catalogue()))
-    relation = load(rdf_with_base(tmp_path), gateway, tmp_path, mode="append", force=True)
-    assert [phrase.text for phrase in relation.phrases] == ["capital", "Hauptstadt", "seat of government"]
-    assert relation.description == "the city from which it is governed"

@@ -16,7 +16,6 @@ from lodestar.engine.evidence.text import (
     labels_of,
     order_for_prompt,
     path_words,
-    relation_words,
 )
 from lodestar.engine.neo4j.catalogue import Phrase, RelationInfo
 from lodestar.engine.plans.plan import Find, Follow, Topics
@@ -139,23 +138,6 @@ def test_triples_in_any_order_stay_within_the_bound(
     assert len(set(numbers)) == len(numbers)
     assert 1 in numbers
     assert set(numbers) <= set(range(1, len(some) + 1))
-
-
-@pytest.mark.parametrize(
-    ("relation", "words"),
-    [
-        ("location.country.capital", "country capital"),
-        ("people.person.place_of_birth", "person place of birth"),
-        ("starred_actors", "starred actors"),
-        ("http://dbpedia.org/ontology/birthPlace", "birth place"),
-        ("http://www.w3.org/1999/02/22-rdf-syntax-ns#type", "type"),
-        ("/people/person/spouse_s./people/marriage/spouse", "person spouse s, marriage spouse"),
-        ("P36", "P36"),
-        ("...", "..."),
-    ],
-)
-def test_relations_in_words(relation: str, words: str) -> None:
-    assert relation_words(relation) == words
 
 
 def test_a_relation_is_shown_by_its_label_in_the_graph() -> None:

@@ -83,13 +83,6 @@ def test_what_is_no_text_is_rejected(
     assert (line, reason) in read_source(TextSource(str(folder / name), pipeline)).rejects
 
 
-@pytest.mark.parametrize("content", [b"", b" \n\t\n"])
-def test_a_document_without_words_is_counted(folder: Path, pipeline: str, content: bytes) -> None:
-    (folder / "a.txt").write_bytes(content)
-    read = read_source(TextSource(str(folder), pipeline))
-    assert read.counts == {"empty document": 1}
-
-
 def test_a_line_of_megabytes_is_cut(folder: Path) -> None:
     (folder / "a.txt").write_text("x" * 3_000_000 + " aspirin headache", encoding="utf-8")
     listed = concepts_in(folder, "aspirin", "headache")
