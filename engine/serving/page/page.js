@@ -1,6 +1,5 @@
 // The page: asks, shows the answer and what it rests on. All text of the graph goes in as text, never as markup.
 
-const MAX_HISTORY = 30;
 const MAX_RIVALS = 3;
 const CLOSE = 0.3; // of a topic's score, what another entity of the same words needs to be offered
 const MAX_ROWS = 20; // of a plan's results
@@ -11,7 +10,7 @@ const NOT_THERE = { // what stands large where there is no answer, by its reason
   "not understood": "Not understood", failed: "No answer",
 };
 const MAX_PATHS = 4, MAX_ENDS = 6, MAX_FACTS = 12; // that are drawn; ends of each path; facts of a plan
-const COLUMN = 300, ROW = 62, LABEL_AT = 78, BOX = 168, BOX_HEIGHT = 34, MARGIN = 18, TOP = 34, MIN_ZOOM = 0.8;
+const COLUMN = 300, ROW = 62, LABEL_AT = 96, BOX = 168, BOX_HEIGHT = 34, MARGIN = 18, TOP = 34, MIN_ZOOM = 0.8;
 const STEP = 92, BESIDE = BOX + 16, MAX_UPRIGHT = 2; // where the screen is narrow: from above to below, of so many boxes in a row
 
 const at = (id) => document.getElementById(id);
@@ -426,7 +425,6 @@ function draw(drawing) {
   const [wide, high] = upright ? [BESIDE * (drawing.rows - 1), STEP * (drawing.columns - 1)] : [column * (drawing.columns - 1), ROW * (drawing.rows - 1)];
   const zoom = Math.max(MIN_ZOOM, Math.min(1, at("scroll").clientWidth / (2 * MARGIN + BOX + wide)));
   Object.assign(at("picture").style, { width: `${zoom * (2 * MARGIN + BOX + wide)}px`, height: `${zoom * (2 * TOP + BOX_HEIGHT + high)}px` });
-  const twice = new Set();
   const elements = [
     ...drawing.nodes.map((node, place) => ({
       data: { id: `n${place}`, label: node.label, ranks: node.ranks },
@@ -434,9 +432,6 @@ function draw(drawing) {
       position: position(node),
     })),
     ...drawing.edges.map((edge, place) => {
-      const pair = `${edge.source} ${edge.target}`;
-      const bent = twice.has(pair);
-      twice.add(pair);
       const words = edge.relations.slice(0, 2).map((word) => (word.length > 26 ? `${word.slice(0, 25)}…` : word)).join("\n");
       const into = drawing.edges.filter((other) => other.target === edge.target).length;
       const out = drawing.edges.filter((other) => other.source === edge.source).length;
@@ -444,14 +439,9 @@ function draw(drawing) {
       return {
         data: {
           id: `e${place}`, source: `n${edge.source}`, target: `n${edge.target}`, label: words + more, ranks: edge.ranks,
-          ...(upright ? straight : curve)(position(drawing.nodes[edge.source]), position(drawing.nodes[edge.target]), bent ? 16 : 0),
+          at: upright ? (STEP - BOX_HEIGHT) / 2 : LABEL_AT,
         },
-        classes: [
-          edge.inverse ? "inverse" : "straight",
-          edge.ranks.includes(1) ? "best" : "",
-          bent ? "below" : drawing.edges.some((other) => other !== edge && `${other.source} ${other.target}` === pair) ? "above" : "",
-          into > out ? "fan-in" : "fan-out",
-        ].join(" "),
+        classes: `${edge.inverse ? "inverse" : "straight"} ${edge.ranks.includes(1) ? "best" : ""} ${into > out ? "fan-in" : "fan-out"}`,
       };
     }),
   ];
@@ -464,35 +454,8 @@ function draw(drawing) {
   picture.on("tap", "node, edge", (event) => mark(event.target.data("ranks")));
 }
 
-const halfOf = (node) => (node.kind === "mediator" ? 6 : BOX / 2);
-const placeAcross = (node, column) => ({
-  x: MARGIN + BOX / 2 + column * node.column, y: TOP + BOX_HEIGHT / 2 + ROW * node.row, half: halfOf(node),
-});
-const placeUpright = (node) => ({
-  x: MARGIN + BOX / 2 + BESIDE * node.row, y: TOP + BOX_HEIGHT / 2 + STEP * node.column, half: BOX_HEIGHT / 2,
-});
-
-// An arrow from above to below, or back, a little to the right where it is the second between two boxes.
-function straight(from, to, right) {
-  const down = (Math.sign(to.y - from.y) || 1) * BOX_HEIGHT / 2;
-  return { weights: [0.5], distances: [0], leaves: `${right * 3}px ${down}px`, arrives: `${right * 3}px ${-down}px`, at: (STEP - BOX_HEIGHT) / 2 };
-}
-
-// An edge leaves a box at its side and arrives at one, both level; within a column it goes round the right side.
-function curve(from, to, down) {
-  const way = to.x >= from.x ? 1 : -1;
-  const level = to.x === from.x;
-  const start = { x: from.x + way * from.half, y: from.y + down };
-  const end = { x: to.x - (level ? -1 : way) * to.half, y: to.y + down };
-  const reach = level ? 46 : Math.abs(end.x - start.x) * 0.45;
-  const controls = [{ x: start.x + way * reach, y: start.y }, { x: end.x - (level ? -1 : way) * reach, y: end.y }];
-  const dx = end.x - start.x, dy = end.y - start.y, length = Math.hypot(dx, dy) || 1;
-  return {
-    weights: controls.map((c) => ((c.x - start.x) * dx + (c.y - start.y) * dy) / length ** 2),
-    distances: controls.map((c) => ((c.y - start.y) * dx - (c.x - start.x) * dy) / length),
-    leaves: `${start.x - from.x}px ${down}px`, arrives: `${end.x - to.x}px ${down}px`, at: LABEL_AT,
-  };
-}
+const placeAcross = (node, column) => ({ x: MARGIN + BOX / 2 + column * node.column, y: TOP + BOX_HEIGHT / 2 + ROW * node.row });
+const placeUpright = (node) => ({ x: MARGIN + BOX / 2 + BESIDE * node.row, y: TOP + BOX_HEIGHT / 2 + STEP * node.column });
 
 function styles() {
   const css = getComputedStyle(document.documentElement);
@@ -511,17 +474,13 @@ function styles() {
     { selector: ".mediator", style: {
       shape: "ellipse", width: 12, height: 12, label: "", "background-color": colour("mediator"), "border-width": 0 } },
     { selector: "edge", style: {
-      width: 1.3, "line-color": colour("edge"), "curve-style": "unbundled-bezier", "edge-distances": "endpoints",
-      "control-point-distances": "data(distances)", "control-point-weights": "data(weights)",
-      "source-endpoint": "data(leaves)", "target-endpoint": "data(arrives)",
+      width: 1.3, "line-color": colour("edge"), "curve-style": "bezier", "control-point-step-size": 44,
       "font-family": font, "font-size": 10.5, color: colour("dim"), "text-wrap": "wrap",
       "text-background-color": colour("card"), "text-background-opacity": 0.9, "text-background-padding": 2,
       "target-arrow-color": colour("edge"), "source-arrow-color": colour("edge"), "arrow-scale": 0.9,
     } },
     { selector: ".fan-out", style: { "target-label": "data(label)", "target-text-offset": "data(at)" } },
     { selector: ".fan-in", style: { "source-label": "data(label)", "source-text-offset": "data(at)" } },
-    { selector: ".above", style: { "source-text-margin-y": -9, "target-text-margin-y": -9 } },
-    { selector: ".below", style: { "source-text-margin-y": 13, "target-text-margin-y": 13 } },
     { selector: ".straight", style: { "target-arrow-shape": "triangle" } },
     { selector: ".inverse", style: { "source-arrow-shape": "triangle" } },
     { selector: ".best", style: {
@@ -546,30 +505,14 @@ function mark(ranks) {
   });
 }
 
-// History
-
-function remembered() {
-  try {
-    return JSON.parse(localStorage.getItem("history")) || [];
-  } catch {
-    return [];
-  }
-}
+// The address
 
 function remember(question, topics) {
-  const rest = remembered().filter((each) => each.question !== question || String(each.topics) !== String(topics));
-  localStorage.setItem("history", JSON.stringify([{ question, topics }, ...rest].slice(0, MAX_HISTORY)));
   const url = new URL(location.href);
   url.searchParams.set("q", question);
   url.searchParams.delete("topic");
   for (const topic of topics) url.searchParams.append("topic", topic);
   if (url.href !== location.href) history.pushState(null, "", url);
-  showHistory();
-}
-
-function showHistory() {
-  at("history").replaceChildren(...remembered().map(({ question, topics }) => asLine(question, topics)));
-  document.querySelector("aside").hidden = !at("history").children.length;
 }
 
 function askAddress() {
@@ -625,11 +568,6 @@ function copyByHand(text) {
   document.execCommand("copy");
   area.remove();
 }
-at("forget").addEventListener("click", () => {
-  localStorage.removeItem("history");
-  showHistory();
-  at("question").focus();
-});
 document.addEventListener("keydown", (event) => {
   const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
   if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
@@ -673,16 +611,14 @@ async function describeGraph() {
   const { questions } = await (await request("/v1/graph/questions")).json();
   if (!at("start").hidden) say("");
   at("tries-name").hidden = !questions.length;
-  at("tries").replaceChildren(...questions.map((question) => asLine(question, [])));
+  at("tries").replaceChildren(...questions.map(asLine));
 }
 
-function asLine(question, topics) {
-  const button = press(question, "", () => ask(question, topics)), line = make("li");
-  if (topics.length) button.title = `about ${topics.join(", ")}`;
-  line.append(button);
+function asLine(question) {
+  const line = make("li");
+  line.append(press(question, "", () => ask(question)));
   return line;
 }
 
-showHistory();
 askAddress();
 begin();
