@@ -55,8 +55,18 @@ def option(default: Any, help_: str, *, source: str = "our own") -> Any:
     return field(default=default, metadata={"help": help_, "source": source})
 
 
+class Joinable:
+    """What ``+`` and ``|`` join to an expression."""
+
+    def __add__(self, other: Joinable) -> Expression:
+        return join("+", expression_of(self), expression_of(other))
+
+    def __or__(self, other: Joinable) -> Expression:
+        return join("|", expression_of(self), expression_of(other))
+
+
 @dataclass(frozen=True)
-class Part(ABC):
+class Part(Joinable, ABC):
     """A stage with its options. Raises `UsageError` for a number out of its range."""
 
     name: ClassVar[str]
@@ -80,7 +90,7 @@ class Part(ABC):
                 f"FOLDER or --set {key}=FOLDER, or train one with `lodestar train {names.partition(' ')[0]}`"
             )
 
-    def open(self, graph: GraphResources, /) -> Any:  # noqa: B027 - most parts have nothing to open
+    def open(self, graph: GraphResources, /) -> Any:
         """Return what the stage needs of a graph, such as a model; `opened` keeps it for the next call.
 
         Raises `CheckpointError` for a checkpoint that is damaged or of another graph.
@@ -89,12 +99,6 @@ class Part(ABC):
     def opened(self, graph: GraphResources) -> Any:
         """Return what `open` returns, opened once for each edition of a graph."""
         return graph.get_or_make(self, lambda: self.open(graph))
-
-    def __add__(self, other: Part | Expression) -> Expression:
-        return join("+", expression_of(self), expression_of(other))
-
-    def __or__(self, other: Part | Expression) -> Expression:
-        return join("|", expression_of(self), expression_of(other))
 
 
 def _check_option(kind: type[Part], name: str, value: Any) -> None:
@@ -188,7 +192,7 @@ class Answerer(Part):
 
 
 @dataclass(frozen=True)
-class Named:
+class Named(Joinable):
     """A part in a line, by its name there; `part` is any stage where it is given in Python."""
 
     name: str
@@ -197,15 +201,9 @@ class Named:
     def __str__(self) -> str:
         return self.name
 
-    def __add__(self, other: Part | Expression) -> Expression:
-        return join("+", self, expression_of(other))
-
-    def __or__(self, other: Part | Expression) -> Expression:
-        return join("|", self, expression_of(other))
-
 
 @dataclass(frozen=True)
-class Joined:
+class Joined(Joinable):
     """Two expressions joined: ``left + right``, where `right` is a single part, or ``left | right``."""
 
     sign: Literal["+", "|"]
@@ -221,15 +219,15 @@ class Joined:
         right = f"({self.right})" if isinstance(self.right, Joined) and self.right.sign == self.sign else self.right
         return f"{left} {self.sign} {right}"
 
-    __add__ = Named.__add__
-    __or__ = Named.__or__
-
 
 Expression = Named | Joined
 
 
-def expression_of(given: Part | Expression) -> Expression:
-    return given if isinstance(given, Named | Joined) else Named(given.name, given)
+def expression_of(given: Joinable) -> Expression:
+    if isinstance(given, Named | Joined):
+        return given
+    assert isinstance(given, Part)
+    return Named(given.name, given)
 
 
 def parts_of(stages: Expression) -> dict[str, Any]:

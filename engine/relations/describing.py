@@ -90,7 +90,7 @@ def read_descriptions(path: Path, catalogue: Catalogue) -> dict[str, RelationDes
     line for what cannot be read, and for a relation that the graph does not have.
     """
     known = _Names(catalogue)
-    words = _Words()
+    said: list[tuple[RelationInfo, bool, Column, Origin]] = []
     origin: Origin = "user"
     total = 0
     for number, line in enumerate(read_text(path, "the phrases").splitlines(), start=1):
@@ -105,10 +105,10 @@ def read_descriptions(path: Path, catalogue: Catalogue) -> dict[str, RelationDes
                 if total > MAX_TOTAL:
                     raise InputError(f"expected at most {MAX_TOTAL:,} phrases together")
                 checked = [_check_column(column) for column in columns if column.strip()]
-                words.add(*known.find(name.strip()), checked, origin)
+                said += [(*known.find(name.strip()), column, origin) for column in checked]
             except (InputError, UsageError) as error:
                 raise InputError(f"{path}:{number}: {error}") from error
-    return words.by_name()
+    return _describe(said)
 
 
 def words_of(catalogue: Catalogue, said: Iterable[tuple[str, Sequence[str]]]) -> dict[str, RelationDescription]:
@@ -116,10 +116,10 @@ def words_of(catalogue: Catalogue, said: Iterable[tuple[str, Sequence[str]]]) ->
 
     Raises `UsageError` for a relation that the graph does not have, `InputError` for a phrase that cannot be one.
     """
-    known, words = _Names(catalogue), _Words()
-    for written, texts in said:
-        words.add(*known.find(written), [_check_column(text) for text in texts if text.strip()], "user")
-    return words.by_name()
+    known = _Names(catalogue)
+    return _describe(
+        (*known.find(written), _check_column(text), "user") for written, texts in said for text in texts if text.strip()
+    )
 
 
 def format_descriptions(relations: Iterable[RelationInfo]) -> Iterator[str]:
@@ -140,28 +140,27 @@ def format_descriptions(relations: Iterable[RelationInfo]) -> Iterator[str]:
             yield from lines
 
 
-def _check_column(text: str) -> tuple[str, str]:
+Column = tuple[str, str]
+"""`label` or `description` with its text, or nothing with a phrase."""
+
+
+def _check_column(text: str) -> Column:
     key, equals, value = text.partition("=")
     if equals and key.strip() in _FIELDS:
         return key.strip(), check_text(value, key.strip())
     return "", check_text(text)
 
 
-class _Words:
-    def __init__(self) -> None:
-        self._fields: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        self._phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
-
-    def add(self, relation: RelationInfo, inverse: bool, columns: Iterable[tuple[str, str]], origin: Origin) -> None:
-        for key, text in columns:
-            if key:
-                self._fields[relation.name][key] = text
-            else:
-                self._phrases[relation.name].append(Phrase(text, origin, inverse))
-
-    def by_name(self) -> dict[str, RelationDescription]:
-        names = dict.fromkeys((*self._fields, *self._phrases))
-        return {name: RelationDescription(**self._fields[name], phrases=tuple(self._phrases[name])) for name in names}
+def _describe(said: Iterable[tuple[RelationInfo, bool, Column, Origin]]) -> dict[str, RelationDescription]:
+    texts: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
+    for relation, inverse, (key, text), origin in said:
+        if key:
+            texts[relation.name][key] = text
+        else:
+            phrases[relation.name].append(Phrase(text, origin, inverse))
+    names = dict.fromkeys((*texts, *phrases))
+    return {name: RelationDescription(**texts[name], phrases=tuple(phrases[name])) for name in names}
 
 
 class _Names:
