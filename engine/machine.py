@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -70,18 +69,6 @@ def code_sha256() -> str:
                 digest.update(f"{path.relative_to(ROOT).as_posix()}\n".encode())
                 digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def commit() -> str | None:
-    """Return the commit of the checkout, with ``+`` appended if files were changed; None outside a checkout."""
-    if not (ROOT / ".git").exists():
-        return None
-    try:
-        head = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-        changed = subprocess.run(["git", "-C", str(ROOT), "diff", "--quiet", "HEAD"], check=False).returncode
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return head.stdout.strip() + ("+" if changed else "")
 
 
 def describe_machine() -> dict[str, Any]:

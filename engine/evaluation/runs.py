@@ -34,7 +34,7 @@ from ..gold_questions import (
     look_up_answers,
     look_up_topic_ids,
 )
-from ..machine import code_sha256, commit, describe_machine
+from ..machine import code_sha256, describe_machine
 from ..neo4j.catalogue import read_catalogue, read_graph_state, read_loads
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph import stream_mediator_relations
@@ -455,7 +455,6 @@ def _provenance(run: _Opened, recipe: Recipe, questions: QuestionSet, options: R
         },
         "where": {
             "lodestar": metadata.version("lodestar-kg"),
-            "commit": commit(),
             "neo4j": gateway.version(),
             "python": platform.python_version(),
             "machine": describe_machine(),

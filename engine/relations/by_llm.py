@@ -1,7 +1,7 @@
 """Ask a language model for the phrases by which people ask for relations, within a budget, and filter them.
 
-Left out is what names an entity, says the relation's name or another phrase again, repeats the prompt, has no word that
-says anything, is in another language than both the graph and English, or is nearer to another relation.
+Left out is what names an entity, says the relation's name or another phrase again, repeats the prompt, is in another
+language than both the graph and English, or is nearer to another relation.
 """
 
 from __future__ import annotations
@@ -42,17 +42,9 @@ UNREADABLE = "empty, too long or with markup"
 NAMED = "with a name of the graph"
 AGAIN = "said already"
 ECHO = "from the prompt"
-GENERAL = "too general"
 FOREIGN = "in another language"
 OTHER = "nearer to another relation"
 TWICE = "said of two relations"
-BOTH = "said of both directions"
-_GENERAL_WORDS = frozenset(
-    "use used using thing kind type sort one something anything someone somebody anybody people person related relate "
-    "relation relationship connected connection connect associated association linked involved involve about "
-    "information info detail data value fact name named called happen happened know known give given make made "
-    "way part item entity object subject go long much many other also".split()
-)
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -61,47 +53,36 @@ def select_phrases(
     texts: Mapping[str, Sequence[str]],
     names: Iterable[str],
     others: set[tuple[str, ...]],
-    prompt: Sequence[str],
     reasons: Counter[str],
 ) -> tuple[Phrase, ...]:
     """Return the phrases that can be taken, whatever other relations have.
 
     texts: what was said, by ``tail`` (forward) and ``head`` (inverse). names: of the relation's entities. others: names
-    of other entities, see `split_names`. prompt: the phrases that the prompt has as examples.
+    of other entities, see `split_names`.
     """
-    found: list[Phrase] = []
-    label = relation.shown_label.casefold()
-    label_words = set(_WORD.findall(label))
-    own = {_key(text) for text in (relation.name, relation.shown_label, relation.label)}
+    label_words = set(_WORD.findall(relation.shown_label.casefold()))
     capitalised = {word.casefold() for name in names for word in re.findall(r"\w{4,}", name) if word[:1].isupper()}
     parts = capitalised - label_words - FUNCTION_WORDS - read_lexicon().kinds.keys()
     whole = {_words(name) for name in names if len(name) > 3} | others
-    seen = {(_key(phrase.text), phrase.inverse) for phrase in relation.phrases}
-    echoes = set(map(_key, prompt))
+    seen = {_key(text) for text in (relation.name, relation.shown_label, relation.label)}
+    seen |= {_key(phrase.text) for phrase in relation.phrases}
+    echoes = {_key(text) for some in EXAMPLE.values() for text in some}
+    found: list[Phrase] = []
     for way, said in texts.items():
-        inverse = way == "head"
         taken = 0
         for text in said:
             reason, line = _judge(text, label_words, parts, whole)
-            key = _key(line)
-            if not reason and ((key, inverse) in seen or (not inverse and key in own)):
-                reason = AGAIN
-            elif not reason and inverse and (key, False) in seen:
-                reason = BOTH
-            elif not reason and key in echoes:
-                reason = ECHO
+            reason = reason or (AGAIN if _key(line) in seen else ECHO if _key(line) in echoes else "")
             if reason:
                 reasons[reason] += 1
             elif taken < MOST:
-                seen.add((key, inverse))
-                found.append(Phrase(line, "llm", inverse))
+                seen.add(_key(line))
+                found.append(Phrase(line, "llm", way == "head"))
                 taken += 1
     return tuple(found)
 
 
-def _judge(  # noqa: PLR0911 - a rule each
-    text: str, label_words: set[str], parts: set[str], names: set[tuple[str, ...]]
-) -> tuple[str, str]:
+def _judge(text: str, label_words: set[str], parts: set[str], names: set[tuple[str, ...]]) -> tuple[str, str]:
     """Return why a text cannot be a phrase, empty where it can, and the text as it would be kept."""
     try:
         line = check_text(text).strip(" ?.!\"'").lower()
@@ -113,14 +94,11 @@ def _judge(  # noqa: PLR0911 - a rule each
     runs = {tuple(words[start:stop]) for start in range(len(words)) for stop in range(start + 1, len(words) + 1)}
     if parts & set(words) or names & (runs | {(word,) for word in _WORD.findall(text)}):
         return NAMED, line
-    if not _scripts(line) <= {"LATIN", *_scripts(" ".join(label_words))}:
-        return FOREIGN, line
     content = set(_WORD.findall(content_words_or_question(line))) - FUNCTION_WORDS
     says_label = bool(set(words) & (label_words - PREPOSITIONS))
-    if content and not says_label and all(translate_label(word) for word in content):
+    is_other_script = not _scripts(line) <= {"LATIN", *_scripts(" ".join(label_words))}
+    if is_other_script or (content and not says_label and all(translate_label(word) for word in content)):
         return FOREIGN, line
-    if not says_label and not {word for word in content if singular(word) not in _GENERAL_WORDS}:
-        return GENERAL, line
     return "", line
 
 
@@ -226,7 +204,6 @@ def phrases_by_llm(
     """
     wanted = [r for r in catalogue.relations if not any(p.origin == "llm" for p in r.phrases)]
     cached = replace(settings, llm_cache=settings.llm_cache or str(settings.home_dir / REPLIES))
-    examples = [text for some in EXAMPLE.values() for text in some]
     samples = {relation.name: _samples(gateway, relation) for relation in wanted}
     others = split_names([name for rows in samples.values() for row in rows for name in row])
     found: dict[str, tuple[Phrase, ...]] = {}
@@ -246,7 +223,7 @@ def phrases_by_llm(
                     reasons["replies that could not be read"] += 1
                     continue
                 names = [name for row in samples[relation.name] for name in row if name]
-                found[relation.name] = select_phrases(relation, texts, names, others, examples, reasons)
+                found[relation.name] = select_phrases(relation, texts, names, others, reasons)
                 reasons["relations without a phrase"] += not found[relation.name]
         spent = f"{model.usage.calls:,} calls, {model.usage.cached:,} from the cache"
         why = f"; of others: {failure}" if failure else ""
