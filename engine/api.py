@@ -310,10 +310,7 @@ class Engine:
         asked = [each for each in given if isinstance(each, Question)]
         found: list[Evidence[Item]] = []
 
-        def count_chars(question: Question) -> int:
-            return len(question.text) + sum(map(len, question.topic_entities))
-
-        for together in split_into_requests(asked, MAX_TOGETHER, count_chars, MAX_CHARS_TOGETHER):
+        for together in split_into_requests(asked, MAX_TOGETHER, Question.num_chars, MAX_CHARS_TOGETHER):
             found += self._retrieve(together, options)
         rest = iter(found)
         return [next(rest) if isinstance(each, Question) else each for each in given]
@@ -375,19 +372,19 @@ class Engine:
             opened = self._read_graph(anew=anew)
             recipe = opened.recipes.pop(key, None)
             if recipe is None:
-                recipe = replace(self._recipe_with(changes) if changes else self.recipe, **self._own)
+                recipe = self.recipe
+                if changes:
+                    if "stages" in self._own:
+                        named = ", ".join(changes)
+                        raise UsageError(f"{named}: options change a recipe, and this engine has a retriever instead")
+                    recipe = read_recipe(recipe, options={recipe.find_option(name): v for name, v in changes.items()})
+                    recipe.check()
+                recipe = replace(recipe, **self._own)
                 recipe.open(opened.graph)
             while len(opened.recipes) >= MAX_RECIPES:
                 del opened.recipes[next(iter(opened.recipes))]
             opened.recipes[key] = recipe
         return opened, recipe
-
-    def _recipe_with(self, options: Mapping[str, Any]) -> Recipe:
-        if "stages" in self._own:
-            raise UsageError(f"{', '.join(options)}: options change a recipe, and this engine has a retriever instead")
-        recipe = read_recipe(self.recipe, options={self.recipe.find_option(name): v for name, v in options.items()})
-        recipe.check()
-        return recipe
 
     def _read_graph(self, *, anew: bool = False) -> _Opened:
         with self._opening:

@@ -156,7 +156,7 @@ class Reorganiser(Part):
     answers: ClassVar[bool] = False
     """Whether it also changes the answer, so that only what does, too, may follow."""
 
-    def answer(self, ctx: Context, evidence: Sequence[Evidence[Any]], answerer: Any, /) -> list[Answer]:
+    def answer(self, ctx: Context, evidence: Sequence[Evidence[Any]], answerer: Any) -> list[Answer]:
         """Return an answer to each question; `answerer` is what the recipe has, called as an `Answerer`."""
         found: list[Answer] = answerer(ctx, evidence)
         return found

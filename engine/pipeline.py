@@ -31,7 +31,7 @@ def answer(recipe: Recipe, ctx: Context, evidence: Sequence[Evidence[Any]]) -> l
         answerer: Callable[[Context, Sequence[Evidence[Any]]], list[Answer]] = recipe.answerer
         for part in recipe.parts.values():
             if getattr(part, "answers", False):
-                answerer = partial(_answer_with, part, answerer)
+                answerer = partial(part.answer, answerer=answerer)
         limits = recipe.answerer if isinstance(recipe.answerer, Abstaining) else Extractive()
         plans = [each.extra_of(PlanAnswer) for each in evidence]
         others = [each for each, plan in zip(evidence, plans, strict=True) if plan is None]
@@ -41,11 +41,6 @@ def answer(recipe: Recipe, ctx: Context, evidence: Sequence[Evidence[Any]]) -> l
             for each, plan in zip(evidence, plans, strict=True)
         ]
     return [replace(each, evidence=each.evidence.add_costs(ctx.trace.costs)) for each in answers]
-
-
-def _answer_with(part: Any, answerer: Any, ctx: Context, evidence: Sequence[Evidence[Any]]) -> list[Answer]:
-    found: list[Answer] = part.answer(ctx, evidence, answerer)
-    return found
 
 
 def link_questions(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -307,17 +307,10 @@ def _part_data(name: str, kind: type[Part]) -> dict[str, Any]:
         "options": [
             {
                 "name": each.name,
-                "default": _default(each),
+                "default": each.default,
                 "help": each.metadata.get("help", ""),
                 "source": each.metadata.get("source", ""),
             }
             for each in fields(kind)
         ],
     }
-
-
-def _default(option: Any) -> Any:
-    value = option.default
-    if value is MISSING:
-        value = option.default_factory() if option.default_factory is not MISSING else None
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
