@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -70,14 +70,22 @@ def find_candidates(db: Database | Gateway, evidence: Sequence[Evidence[Item]]) 
     Only ends that are still among the evidence's items are candidates, so that a filter removes candidates, too.
     """
     sources: dict[str, _SourceRows] = {}
-    found = [
-        (question, name, _LogOdds.of(source))
-        for question, each in enumerate(evidence)
-        for name, source in (each.sources_or_self(each.kind) if each.trace.sources or each.items else ())
-    ]
-    grown = grow_paths(db, [(each.triples, list(each.topics)) for *_, each in found])
-    for (question, name, source), paths in zip(found, grown, strict=True):
-        sources.setdefault(name, _SourceRows(source.evidence.kind)).add(question, source, paths)
+    found: list[tuple[int, str, Evidence[Item]]] = []
+    asked: list[tuple[list[Scored[Triple]], list[Entity]]] = []
+    for question, each in enumerate(evidence):
+        for name, source in each.sources_or_self(each.kind) if each.trace.sources or each.items else ():
+            values = compute_log_odds([item.score for item in source.items], source.calibration).tolist()
+            scored = [replace(item, score=value) for item, value in zip(source.items, values, strict=True)]
+            found.append((question, name, replace(source, items=tuple(scored))))
+            triples = [Scored(item.value, item.score) for item in scored if isinstance(item.value, Triple)]
+            asked.append((triples, list(dict.fromkeys(topic.entity for topic in source.topics))))
+    for (question, name, source), (triples, _), paths in zip(found, asked, grow_paths(db, asked), strict=True):
+        topics = {each.entity: number for number, each in reversed(list(enumerate(source.topics)))}
+        rows = sources.setdefault(name, _SourceRows(source.kind))
+        if source.kind == "triple":
+            rows.add_triples(question, topics, triples, paths)
+        else:
+            rows.add_chains(question, topics, source.chains)
     kept = [{end.id for end in list_ends(each)} for each in evidence]
     numbers: dict[tuple[int, str], Entity] = {}
     for source in sources.values():
@@ -145,27 +153,6 @@ def measure_ends(paths: Sequence[GrownPath], scores: Sequence[float]) -> list[di
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _LogOdds:
-    """The evidence of one source, its items' log-odds, and the numbers of its topics."""
-
-    evidence: Evidence[Item]
-    values: list[float]
-    topics: dict[Entity, int]
-
-    @classmethod
-    def of(cls, evidence: Evidence[Item]) -> _LogOdds:
-        topics = {each.entity: number for number, each in reversed(list(enumerate(evidence.topics)))}
-        values = compute_log_odds([each.score for each in evidence.items], evidence.calibration).tolist()
-        return cls(evidence, values, dict(sorted(topics.items(), key=lambda pair: pair[1])))
-
-    @property
-    def triples(self) -> list[Scored[Triple]]:
-        """The triples with their log-odds, none of evidence that has chains."""
-        pairs = zip(self.evidence.items, self.values, strict=True)
-        return [Scored(item.value, value) for item, value in pairs if isinstance(item.value, Triple)]
-
-
 class _ChainRow(NamedTuple):
     question: int
     topic: int
@@ -193,14 +180,6 @@ class _SourceRows:
     chains: list[_ChainRow] = field(default_factory=list)
     ways: list[_WayRow] = field(default_factory=list)
 
-    def add(self, question: int, source: _LogOdds, paths: Sequence[GrownPath]) -> None:
-        """Add the evidence of one question; paths: what its triples make."""
-        if self.kind == "triple":
-            self._add_triples(question, source.topics, source.triples, paths)
-        else:
-            chains = [each.value for each in source.evidence.items if isinstance(each.value, Chain)]
-            self._add_chains(question, source.topics, chains, source.values)
-
     def _add_chain(
         self,
         question: int,
@@ -215,20 +194,19 @@ class _SourceRows:
         self.ways += (_WayRow(question, end, len(self.chains), at.last, at.way, at.on) for end, at in ends.items())
         self.chains.append(_ChainRow(question, topic, steps, hops, score, mean, len(ends)))
 
-    def _add_chains(
-        self, question: int, topics: Mapping[Entity, int], chains: Sequence[Chain], values: Sequence[float]
-    ) -> None:
+    def add_chains(self, question: int, topics: Mapping[Entity, int], chains: Sequence[Scored[Chain]]) -> None:
+        """Add the chains of one question, scored by log-odds."""
         longer: dict[tuple[int, tuple[RelationStep, ...]], float] = {}
-        keys = [(topics.get(chain.topic, 0), chain.relation_path.steps) for chain in chains]
-        for (start, path), value in zip(keys, values, strict=True):
+        keys = [(topics.get(each.value.topic, 0), each.value.relation_path.steps) for each in chains]
+        for (start, path), each in zip(keys, chains, strict=True):
             for end in range(1, len(path)):
-                longer[start, path[:end]] = max(longer.get((start, path[:end]), -LIMIT), value)
-        for chain, value, key in zip(chains, values, keys, strict=True):
-            at = PathEnd(value, value, longer.get(key, -LIMIT))
-            ends = {end: at for end in chain.ends if not end.is_mediator}
-            self._add_chain(question, *key, value, value, ends)
+                longer[start, path[:end]] = max(longer.get((start, path[:end]), -LIMIT), each.score)
+        for key, each in zip(keys, chains, strict=True):
+            at = PathEnd(each.score, each.score, longer.get(key, -LIMIT))
+            ends = {end: at for end in each.value.ends if not end.is_mediator}
+            self._add_chain(question, *key, each.score, each.score, ends)
 
-    def _add_triples(
+    def add_triples(
         self,
         question: int,
         topics: Mapping[Entity, int],

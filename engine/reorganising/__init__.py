@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -83,15 +84,18 @@ class Merge(Reorganiser):
         return [self._merged(*each) for each in zip(evidence, joined, strict=True)]
 
     def _merged(self, evidence: Evidence[Chain], joined: JoinedTopics) -> Evidence[Chain]:
+        through, is_cut = joined
         bonus = evidence.calibration.from_log_odds(self.bonus) if evidence.calibration else 0.0
         mentions = {topic.entity.id: topic.mention for topic in evidence.topics}
         met = find_meeting_ends(evidence.items, mentions)
         items = [
             Scored(replace(each.value, targets=targets), each.score + bonus, each.group) if targets else each
             for each, leads in zip(evidence.items, met, strict=True)
-            for targets in (leads or joined.targets_of(each.value),)
+            for walk in (tuple((step.step.relation, step.step.inverse) for step in each.value.steps),)
+            for ids in (through.get((each.value.topic.id, walk), ()),)
+            for targets in (leads or tuple(end for end in each.value.ends if end.id in ids),)
         ]
-        left_out = (*evidence.left_out, JOINED_CUT) if joined.cut else evidence.left_out
+        left_out = (*evidence.left_out, JOINED_CUT) if is_cut else evidence.left_out
         return replace(evidence, items=tuple(sorted(items, key=evidence.chain_order)), left_out=left_out)
 
 
@@ -102,19 +106,9 @@ MAX_JOINING = 200
 JOINED_CUT = f"shortest paths between topics beyond the first {MAX_JOINING} are left out"
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedTopics:
-    """The shortest paths between the topics of a question: the entities that each beginning of one leads to, by the id
-    of the topic and the steps. cut: whether a pair has more paths than were read."""
-
-    through: Mapping[Walk, frozenset[str]]
-    cut: bool = False
-
-    def targets_of(self, chain: Chain) -> tuple[Entity, ...]:
-        """Return the ends of a chain that lie on such a path, reached over the chain's relations."""
-        walk = tuple((step.step.relation, step.step.inverse) for step in chain.steps)
-        ids = self.through.get((chain.topic.id, walk), frozenset())
-        return tuple(end for end in chain.ends if end.id in ids)
+JoinedTopics = tuple[Mapping[Walk, AbstractSet[str]], bool]
+"""The shortest paths between the topics of a question: the ids of the entities that each beginning of one leads to; and
+whether a pair has more paths than were read."""
 
 
 def join_topics(db: Database, evidence: Sequence[Evidence[Chain]]) -> list[JoinedTopics]:
@@ -137,10 +131,7 @@ def join_topics(db: Database, evidence: Sequence[Evidence[Chain]]) -> list[Joine
             for walk in ((left, steps[:length]), (right, back)):
                 through[place].setdefault(walk, set()).add(node)
     cut = {pairs[pair][0] for pair, number in num_paths.items() if number > MAX_JOINING}
-    return [
-        JoinedTopics({walk: frozenset(ids) for walk, ids in each.items()}, place in cut)
-        for place, each in enumerate(through)
-    ]
+    return [(each, place in cut) for place, each in enumerate(through)]
 
 
 def find_meeting_ends(chains: Sequence[Scored[Chain]], mentions: Mapping[str, str]) -> list[tuple[Entity, ...]]:

@@ -42,8 +42,8 @@ def test_a_chain_meets_the_shortest_paths_between_its_topic_and_another() -> Non
     (merged,) = Merge()(make_context(graph), [evidence])
     assert [[end.id for end in item.value.targets] for item in merged.items] == [["y"], []]
     joined, alone = join_topics(graph, [evidence, evidence_of(lead("a", "yz", 0.9))])
-    assert joined.through == {("a", (("r", False),)): {"y"}, ("c", (("q", False),)): {"y"}}
-    assert not joined.cut and not alone.through and graph.requests.count("join_topics") == 2
+    assert joined == ({("a", (("r", False),)): {"y"}, ("c", (("q", False),)): {"y"}}, False)
+    assert alone == ({}, False) and graph.requests.count("join_topics") == 2
 
 
 def test_what_meets_gains_the_bonus_in_log_odds_and_keeps_its_group() -> None:
