@@ -2,15 +2,15 @@
 
     python -m benchmarks.accuracy.papers --data FOLDER --work FOLDER --out FOLDER
 
-FOLDER of data has fb237/, metaqa/ and pathquestion/. Each graph is loaded into an embedded server of its own under the
-work folder. A cell is a side, a question set and a seed: a JSON file in ``--out`` with a figure for each question. Run
+FOLDER of data has fb237/, metaqa/ and pathquestion/; each graph is loaded into a server of its own under the work
+folder. A cell is a side, a question set and a seed: a JSON file in ``--out`` with a figure for each question. Run
 again, only missing cells are computed; ``--only`` (all of them hold) names a side, a set or a paper. What is learned
-from, what chooses the epoch and what is asked are different questions. The section of docs/results.md is papers.md in
-``--out``. Sides with a language model (that of the settings) read at most `TOKENS` tokens of evidence, both the same.
+from, what chooses the epoch and what is asked are different questions. papers.md in ``--out`` is the section of
+docs/results.md.
 
 An order *holds* if the interval of the difference, paired by question, is above 0. It *does not hold* if that is below,
-or has 0 in it though a difference of the paper's size would show; else it *cannot be shown here*. The smallest
-difference that would show, by 80 % power at 5 %, is 2.8 standard errors.
+or has 0 in it though a difference of the paper's size would show (2.8 standard errors: 80 % power at 5 %). Else it
+*cannot be shown here*.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +104,7 @@ WALKS = PoolTrainingOptions(
 MINED = replace(WALKS, positives="hard", negatives="hard", num_positives=2)
 FI = Side(recipe="similarity + fi", options=("top_k=30", "fi.coarse=30", "fi.model={attention}")).with_model()
 
-SIDES: Mapping[str, Side] = {
+SIDES = {
     "25 triples": triples("", 25),
     "25 pooled triples": triples(" + path-pooling", 25),
     "100 triples": triples("", 100),
@@ -122,15 +122,14 @@ SIDES: Mapping[str, Side] = {
     "joint": grown("gril", READER, JOINT),
     "separate": grown("gril", READER, (*JOINT, "joint.token=false")),
     "refined": triples("", 25, "refined"),
-    "25 triples, read": triples("", 25).with_model(),
-    "25 pooled triples, read": triples(" + path-pooling", 25).with_model(),
-    "25 pooled triples, best first, read": triples(" + path-pooling", 25).with_model("answerer.order=best-first"),
-    "100 triples, read": triples("", 100).with_model(),
-    "chains, read": triples(" + reorganise", 100).with_model(),
     "filtered, read": replace(FI, options=(*FI.options, "fi.integrate=false")),
     "integrated, read": replace(FI, options=(*FI.options, "fi.fine=false")),
     "filtered and integrated, read": FI,
 }
+SIDES |= {
+    f"{name}, read": SIDES[name].with_model() for name in ("25 triples", "25 pooled triples", "100 triples", "chains")
+}
+SIDES["25 pooled triples, best first, read"] = SIDES["25 pooled triples"].with_model("answerer.order=best-first")
 
 PATHS_2, PATHS_3, METAQA_2, METAQA_3 = (f"{name}, {n} hops" for name in ("PathQuestion", "MetaQA") for n in (2, 3))
 FREEBASE, MIXED = "FB15k-237, two hops", "MetaQA, 1 to 3 hops"
@@ -146,29 +145,26 @@ SETS: Mapping[str, tuple[str, int, tuple[str, ...]]] = {
 ALL, DEEP = tuple(SETS)[:5], (PATHS_3, METAQA_3)
 RIGHT, SHORTCUT, RARE = "first path right", "no shortcut error", "no long-tail error"
 PATH_F1, F1, HOPS, NAMED = "F1 of the first path", "F1", "hops right", f"answers named in {TOKENS} tokens"
-ORDERS: tuple[tuple[str, str, str, str, float, tuple[str, ...]], ...] = (
-    ("STAR", "cross-attentive", "similarity", RIGHT, 0.078, ALL),
-    ("STAR", "cross-attentive", "similarity", SHORTCUT, 0.05, ALL),
-    ("STAR", "+ hard path mining", "cross-attentive", RIGHT, 0.008, ALL),
-    ("STAR", "+ hard path mining", "cross-attentive", SHORTCUT, 0.009, ALL),
-    ("STAR", "+ path weights", "+ hard path mining", RIGHT, 0.008, ALL),
-    ("STAR", "+ path weights", "+ hard path mining", RARE, 0.005, ALL),
-    ("STAR", "dual encoder, hard paths", "dual encoder, F1 shares", PATH_F1, 0.0, ALL),
-    ("ReG", "refined", "25 triples", NAMED, 0.02, DEEP),
-    ("ReG", "chains", "100 triples", NAMED, 0.0, ALL),
-    ("ReG", "chains, read", "100 triples, read", F1, 0.04, DEEP),
-    ("Path Pooling", "25 pooled triples", "25 triples", NAMED, 0.0, ALL),
-    ("Path Pooling", "25 pooled triples", "100 triples", NAMED, 0.0, ALL),
-    ("Path Pooling", "25 pooled triples, read", "25 triples, read", F1, 0.028, DEEP),
-    ("Path Pooling", "25 pooled triples, read", "100 triples, read", F1, 0.0, DEEP),
-    ("Path Pooling", "25 pooled triples, read", "25 pooled triples, best first, read", F1, 0.0, DEEP),
-    ("GRIL", "joint", "separate", F1, 0.006, ALL),
-    ("GRIL", "pruned", "not pruned", F1, 0.024, ALL),
-    ("GRIL", "predicted hops", "commonest hops", HOPS, 0.0, (MIXED,)),
-    ("GraphRAG-FI", "filtered and integrated, read", "filtered, read", F1, 0.005, DEEP),
-    ("GraphRAG-FI", "filtered and integrated, read", "integrated, read", F1, 0.02, DEEP),
+ORDERS: Sequence[tuple[str, str, str, Mapping[str, float], Sequence[str]]] = (
+    ("STAR", "cross-attentive", "similarity", {RIGHT: 0.078, SHORTCUT: 0.05}, ALL),
+    ("STAR", "+ hard path mining", "cross-attentive", {RIGHT: 0.008, SHORTCUT: 0.009}, ALL),
+    ("STAR", "+ path weights", "+ hard path mining", {RIGHT: 0.008, RARE: 0.005}, ALL),
+    ("STAR", "dual encoder, hard paths", "dual encoder, F1 shares", {RIGHT: 0.0, PATH_F1: 0.0}, ALL),
+    ("ReG", "refined", "25 triples", {NAMED: 0.02}, DEEP),
+    ("ReG", "chains", "100 triples", {NAMED: 0.0}, ALL),
+    ("ReG", "chains, read", "100 triples, read", {F1: 0.04}, DEEP),
+    ("Path Pooling", "25 pooled triples", "25 triples", {NAMED: 0.0}, ALL),
+    ("Path Pooling", "25 pooled triples", "100 triples", {NAMED: 0.0}, ALL),
+    ("Path Pooling", "25 pooled triples, read", "25 triples, read", {F1: 0.028}, DEEP),
+    ("Path Pooling", "25 pooled triples, read", "100 triples, read", {F1: 0.0}, DEEP),
+    ("Path Pooling", "25 pooled triples, read", "25 pooled triples, best first, read", {F1: 0.0}, DEEP),
+    ("GRIL", "joint", "separate", {F1: 0.006}, ALL),
+    ("GRIL", "pruned", "not pruned", {F1: 0.024}, ALL),
+    ("GRIL", "predicted hops", "commonest hops", {HOPS: 0.0}, (MIXED,)),
+    ("GraphRAG-FI", "filtered and integrated, read", "filtered, read", {F1: 0.005}, DEEP),
+    ("GraphRAG-FI", "filtered and integrated, read", "integrated, read", {F1: 0.02}, DEEP),
 )
-"""Paper, the better side, the worse, the measure, the paper's difference (0: it has none), and the sets."""
+"""Paper, the better side and the worse, measures with the paper's difference (0: it has none), and the sets."""
 
 
 @dataclass(frozen=True)
@@ -249,22 +245,19 @@ def score_by_star(cell: Cell, asked: AskedGraph) -> tuple[list[str], Scores]:
     dual encoder of the same seed.
     """
     learn, choose, dev = (mined(cell, part, asked) for part in ("learn", "choose", "asked"))
-    side = SIDES[cell.name]
-    options: Any = side.star
-    is_pool = isinstance(options, PoolTrainingOptions)
-    epochs = cell.given.epochs if is_pool else 2 * cell.given.epochs
+    is_cross, options = SIDES[cell.name].cross, SIDES[cell.name].star
+    epochs = cell.given.epochs * (1 if isinstance(options, PoolTrainingOptions) else 2)
     how = TrainingOptions(epochs=epochs, learning_rate=1e-4, patience=epochs, precision="bfloat16", seed=cell.seed)
     torch.manual_seed(cell.seed)
     backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
-    network: Any = star.CrossAttentiveScorer(backbone) if side.cross else star.DualEncoder(backbone)
+    network: Any = star.CrossAttentiveScorer(backbone) if is_cross else star.DualEncoder(backbone)
     texts = star.CachedTokenizer(backbone.tokenizer)
     state, stops = (cell.folder / name for name in (f"{cell.name}-{cell.seed}.safetensors", f"stops-{cell.seed}.npz"))
-    objective: Any
-    if is_pool:
+    if isinstance(options, PoolTrainingOptions):
         with np.load(stops) as kept:
             stop = [kept[name] for name in kept.files]
-        kind = learning.PoolObjective if side.cross else DualPoolObjective
         size = len(choose.examples)
+        kind: Any = learning.PoolObjective if is_cross else DualPoolObjective
         objective = kind(network, texts, [learn], [choose], [stop[:size]], options, how, mix=1.0)
         train(objective, state, asdict(options))
         objective.dev, objective.dev_stop = [dev], [stop[size:]]
@@ -272,6 +265,7 @@ def score_by_star(cell: Cell, asked: AskedGraph) -> tuple[list[str], Scores]:
             found = list(objective.iterate_shortlist_scores())
         ranked = [(each, star.mix_shortlist_scores(stop, own, rows, 1.0)) for each, stop, own, rows in found]
     else:
+        assert options is not None
         objective = learning.DualObjective(network, texts, [learn], [choose], options, how)
         train(objective, state, asdict(options))
         with objective.autocast():
@@ -360,7 +354,7 @@ def cells(given: argparse.Namespace) -> list[Cell]:
     """Return the cells that the orders need, set by set and seed by seed."""
     wanted = {
         (name, side)
-        for paper, better, worse, _, _, sets in ORDERS
+        for paper, better, worse, _, sets in ORDERS
         for name in sets
         for side in (worse, better)
         if {paper, name, side} >= set(given.only)
@@ -380,18 +374,16 @@ def compute(name: str, left: Sequence[Cell], settings: Settings) -> None:
             cell.file.write_text(json.dumps({"ids": ids, "scores": scores}), encoding="utf-8")
 
 
-def row(order: tuple[str, str, str, str, float], name: str, given: argparse.Namespace) -> str:
+def row(given: argparse.Namespace, name: str, better: str, worse: str, measure: str, effect: float) -> str:
     """Return the row of an order over a set: the means over seeds, and the differences paired by question; an
     empty text where nothing was run.
     """
-    paper, better, worse, measure, effect = order
     sides: list[list[dict[str, float]]] = []
     for seed in range(given.seeds):
         files = [Cell(side, name, seed, given).file for side in (worse, better)]
         if all(file.exists() for file in files):
             read = [json.loads(file.read_text(encoding="utf-8")) for file in files]
             sides.append([dict(zip(each["ids"], each["scores"][measure], strict=True)) for each in read])
-    start = f"| {paper} | {better} over {worse} | {measure} | {name} |"
     if not sides:
         return ""
     ids = list(sides[0][0])
@@ -400,13 +392,15 @@ def row(order: tuple[str, str, str, str, float], name: str, given: argparse.Name
     low, high = test.interval.low, test.interval.high
     shows = 2.8 * (high - low) / 3.92
     verdict = f"cannot be shown here: {shows:.3f} would show" + f", the paper's is {effect}" * bool(effect)
-    if low > 0:
+    if not shows:
+        verdict = "cannot be shown here: the sides do not differ"
+    elif low > 0:
         verdict = "**holds**"
-    elif high < 0 or 0 < shows <= effect:
+    elif high < 0 or shows <= effect:
         verdict = "**does not hold**" + f": the paper's {effect} would show" * (high >= 0)
     by_seed = ", ".join(f"{each:+.3f}" for each in (above - below).mean(axis=1))
     figures = f"{below.mean():.3f} → {above.mean():.3f} | {test.difference:+.3f} [{low:+.3f}, {high:+.3f}] | {by_seed}"
-    return f"{start} {len(ids)} | {len(sides)} | {figures} | {verdict} |"
+    return f"| {measure} | {name} | {len(ids)} | {len(sides)} | {figures} | {verdict} |"
 
 
 def page(given: argparse.Namespace) -> Iterator[str]:
@@ -423,14 +417,14 @@ def page(given: argparse.Namespace) -> Iterator[str]:
     yield "\n| paper | order | measure | questions | n | seeds | worse → better | difference | by seed | |"
     yield "|" + " --- |" * 10
     left: dict[str, list[str]] = {}
-    for *order, sets in ORDERS:
-        for name in sets:
-            if line := row(tuple(order), name, given):
-                yield line
+    for paper, better, worse, measures, sets in ORDERS:
+        for (measure, effect), name in product(measures.items(), sets):
+            if line := row(given, name, better, worse, measure, effect):
+                yield f"| {paper} | {better} over {worse} {line}"
             else:
-                left.setdefault("{}, {} over {}, {}".format(*order), []).append(name)
+                left.setdefault(f"{paper}, {better} over {worse}", []).append(name)
     yield "\nNot run:\n"
-    yield from (f"- {order}: {'; '.join(names)}" for order, names in left.items())
+    yield from (f"- {order}: {'; '.join(dict.fromkeys(names))}" for order, names in left.items())
 
 
 def main() -> None:
