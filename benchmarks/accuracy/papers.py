@@ -23,15 +23,12 @@ import random
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import groupby, product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation import compare_pairs
 from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
@@ -41,26 +38,12 @@ from lodestar.engine.recipes import read_recipe
 from lodestar.engine.reorganising.filtering import predict_hops
 from lodestar.engine.settings import Settings, resolve
 from lodestar.loaders.question_sets import read_questions
-from lodestar.models.kinds import TrainingOptions
-from lodestar.models.mined import read_mined_file
-from lodestar.models.star import SPECIAL_TOKENS, DualOptions, PoolTrainingOptions
-from lodestar.models.star import network as star
-from lodestar.models.star import training as learning
-from lodestar.models.text import verbalise_path
-from lodestar.models.text.bert import open_pretrained
-from lodestar.models.text.encoders import SentenceEncoder
-from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training import train
-from torch import Tensor
+from lodestar.models.star import DualOptions, PoolTrainingOptions
 
 from ..pages.results import AskedGraph, graphs, serve_graph, set_reach
+from .star_paths import ENCODER, PATH_F1, RARE, RIGHT, SHORTCUT, Scores, score_first_paths
 
-ENCODER = "all-MiniLM-L6-v2"
 TOKENS = 500
-TAIL = 0.2
-"""The least frequent share of training paths, and those that tie with the last of them, are the long tail."""
-Scores = dict[str, list[float]]
-"""By measure, a figure for each question."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +126,7 @@ SETS: Mapping[str, tuple[str, int, tuple[str, ...]]] = {
 }
 """By name, the graph, its hops and its files by split."""
 ALL, DEEP = tuple(SETS)[:5], (PATHS_3, METAQA_3)
-RIGHT, SHORTCUT, RARE = "first path right", "no shortcut error", "no long-tail error"
-PATH_F1, F1, HOPS, NAMED = "F1 of the first path", "F1", "hops right", f"answers named in {TOKENS} tokens"
+F1, HOPS, NAMED = "F1", "hops right", f"answers named in {TOKENS} tokens"
 ORDERS: Sequence[tuple[str, str, str, Mapping[str, float], Sequence[str]]] = (
     ("STAR", "cross-attentive", "similarity", {RIGHT: 0.078, SHORTCUT: 0.05}, ALL),
     ("STAR", "+ hard path mining", "cross-attentive", {RIGHT: 0.008, SHORTCUT: 0.009}, ALL),
@@ -219,85 +201,15 @@ def lodestar(*words: object) -> None:
     subprocess.run([sys.executable, "-m", "lodestar", *map(str, words)], check=True)
 
 
-def mined(cell: Cell, part: str, asked: AskedGraph) -> learning.ExampleSet:
-    out = cell.folder / f"{part}-mined.jsonl.gz"
-    if not out.exists():
-        more = ("--return-to-topic",) if asked.return_to_topic else ()
-        hops = SETS[cell.set][1]
-        lodestar("mine", cell.questions(part), "--out", out, "--max-hop", hops, *more, "--name", asked.name)
-    return learning.examples_of(read_mined_file(out))
-
-
-class DualPoolObjective(learning.PoolObjective):
-    """Encodes question and path separately; s is the stop score times τ, as the network has its own scale."""
-
-    def logits(self, examples: learning.ExampleSet, selected: learning.ExampleCandidates) -> Tensor:
-        some, candidates = zip(*selected, strict=True)
-        stop: Tensor = self.network(learning.dual_batch(self.texts, examples.table, some, candidates))[0]
-        return stop
-
-    def path_scores(self, logits: Tensor) -> Tensor:
-        return logits * self.options.temperature
-
-
-def score_by_star(cell: Cell, asked: AskedGraph) -> tuple[list[str], Scores]:
-    """Train a network and return what its first paths are. Networks over pools order the same shortlist: that of the
-    dual encoder of the same seed.
-    """
-    learn, choose, dev = (mined(cell, part, asked) for part in ("learn", "choose", "asked"))
-    is_cross, options = SIDES[cell.name].cross, SIDES[cell.name].star
-    epochs = cell.given.epochs * (1 if isinstance(options, PoolTrainingOptions) else 2)
-    how = TrainingOptions(epochs=epochs, learning_rate=1e-4, patience=epochs, precision="bfloat16", seed=cell.seed)
-    torch.manual_seed(cell.seed)
-    backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
-    network: Any = star.CrossAttentiveScorer(backbone) if is_cross else star.DualEncoder(backbone)
-    texts = star.CachedTokenizer(backbone.tokenizer)
-    state, stops = (cell.folder / name for name in (f"{cell.name}-{cell.seed}.safetensors", f"stops-{cell.seed}.npz"))
-    if isinstance(options, PoolTrainingOptions):
-        with np.load(stops) as kept:
-            stop = [kept[name] for name in kept.files]
-        size = len(choose.examples)
-        kind: Any = learning.PoolObjective if is_cross else DualPoolObjective
-        objective = kind(network, texts, [learn], [choose], [stop[:size]], options, how, mix=1.0)
-        train(objective, state, asdict(options))
-        objective.dev, objective.dev_stop = [dev], [stop[size:]]
-        with objective.autocast():
-            found = list(objective.iterate_shortlist_scores())
-        ranked = [(each, star.mix_shortlist_scores(stop, own, rows, 1.0)) for each, stop, own, rows in found]
-    else:
-        assert options is not None
-        objective = learning.DualObjective(network, texts, [learn], [choose], options, how)
-        train(objective, state, asdict(options))
-        with objective.autocast():
-            chosen, ranked = (list(objective.iterate_stop_scores(examples)) for examples in (choose, dev))
-        if options.positives == "f1":
-            np.savez(stops, *(stop for _, stop in (*chosen, *ranked)))
-    state.unlink(missing_ok=True)
-    return [example.id for example, _ in ranked], first_paths(ranked, dev, learn)
-
-
-def first_paths(ranked: Sequence[Any], dev: learning.ExampleSet, learn: learning.ExampleSet) -> Scores:
-    """Return the figures of the first path of each question. A wrong one is a shortcut error if it is at least as
-    similar to the question as the best right one (our reading: the paper has no threshold), and a long-tail error if
-    the best right path is rare in training.
-    """
-    vectors = TextVectors(SentenceEncoder(ENCODER))
-    paths = (learn.table.written[path] for each in learn.examples for path in each.reachable.paths[each.positive])
-    counts = Counter(paths)
-    rare = sorted(counts.values())[max(0, round(TAIL * len(counts)) - 1)]
-    found: Scores = {RIGHT: [], PATH_F1: [], SHORTCUT: [], RARE: []}
-    for example, scores in ranked:
-        places = int(np.argmax(scores)), int(np.argmax(example.f1))
-        first, right = (int(example.reachable.paths[place]) for place in places)
-        question = example.masked[int(example.reachable.topics[places[0]])]
-        both = [verbalise_path(dev.table.path_hops(path)) for path in (first, right)]
-        near, own = (float(vectors.sentence(question) @ vectors.sentence(text)) for text in both)
-        is_right = bool(example.is_right[places[0]])
-        found[RIGHT].append(float(is_right))
-        found[PATH_F1].append(float(example.f1[places[0]]))
-        found[SHORTCUT].append(float(is_right or near < own))
-        found[RARE].append(float(is_right or counts.get(dev.table.written[right], 0) > rare))
-    return found
+def mined(cell: Cell, asked: AskedGraph) -> Iterator[Path]:
+    """Yield the files of mined paths to learn from, to choose the epoch and to be asked."""
+    for part in ("learn", "choose", "asked"):
+        out = cell.folder / f"{part}-mined.jsonl.gz"
+        if not out.exists():
+            more = ("--return-to-topic",) if asked.return_to_topic else ()
+            hops = SETS[cell.set][1]
+            lodestar("mine", cell.questions(part), "--out", out, "--max-hop", hops, *more, "--name", asked.name)
+        yield out
 
 
 def checkpoint(cell: Cell, asked: AskedGraph) -> Path:
@@ -370,7 +282,11 @@ def compute(name: str, left: Sequence[Cell], settings: Settings) -> None:
     with serve_graph(asked, settings, left[0].given.work) as own:
         for cell in left:
             print(f"{time.strftime('%H:%M')} {name}: {cell.name}, seed {cell.seed}", file=sys.stderr, flush=True)
-            ids, scores = score_by_star(cell, asked) if SIDES[cell.name].star else score_by_recipe(cell, asked, own)
+            ids, scores = (
+                score_first_paths(side.star, side.cross, cell.seed, cell.given.epochs, list(mined(cell, asked)))
+                if (side := SIDES[cell.name]).star
+                else score_by_recipe(cell, asked, own)
+            )
             cell.file.write_text(json.dumps({"ids": ids, "scores": scores}), encoding="utf-8")
 
 

@@ -5,9 +5,8 @@
 The data folder has fb237/, metaqa/ and pathquestion/. Each graph is loaded into an embedded server of its own under the
 work folder, where the runs stay; run again, it asks only what was not asked yet, and prints the page. With
 ``--print-only`` it asks nothing, and prints the page of the runs that are there. The folder of checkpoints has one for
-each graph, by the graph's name; where there is none, the recipe `star` is left out. Dev questions are asked with their
-topics given and with those that the engine finds, test questions with their topics given. ``--add`` names files of
-Markdown, what `benchmarks.accuracy.papers` and others printed, which are added as they are.
+each graph, by the graph's name; where there is none, the recipe `star` is left out. Topics are given. ``--add`` names
+files of Markdown, what `benchmarks.accuracy.papers` and others printed, which are added as they are.
 """
 
 from __future__ import annotations
@@ -29,26 +28,10 @@ from lodestar.loaders.loading import LoadOptions, load_embedded
 from lodestar.loaders.question_sets import read_questions
 from lodestar.loaders.source import Source
 
-from .results_page import LINKED, Runs, page
+from .results_page import Runs, page
 
 RECIPES = ("similarity", "star")
 SAMPLE = 1_000
-
-
-@dataclass(frozen=True)
-class Asking:
-    """A split that is asked; `link`: with the topics that the engine finds."""
-
-    split: str
-    link: bool = False
-
-    @property
-    def ending(self) -> str:
-        """What the names of its runs end in."""
-        return LINKED if self.link else ""
-
-
-DEV, TEST, LINK = Asking("dev"), Asking("test"), Asking("dev", link=True)
 
 
 @dataclass(frozen=True)
@@ -81,7 +64,6 @@ def graphs(data: Path, split: str) -> Iterator[AskedGraph]:
 
 def ask(
     asked: AskedGraph,
-    asking: Asking,
     settings: Settings,
     work: Path,
     checkpoint: Path | None,
@@ -97,8 +79,8 @@ def ask(
                 if name == "star" and checkpoint is None:
                     continue
                 recipe = recipe_of(asked, name, max_hop, checkpoint, changes_of_star)
-                folder = folder_of(asked, path, f"{name}{asking.ending}", work)
-                options = RunOptions(folder, limit=sample, link=asking.link)
+                folder = folder_of(asked, path, name, work)
+                options = RunOptions(folder, limit=sample)
                 made = ask_remaining_questions(questions, recipe, own, options)
                 write_report(folder, make_report(made))
                 yield folder
@@ -158,25 +140,20 @@ def main() -> None:
     parser.add_argument("--add", type=Path, nargs="+", default=[], help="sections that other benchmarks printed")
     arguments = parser.parse_args()
     settings = replace(resolve(), home=str(arguments.work / "home"), cache=str(resolve().cache_dir))
-    dev, test, linked = (find_runs(asking, arguments, settings) for asking in (DEV, TEST, LINK))
+    dev, test = (find_runs(split, arguments, settings) for split in ("dev", "test"))
     if not dev:
         parser.error(f"{arguments.work / 'runs'}: expected runs, found none of these graphs and recipes")
     added = (f"\n{file.read_text(encoding='utf-8').strip()}" for file in arguments.add)
-    print("\n".join(page(Runs(dev, test, linked, arguments.paper), command(arguments), arguments.sample, added)))
+    print("\n".join(page(Runs(dev, test, arguments.paper), command(arguments), arguments.sample, added)))
 
 
-def find_runs(asking: Asking, arguments: argparse.Namespace, settings: Settings) -> list[Path]:
+def find_runs(split: str, arguments: argparse.Namespace, settings: Settings) -> list[Path]:
     """Return the folders of the runs of a split; those that are not there are asked first, unless only to print."""
     work: Path = arguments.work
-    graphs_asked = [
-        each for each in graphs(arguments.data, asking.split) if not arguments.only or each.name in arguments.only
-    ]
+    graphs_asked = [each for each in graphs(arguments.data, split) if not arguments.only or each.name in arguments.only]
     if arguments.print_only:
         folders = (
-            folder_of(each, path, f"{name}{asking.ending}", work)
-            for each in graphs_asked
-            for path, _ in each.files
-            for name in RECIPES
+            folder_of(each, path, name, work) for each in graphs_asked for path, _ in each.files for name in RECIPES
         )
         return [folder for folder in folders if (folder / "report.json").exists()]
     return [
@@ -184,7 +161,6 @@ def find_runs(asking: Asking, arguments: argparse.Namespace, settings: Settings)
         for each in graphs_asked
         for folder in ask(
             each,
-            asking,
             settings,
             work,
             checkpoint_of(each, arguments.checkpoints),

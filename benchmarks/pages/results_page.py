@@ -6,32 +6,24 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
-from lodestar.engine.evaluation import compare_pairs
 from lodestar.engine.evaluation.report import compare_runs
 from lodestar.engine.evaluation.runs import read_records
 
 Report = dict[str, Any]
 
-LINKED = "-linked"
-"""What the folder of a run ends in whose topics the engine found."""
 SHOWN_KINDS = ("out of reach", "pruned", "not the first", "lost by the answerer", "in part")
 RUN_COLUMNS = ("questions", "n", "recipe", "Hits@1", "F1", "path any", "recall@10")
-LINKED_COLUMNS = ("questions", "n", "recipe", "F1, topics given", "F1, topics found", "difference, p")
 PAIRED_COLUMNS = ("questions", "difference in F1", "better", "worse")
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Folders of runs: over dev and test questions with their topics given, and over dev questions with linked topics
-    (whose runs with given topics are among `dev`); `paper` are runs of STAR in the paper's own setting.
-    """
+    """Folders of runs: over dev and test questions; `paper` are runs of STAR in the paper's own setting."""
 
     dev: Sequence[Path]
     test: Sequence[Path] = ()
-    linked: Sequence[Path] = ()
     paper: Sequence[Path] = ()
 
 
@@ -43,9 +35,6 @@ def page(runs: Runs, command: str, sample: int, added: Iterable[str] = ()) -> It
     yield from introduction(command, sample, next(iter(dev.values()))["where"]["machine"])
     yield from section("Dev questions", RUN_COLUMNS, map(run_row, dev.values()))
     yield from section("Test questions", RUN_COLUMNS, map(run_row, test.values()))
-    rows = (linked_row(folder) for folder in runs.linked)
-    about = "The same questions with their topics given, and with those that the engine finds in the text."
-    yield from section("Topics found by the engine", LINKED_COLUMNS, rows, about)
     rows = (row for reports in (dev, test) for row in paired_rows(reports, "star", "similarity"))
     yield from section("`star` over `similarity`, question by question", PAIRED_COLUMNS, rows)
     rows = (row for report in dev.values() for row in misses_rows(report))
@@ -122,24 +111,6 @@ def run_row(report: Report) -> str:
         f"{f1['mean']:.3f} [{f1['low']:.3f}, {f1['high']:.3f}]",
         f"{figures['path/hits_at_1_any']['mean']:.3f}",
         f"{figures['path/answer_recall@10']['mean']:.3f}",
-    )
-    return f"| {' | '.join(cells)} |"
-
-
-def linked_row(folder: Path) -> str:
-    """Return the row of a run with linked topics beside the same questions with their topics given."""
-    report = read_report(folder)
-    given_folder = folder.with_name(folder.name.removesuffix(LINKED))
-    given = {record.id: record.scores["strict/f1"] for record in read_records(str(given_folder))}
-    linked = {record.id: record.scores["strict/f1"] for record in read_records(str(folder)) if record.id in given}
-    test = compare_pairs(list(linked.values()), [given[id_] for id_ in linked], seed=0)
-    cells = (
-        report["what"]["dataset"]["name"],
-        f"{len(linked):,}",
-        recipe_of(report),
-        f"{fmean(given[id_] for id_ in linked):.3f}",
-        f"{fmean(linked.values()):.3f}",
-        f"{test.difference:+.3f} [{test.interval.low:+.3f}, {test.interval.high:+.3f}], {test.p_value:.3f}",
     )
     return f"| {' | '.join(cells)} |"
 

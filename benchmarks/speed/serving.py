@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import multiprocessing
 import subprocess
 import sys
@@ -103,7 +102,6 @@ def main() -> None:
     parser.add_argument("--checkpoint", default="", help="folder of a trained scorer (default: similarity)")
     parser.add_argument("--questions", type=int, default=256, help="questions of each measurement")
     parser.add_argument("--overload-s", type=float, default=10.0, help="seconds of overload, 0 for none")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = parser.parse_args()
     checkpoint = {"star.checkpoint": arguments.checkpoint} if arguments.checkpoint else {}
     recipe = read_recipe("star" if checkpoint else "similarity", options=checkpoint)  # what the server asks with
@@ -128,9 +126,6 @@ def main() -> None:
     figures["throughput ratio"] = figures["http 32 per s"] / figures["batch of 64 per s"]
     figures["p95 at 32 over p50 alone"] = figures["http 32 p95 ms"] / figures["http 1 p50 ms"]
     figures["http over library, ms"] = figures["http 1 p50 ms"] - figures["blocking p50 ms"]
-    if arguments.json:
-        print(json.dumps(figures))
-        return
     print(
         f"{path.name} (sha256 {sha256}…), gold topic entities, recipe {'star' if with_checkpoint else 'similarity'}\n"
     )
@@ -145,7 +140,7 @@ def memory_mb(process: psutil.Process) -> float:
 
 
 def library(engine: Engine, questions: Sequence[Question]) -> dict[str, float]:
-    """Measure the library alone: batches of 64, one asker blocking and with asyncio; each text was met once before."""
+    """Measure the library alone: batches of 64, one asker; each text was met once before."""
     for start in range(0, len(questions), BATCH):
         engine.ask_batch(questions[start : start + BATCH])
     began = time.perf_counter()
@@ -159,21 +154,9 @@ def library(engine: Engine, questions: Sequence[Question]) -> dict[str, float]:
         engine.ask_batch([question])
         blocking.append(time.perf_counter() - began)
 
-    async def alone() -> list[float]:
-        await engine.aask_batch(some[:4])
-        seconds = []
-        for question in some:
-            began = time.perf_counter()
-            await engine.aask_batch([question])
-            seconds.append(time.perf_counter() - began)
-        return seconds
-
-    asynchronous = asyncio.run(alone())
     return {
         "batch of 64 per s": per_s,
         "blocking p50 ms": percentile_ms(blocking, 50),
-        "asyncio p50 ms": percentile_ms(asynchronous, 50),
-        "asyncio per s over blocking": sum(blocking) / sum(asynchronous),
     }
 
 

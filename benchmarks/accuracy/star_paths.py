@@ -1,0 +1,107 @@
+"""STAR's networks for `papers`: each trained on mined paths with one thing changed, and what its first paths are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from lodestar.models.kinds import TrainingOptions
+from lodestar.models.mined import read_mined_file
+from lodestar.models.star import SPECIAL_TOKENS, DualOptions, PoolTrainingOptions
+from lodestar.models.star import network as star
+from lodestar.models.star import training as learning
+from lodestar.models.text import verbalise_path
+from lodestar.models.text.bert import open_pretrained
+from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
+from lodestar.models.training import train
+from torch import Tensor
+
+ENCODER = "all-MiniLM-L6-v2"
+TAIL = 0.2
+"""The least frequent share of training paths, and those that tie with the last of them, are the long tail."""
+RIGHT, SHORTCUT, RARE = "first path right", "no shortcut error", "no long-tail error"
+PATH_F1 = "F1 of the first path"
+Scores = dict[str, list[float]]
+"""By measure, a figure for each question."""
+
+
+class DualPoolObjective(learning.PoolObjective):
+    """Encodes question and path separately; s is the stop score times τ, as the network has its own scale."""
+
+    def logits(self, examples: learning.ExampleSet, selected: learning.ExampleCandidates) -> Tensor:
+        some, candidates = zip(*selected, strict=True)
+        stop: Tensor = self.network(learning.dual_batch(self.texts, examples.table, some, candidates))[0]
+        return stop
+
+    def path_scores(self, logits: Tensor) -> Tensor:
+        return logits * self.options.temperature
+
+
+def score_first_paths(
+    options: PoolTrainingOptions | DualOptions, is_cross: bool, seed: int, epochs: int, mined: Sequence[Path]
+) -> tuple[list[str], Scores]:
+    """Train a network, and return the ids of the questions with the figures of their first paths.
+
+    Networks over pools order the same shortlist: that of the dual encoder of the same seed, which is trained before.
+    mined: files of paths to learn from, to choose the epoch and to be asked.
+    """
+    learn, choose, dev = (learning.examples_of(read_mined_file(file)) for file in mined)
+    is_pool = isinstance(options, PoolTrainingOptions)
+    num_epochs = epochs if is_pool else 2 * epochs
+    how = TrainingOptions(epochs=num_epochs, learning_rate=1e-4, patience=num_epochs, precision="bfloat16", seed=seed)
+    torch.manual_seed(seed)
+    backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
+    network: Any = star.CrossAttentiveScorer(backbone) if is_cross else star.DualEncoder(backbone)
+    texts = star.CachedTokenizer(backbone.tokenizer)
+    what = f"{is_cross}-{options.positives}-{getattr(options, 'path_weights', '')}"
+    state, stops = mined[0].with_name(f"{what}-{seed}.safetensors"), mined[0].with_name(f"stops-{seed}.npz")
+    if isinstance(options, PoolTrainingOptions):
+        with np.load(stops) as kept:
+            stop = [kept[name] for name in kept.files]
+        size = len(choose.examples)
+        kind: Any = learning.PoolObjective if is_cross else DualPoolObjective
+        objective = kind(network, texts, [learn], [choose], [stop[:size]], options, how, mix=1.0)
+        train(objective, state, asdict(options))
+        objective.dev, objective.dev_stop = [dev], [stop[size:]]
+        with objective.autocast():
+            found = list(objective.iterate_shortlist_scores())
+        ranked = [(each, star.mix_shortlist_scores(stop, own, rows, 1.0)) for each, stop, own, rows in found]
+    else:
+        objective = learning.DualObjective(network, texts, [learn], [choose], options, how)
+        train(objective, state, asdict(options))
+        with objective.autocast():
+            chosen, ranked = (list(objective.iterate_stop_scores(examples)) for examples in (choose, dev))
+        if options.positives == "f1":
+            np.savez(stops, *(stop for _, stop in (*chosen, *ranked)))
+    state.unlink(missing_ok=True)
+    return [example.id for example, _ in ranked], first_paths(ranked, dev, learn)
+
+
+def first_paths(ranked: Sequence[Any], dev: learning.ExampleSet, learn: learning.ExampleSet) -> Scores:
+    """Return the figures of the first path of each question. A wrong one is a shortcut error if it is at least as
+    similar to the question as the best right one (our reading: the paper has no threshold), and a long-tail error if
+    the best right path is rare in training.
+    """
+    vectors = TextVectors(SentenceEncoder(ENCODER))
+    paths = (learn.table.written[path] for each in learn.examples for path in each.reachable.paths[each.positive])
+    counts = Counter(paths)
+    rare = sorted(counts.values())[max(0, round(TAIL * len(counts)) - 1)]
+    found: Scores = {RIGHT: [], PATH_F1: [], SHORTCUT: [], RARE: []}
+    for example, scores in ranked:
+        places = int(np.argmax(scores)), int(np.argmax(example.f1))
+        first, right = (int(example.reachable.paths[place]) for place in places)
+        question = example.masked[int(example.reachable.topics[places[0]])]
+        both = [verbalise_path(dev.table.path_hops(path)) for path in (first, right)]
+        near, own = (float(vectors.sentence(question) @ vectors.sentence(text)) for text in both)
+        is_right = bool(example.is_right[places[0]])
+        found[RIGHT].append(float(is_right))
+        found[PATH_F1].append(float(example.f1[places[0]]))
+        found[SHORTCUT].append(float(is_right or near < own))
+        found[RARE].append(float(is_right or counts.get(dev.table.written[right], 0) > rare))
+    return found
