@@ -100,7 +100,7 @@ SIDES = {
     "+ path weights": Side(replace(MINED, path_weights=True)),
     "pruned": grown("gril + reorganise", ["answerer.min_probability=0"]),
     "not pruned": grown("gril + reorganise", ["answerer.min_probability=0"], ["grow.sigma=0"]),
-    "predicted hops": grown(""),
+    "predicted hops": grown("", training=["training.epochs=1"]),  # what predicts hops learns from texts alone
     "commonest hops": Side(),
     "joint": grown("gril", READER, JOINT),
     "separate": grown("gril", READER, (*JOINT, "joint.token=false")),
