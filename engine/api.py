@@ -531,17 +531,17 @@ class Engine:
 
             engine.load_tables({"orders": orders, "customers": customers})
         """
-        from ..loaders.property_graph import map_graph
+        from ..loaders.property_graph import PropertyGraphSource
         from ..loaders.python import tables_in_memory
 
-        return self._load(lambda: map_graph(tables_in_memory(tables, name)), **how)
+        return self._load(lambda: PropertyGraphSource(tables_in_memory(tables, name)), **how)
 
     def load_networkx(self, graph: networkx.Graph, *, name: str = "networkx", **how: Unpack[LoadHow]) -> LoadReport:
         """Load a graph of NetworkX: an edge's relation is its attribute relation, label or type, else its key."""
-        from ..loaders.property_graph import map_graph
+        from ..loaders.property_graph import PropertyGraphSource
         from ..loaders.python import NetworkxGraph
 
-        return self._load(lambda: map_graph(NetworkxGraph(graph, name)), **how)
+        return self._load(lambda: PropertyGraphSource(NetworkxGraph(graph, name)), **how)
 
     def _load(self, make_source: Callable[[], Source], encoding: str = "", **how: Unpack[LoadHow]) -> LoadReport:
         from ..loaders.loading import load_source

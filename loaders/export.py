@@ -1,7 +1,7 @@
 """Export a graph to files: all triples in a total order, streamed.
 
 N-Triples: absolute IRIs and labels of blank nodes are written as they are; other ids get a base, which a reader
-removes. TSV: ids as they are; a literal as `value^^datatype` if that is unambiguous, else as in N-Triples.
+removes. TSV: ids as they are, literals as in N-Triples.
 
 Triples come as a head and some of its tails: (relation, tail, is_literal, datatype, language, loads).
 """
@@ -110,18 +110,13 @@ class ExportReport:
     format: str
     num_triples: int
     num_names: int
-    names_path: str | None
     num_phrases: int
-    phrases_path: str | None
     base: str | None
     seconds: float
 
     def __str__(self) -> str:
-        what = number_of(self.num_triples, "triple", "triples")
-        if self.num_names:
-            what += f", {number_of(self.num_names, 'name', 'names')}"
-        if self.num_phrases:
-            what += f", {number_of(self.num_phrases, 'phrase', 'phrases')}"
+        counts = {"triple": self.num_triples, "name": self.num_names, "phrase": self.num_phrases}
+        what = ", ".join(number_of(num, one, f"{one}s") for one, num in counts.items() if num or one == "triple")
         return f"{what} in {self.seconds:.1f} s ({self.num_triples / max(self.seconds, 1e-3):,.0f} triples/s)"
 
 
@@ -192,7 +187,7 @@ def export(
     used = base if isinstance(writer, NTriplesWriter) and writer.is_base_used else None
     num_phrases = sum(len(relation.phrases) for relation in relations)
     seconds = time.monotonic() - started_s
-    return ExportReport(path, format_, num_triples, num_names, names_path, num_phrases, phrases_path, used, seconds)
+    return ExportReport(path, format_, num_triples, num_names, num_phrases, used, seconds)
 
 
 Write = Callable[[bytes], object]
@@ -217,7 +212,7 @@ def _literal(value: str, datatype: str | None, language: str | None) -> str:
 
 
 class NTriplesWriter:
-    """Writes triples, and names as triples with a literal; a name that is also among the entity's triples once.
+    """Writes triples, and names as triples with a literal.
 
     An entity's only name is omitted if it equals the id. Raises `InputError` if some ids begin with the base and others
     need it: a reader would remove it from all of them.
@@ -228,8 +223,6 @@ class NTriplesWriter:
         self._base = base
         self._with_base = self._without = ""
         self._relation = lru_cache(_KNOWN_RELATIONS)(self._iri)
-        self._named = ""
-        self._name_lines: dict[str, None] = {}
 
     @property
     def is_base_used(self) -> bool:
@@ -240,23 +233,22 @@ class NTriplesWriter:
         if [(name.text, name.language, name.is_alias) for name in names] == [(id_, "", False)]:
             return 0
         node = self._node(id_)
-        lines = [
+        lines = dict.fromkeys(
             f"{node}\t{ALIAS_RELATION if name.is_alias else NAME_RELATION}\t"
             f"{_literal(name.text, None, name.language)}\t.\n"
             for name in names
-        ]
-        self._named, self._name_lines = id_, dict.fromkeys(lines)
-        self._write("".join(self._name_lines).encode())
-        return len(self._name_lines)
+        )
+        self._write("".join(lines).encode())
+        return len(lines)
 
     def add_triples(self, head: str, tails: Tails) -> None:
-        node, known = self._node(head), self._name_lines if self._named == head else ()
-        lines = [
+        node = self._node(head)
+        lines = (
             f"{node}\t{self._relation(relation)}\t"
             f"{_literal(tail, datatype, language) if is_literal else self._node(tail)}\t.\n"
             for relation, tail, is_literal, datatype, language, _ in tails
-        ]
-        self._write("".join(line for line in lines if line not in known).encode())
+        )
+        self._write("".join(lines).encode())
 
     def _node(self, id_: str) -> str:
         return id_ if id_.startswith("_:") and _BLANK_NODE.fullmatch(id_) else self._iri(id_)
@@ -276,7 +268,6 @@ class NTriplesWriter:
 
 
 _NOT_IN_A_CELL = re.compile(r"[\t\n\r\0]|\A[ \ufeff]| \Z")
-_HTTP_IRI = re.compile(r'https?://(?:(?!\^\^)[^\x00-\x20<>"{}|`\\])+')
 _CODE_POINT = r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})"
 _LIKE_A_LITERAL = re.compile(
     rf"""
@@ -308,8 +299,9 @@ class TsvWriter:
         cell = _entity_cell(head)
         lines = (
             f"{cell}\t{_cell(relation)}\t"
-            f"{_literal_cell(tail, datatype, language) if is_literal else _entity_cell(tail)}\n"
-            for relation, tail, is_literal, datatype, language, _ in tails
+            # a plain literal is of xsd:string, since a quoted text without more may be an id
+            f"{_literal(tail, of or (None if tag else XSD_STRING), tag) if is_literal else _entity_cell(tail)}\n"
+            for relation, tail, is_literal, of, tag, _ in tails
         )
         self._write("".join(lines).encode())
 
@@ -325,12 +317,3 @@ def _entity_cell(id_: str) -> str:
     if _LIKE_A_LITERAL.fullmatch(id_):
         raise InputError(f"TSV would make a literal of the entity {_quote_term(id_)}: use --format ntriples")
     return _cell(id_)
-
-
-def _literal_cell(value: str, datatype: str | None, language: str | None) -> str:
-    # a plain literal is of xsd:string, since a quoted text without more may be an id
-    datatype = datatype or (None if language else XSD_STRING)
-    is_plain = datatype and not value.startswith('"') and not _NOT_IN_A_CELL.search(value)
-    if is_plain and not language and _HTTP_IRI.fullmatch(datatype or ""):
-        return f"{value}^^{datatype}"
-    return _literal(value, datatype, language)

@@ -25,10 +25,10 @@ from ..engine.settings import LOAD_TIMEOUT_S, Settings
 from ..engine.whole_file import lock_file, translate_storage_errors
 from ..engine.writing import BASE_LOAD, BATCH_SIZE, begin_load, check_graph_was_loaded, ensure_schema
 from ..models.whole_file import make_private_folder
-from .online import write_online
 from .report import LoadReport
 from .source import Source, Subset
 from .stage import Stage, StageCounts, delete_abandoned_stages
+from .writers import write_bulk, write_online
 
 if TYPE_CHECKING:
     from ..engine.neo4j.embedded import EmbeddedServer
@@ -61,7 +61,7 @@ class LoadPlan:
     number: int
     is_first: bool = False  # whether the graph has no load yet
     replaces: bool = False
-    finished: LoadManifest | None = None  # whether this content is loaded already, so that there is nothing to do
+    finished: LoadManifest | None = None  # of this content, which is loaded already: there is nothing to do
     num_other_nodes: int = 0  # the number of foreign nodes in the database, which stay
 
 
@@ -105,10 +105,7 @@ class Load:
                 self.source, self.options.subset, self.options.max_rejects, self._rejects_file, self.progress
             )
             self._words = self.stage.relation_words()
-            try:
-                yield
-            finally:
-                self.stage.delete()
+            yield
 
     @property
     def manifest(self) -> LoadManifest:
@@ -176,8 +173,6 @@ def load_embedded(
 
     The server runs afterwards, with either writer.
     """
-    from .bulk import write_bulk  # a small load needs no importer
-
     run = Load(source, options, progress)
     with instance.loading() as incoming, ExitStack() as held:
         old = held.enter_context(_lock_graph(instance)) if instance.has_graph else None

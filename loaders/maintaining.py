@@ -22,10 +22,9 @@ from ..engine.writing import BATCH_SIZE, Name, changing, make_write_request, par
 from ..engine.writing.changing import ChangeReport, LiteralValue, Stated, check_loads_complete
 from .export import stream_triples
 from .loading import load_lock
-from .parsers import prepare_parser
-from .reading.lines import LINES
+from .reading import LINES
 from .source import ROWS, LineFile, Source, record_batches
-from .stage import query
+from .stage import prepare_parser, query
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +37,9 @@ class Verification:
     faults: tuple[str, ...]
 
 
-VERIFY_TRIES = 3
-
-
 def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verification:
-    """Count everything in the graph again and compare it with the catalogue, the signatures and the manifests.
-
-    A graph that others changed meanwhile is compared once more: what is read last is not of the same moment.
-    """
-    found = None
-    for _ in range(VERIFY_TRIES):
-        before = gateway.run(catalogue.read_graph_revision())
-        found = _compare(gateway, progress)
-        if not found.faults or gateway.run(catalogue.read_graph_revision()) == before:
-            return found
-    assert found is not None
-    said = "the graph is written to while it is checked: check it again when that has ended"
-    return replace(found, faults=(said,))
-
-
-def _compare(gateway: Gateway, progress: Progress) -> Verification:
+    """Count everything in the graph again and compare it with the catalogue, the signatures and the manifests."""
+    before = gateway.run(catalogue.read_graph_revision())
     state = gateway.run(read_graph_state())
     loads = gateway.run(catalogue.read_loads())
     relations = gateway.run(read_catalogue()).relations
@@ -73,6 +55,8 @@ def _compare(gateway: Gateway, progress: Progress) -> Verification:
     stated = _read_stated(gateway, state.num_triples, progress)
     for load in loads:
         faults.extend(_faults_of_load(load, *stated.get(load.number, (0, 0))))
+    if faults and gateway.run(catalogue.read_graph_revision()) != before:
+        faults = ["the graph is written to while it is checked: check it again when that has ended"]
     return Verification(len(loads), state.num_triples, state.num_entities, tuple(faults))
 
 
@@ -223,7 +207,10 @@ def unload(gateway: Gateway, which: str, progress: Progress = ignore_progress) -
         params = {"numbers": numbers, "load": load.number, "batch_size": BATCH_SIZE}
         gateway.execute(make_write_request("unload_triples", {"LABEL": label}, **params))
         progress("deleting", 1, 4)
-        _unload_names(gateway, load.number, label)
+        rows = gateway.stream(Request(template("stream_names_of"), {}, lambda rows: rows[0], {"LABEL": label}))
+        names = ((id_, parse_name_properties(*stored)) for id_, *stored in rows)
+        rests = ((id_, known, writing.remove_load_names(known, load.number)) for id_, known in names)
+        writing.write_names(gateway, ((id_, rest) for id_, known, rest in rests if rest != known))
         progress("deleting", 2, 4)
         for of_nodes in [mark] if mark else ["Entity", "Literal"]:
             gateway.execute(make_write_request("delete_orphans", {"LABEL": of_nodes}, batch_size=BATCH_SIZE))
@@ -259,14 +246,6 @@ def find_load(loads: Sequence[LoadManifest], which: str) -> LoadManifest:
     raise GraphError(f"{problem}: give the number of one of {listed}")
 
 
-def _unload_names(gateway: Gateway, load: int, label: str) -> None:
-    rows = gateway.stream(Request(template("stream_names_of"), {}, lambda rows: rows[0], {"LABEL": label}))
-    names = ((id_, parse_name_properties(*stored)) for id_, *stored in rows)
-    writing.write_names(
-        gateway, ((id_, rest) for id_, known in names if (rest := writing.remove_load_names(known, load)) != known)
-    )
-
-
 def change_lines(source: Source, gateway: Gateway, *, remove: bool = False, missing_ok: bool = False) -> ChangeReport:
     """Add or remove the triples of a source of lines as one change; raise `InputError` with the place of a bad line."""
     triples, names = read_lines(source)
@@ -277,7 +256,7 @@ def change_lines(source: Source, gateway: Gateway, *, remove: bool = False, miss
 
 def read_lines(source: Source) -> tuple[list[Stated], dict[str, list[Name]]]:
     triples: list[Stated] = []
-    said: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    named: defaultdict[str, list[Name]] = defaultdict(list)
     for part in source.parts():
         for row in _rows(part):
             match row["category"]:
@@ -285,7 +264,8 @@ def read_lines(source: Source) -> tuple[list[Stated], dict[str, list[Name]]]:
                     value = LiteralValue(row["tail"], row["datatype"], row["language"])
                     triples.append((row["head"], row["relation"], value if row["is_literal"] else row["tail"]))
                 case "name":
-                    said[row["head"]].append(row)
+                    is_alias = row["tag"] == "alias" or (row["tag"] is None and row["head"] in named)
+                    named[row["head"]].append(Name(row["tail"], row["language"] or "", is_alias=is_alias))
                 case "reject":
                     raise InputError(f"{source.name}:{row['line']}: {row['reason']}: nothing was changed")
         if len(triples) > changing.MAX_TRIPLES:
@@ -293,17 +273,10 @@ def read_lines(source: Source) -> tuple[list[Stated], dict[str, list[Name]]]:
                 f"{source.name}: expected at most {changing.MAX_TRIPLES:,} triples, found more: name the format, as in "
                 f"`lodestar load {source.kind} - --append`"
             )
-    return triples, {id_: _order_names(rows, source.languages) for id_, rows in said.items()}
-
-
-def _order_names(rows: list[dict[str, Any]], languages: Sequence[str]) -> list[Name]:
-    # names before aliases, then by language as the source prefers them
-    ranks = {language: rank for rank, language in enumerate(languages)}
-    rows = sorted(rows, key=lambda row: (row["tag"] == "alias", ranks.get((row["language"] or "").lower(), len(ranks))))
-    return [
-        Name(row["tail"], row["language"] or "", is_alias=row["tag"] == "alias" or (place > 0 and row["tag"] is None))
-        for place, row in enumerate(rows)
-    ]
+    ranks = {language: rank for rank, language in enumerate(source.languages)}
+    for names in named.values():  # names before aliases, then by language as the source prefers them
+        names.sort(key=lambda name: (name.is_alias, ranks.get(name.language.lower(), len(ranks))))
+    return triples, named
 
 
 def _rows(part: Any) -> Iterator[dict[str, Any]]:

@@ -363,28 +363,25 @@ MOST_KEYS = 8  # properties of one of them that are shown
 
 def describe_mapping(survey: Survey, mapping: GraphMapping) -> Iterator[str]:
     """Yield lines that say what becomes of labels, relationship types and properties."""
-    types = survey.relationships
     yield (
         f"{survey.num_nodes:,} nodes with {len(survey.labels):,} labels, {survey.num_relationships:,} relationships of "
-        f"{len(types):,} types"
+        f"{len(survey.relationships):,} types"
     )
-    yield f"labels, {'kept as types' if mapping.types else 'not kept'}"
-    of_labels = {label: _describe_label(label, survey.labels[label], each) for label, each in mapping.labels.items()}
-    yield from _describe_all({label: facts.num for label, facts in survey.labels.items()}, of_labels)
-    yield "relationships"
-    of_types = {type_: _describe_type(types[type_], keys) for type_, keys in mapping.relationships.items()}
-    yield from _describe_all({type_: facts.num for type_, facts in types.items()}, of_types)
-
-
-def _describe_all(counts: Mapping[str, int], described: Mapping[str, str]) -> Iterator[str]:
-    ranked = sorted(counts, key=lambda name: (-counts[name], name))
-    kept = [name for name in ranked if name in described]
-    for name in kept[:MOST_LINES]:
-        yield f"  {name or '(no label)':<20} {counts[name]:>9,}  {described[name]}"
-    if more := kept[MOST_LINES:]:
-        yield f"  and {len(more):,} more with {sum(counts[name] for name in more):,}: --save-mapping FILE has all"
-    if left := [f"{name or '(no label)'} ({counts[name]:,})" for name in ranked if name not in described]:
-        yield f"  left out: {_some(left)}"
+    groups: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], Any], ...] = (
+        (f"labels, {'kept as types' if mapping.types else 'not kept'}", survey.labels, mapping.labels, _describe_label),
+        ("relationships", survey.relationships, mapping.relationships, _describe_type),
+    )
+    for title, facts, mapped, describe in groups:
+        yield title
+        ranked = sorted(facts, key=lambda name: (-facts[name].num, name))
+        kept = [name for name in ranked if name in mapped]
+        for name in kept[:MOST_LINES]:
+            yield f"  {name or '(no label)':<20} {facts[name].num:>9,}  {describe(name, facts[name], mapped[name])}"
+        if more := kept[MOST_LINES:]:
+            num = sum(facts[name].num for name in more)
+            yield f"  and {len(more):,} more with {num:,}: --save-mapping FILE has all"
+        if left := [f"{name or '(no label)'} ({facts[name].num:,})" for name in ranked if name not in mapped]:
+            yield f"  left out: {_some(left)}"
 
 
 def mapping_as_json(survey: Survey, mapping: GraphMapping) -> dict[str, Any]:
@@ -408,7 +405,7 @@ def _describe_label(label: str, facts: LabelFacts, mapping: LabelMapping) -> str
     return _parts(named, aliases=mapping.aliases, literals=mapping.literals, left_out=left)
 
 
-def _describe_type(facts: TypeFacts, keys: Sequence[str]) -> str:
+def _describe_type(_type: str, facts: TypeFacts, keys: Sequence[str]) -> str:
     number = f"{facts.num_with_keys:,} of them " if facts.num_with_keys < facts.num else ""
     ends = " → ".join(facts.ends) if any(facts.ends) else ""
     made = f"{number}records with {_some(keys)}" if keys else "triples"

@@ -12,7 +12,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date, time
 from decimal import Decimal
@@ -28,7 +28,7 @@ from ..engine.writing import RelationFacts
 from ..engine.writing.changing import LiteralValue
 from . import mapping as mappings
 from . import source as source_rows
-from .mapping import MAX_NUMBERS, NO_LABEL, Choices, GraphMapping, LabelMapping, PropertySample, Survey, fold
+from .mapping import MAX_NUMBERS, NO_LABEL, Choices, LabelMapping, PropertySample, Survey, fold
 from .naming import XSD
 from .reading import RereadableFile, spool
 from .source import Source, StatementRow
@@ -128,13 +128,15 @@ SAMPLE_SIZE = 1_000  # values of each property of a label that are looked at
 
 def _sample(key: str, values: Sequence[Any]) -> PropertySample:
     types = Counter(map(_type_of, values))
-    type_ = max(types, key=lambda each: (types[each], each), default="STRING")
     texts = [value.text if isinstance(value, LiteralText) else str(value) for value in values]
-    num_items = max((len(value) for value in values if isinstance(value, list)), default=0)
-    num_chars = sum(map(len, texts)) / max(len(texts), 1)
-    num_worded = sum(_WORDED.fullmatch(text) is not None for text in texts)
     return PropertySample(
-        key, type_, len(values), len({text[:200] for text in texts}), num_items, num_chars, num_worded
+        key,
+        max(types, key=lambda each: (types[each], each), default="STRING"),
+        len(values),
+        len({text[:200] for text in texts}),
+        max((len(value) for value in values if isinstance(value, list)), default=0),
+        sum(map(len, texts)) / max(len(texts), 1),
+        sum(_WORDED.fullmatch(text) is not None for text in texts),
     )
 
 
@@ -150,35 +152,21 @@ def _type_of(value: object) -> str:
 NO_CHOICES = Choices()
 
 
-def map_graph(
-    graph: PropertyGraph,
-    choices: Choices = NO_CHOICES,
-    mapping_file: Path | None = None,
-    progress: Progress = ignore_progress,
-) -> PropertyGraphSource:
-    """Return the source of a graph, which is read now, mapped as guessed or as a file says, and as options change that.
-
-    Raises `InputError` for a graph without nodes, or without edges where these make it.
-    """
-    given = mappings.read_mapping(mapping_file) if mapping_file else None
-    return PropertyGraphSource(
-        graph, lambda survey: mappings.resolve_mapping(survey, choices, given, mapping_file), progress
-    )
-
-
 class PropertyGraphSource(Source):
-    """A property graph as a mapping says.
+    """A property graph, which is read now, mapped as guessed or as a file says, and as options change that.
 
     It is kept in a temporary file, with its values as literals. The survey has counts of everything, and samples of
-    each property.
+    each property. Raises `InputError` for a graph without nodes, or without edges where these make it.
     """
 
     def __init__(
         self,
         graph: PropertyGraph,
-        make_mapping: Callable[[Survey], GraphMapping],
+        choices: Choices = NO_CHOICES,
+        mapping_file: Path | None = None,
         progress: Progress = ignore_progress,
     ) -> None:
+        given = mappings.read_mapping(mapping_file) if mapping_file else None  # a fault in it is told at once
         self.kind, self.name, self.unnamed_ids = graph.kind, graph.name, graph.unnamed_ids
         self._graph = graph
         self._progress = progress
@@ -194,12 +182,10 @@ class PropertyGraphSource(Source):
         if not num_nodes or (graph.needs_edges and not self.survey.num_relationships):
             expected = f"expected edges, found none and {num_nodes:,} nodes" if graph.needs_edges else graph.expected
             raise InputError(f"{graph.shown}: {expected}")
-        self.mapping = make_mapping(self.survey)
+        self.mapping = mappings.resolve_mapping(self.survey, choices, given, mapping_file)
         self._left_out: Counter[str] = Counter()
-        self._position = 0
         self._only_some = set(self.mapping.labels) != set(self.survey.labels)
         """Whether labels are left out, so that relationships of their nodes are, too."""
-        self._is_kept: dict[str, bool] = {}  # whether the nodes so far are read, by id, where not all are
         self._mapped: dict[tuple[str, ...], list[tuple[str, LabelMapping]]] = {}
 
     def _write(self, file: IO[bytes]) -> None:
@@ -245,15 +231,6 @@ class PropertyGraphSource(Source):
             fields[place] = [(key, [LiteralText(*each) for each in found]) for key, found in fields[place]]
             yield Node(*fields) if is_node else Relationship(*fields)
 
-    @property
-    def size_bytes(self) -> int:
-        """The number of elements: a share of it is what was read."""
-        return self.survey.num_nodes + self.survey.num_relationships
-
-    @property
-    def position_bytes(self) -> int:
-        return self._position
-
     def digest(self) -> str:
         return source_rows.digest_of(self.kind, asdict(self.mapping), [self._hash.hexdigest()])
 
@@ -274,25 +251,13 @@ class PropertyGraphSource(Source):
 
     def _rows(self) -> Iterator[StatementRow]:
         self._left_out = Counter()
-        self._is_kept = {}
         if self.mapping.types:
             yield from (source_rows.name_row(0, label, label) for label in self.mapping.labels if label)
-        ahead: list[tuple[int, Relationship]] = []
         for number, each in enumerate(self._elements(), 1):
-            self._position = number
-            if isinstance(each, Node):
-                yield from self._of_node(number, each)
-            elif self._only_some and not self._is_kept.keys() >= {each.start, each.end}:
-                ahead.append((number, each))  # a node is to come yet that tells whether it is left out
-            else:
-                yield from self._of_relationship(number, each)
-        for number, each in ahead:
-            yield from self._of_relationship(number, each)
+            yield from self._of_node(number, each) if isinstance(each, Node) else self._of_relationship(number, each)
 
     def _of_node(self, line: int, node: Node) -> Iterator[StatementRow]:
-        mapped = self._map_labels(tuple(node.labels or (NO_LABEL,)))
-        if self._only_some:
-            self._is_kept[node.id] = bool(mapped)
+        mapped = self._map_labels(tuple(node.labels))
         if not mapped:
             self._left_out["nodes"] += 1
             return
@@ -317,8 +282,8 @@ class PropertyGraphSource(Source):
         yield from self._literals(line, node.id, others, kept)
 
     def _of_relationship(self, line: int, found: Relationship) -> Iterator[StatementRow]:
-        keys, known = self.mapping.relationships.get(found.type), self._is_kept
-        if keys is None or (self._only_some and not (known.get(found.start) and known.get(found.end))):
+        keys = self.mapping.relationships.get(found.type)
+        if keys is None or (self._only_some and not (self._is_kept(found.start) and self._is_kept(found.end))):
             self._left_out["relationships"] += 1
             return
         literals = [*self._literals(line, found.id, found.properties, keys)]
@@ -329,9 +294,13 @@ class PropertyGraphSource(Source):
         else:
             yield source_rows.triple_row(line, found.start, found.type, found.end)
 
+    def _is_kept(self, node: str) -> bool:
+        return node in self._kinds and bool(self._map_labels(self._kinds[node]))
+
     def _map_labels(self, labels: tuple[str, ...]) -> list[tuple[str, LabelMapping]]:
         if labels not in self._mapped:
-            self._mapped[labels] = [(label, each) for label, each in self.mapping.labels.items() if label in labels]
+            known = self.mapping.labels.items()
+            self._mapped[labels] = [(label, each) for label, each in known if label in (labels or (NO_LABEL,))]
         return self._mapped[labels]
 
     def _literals(

@@ -99,13 +99,6 @@ class LoadReport(StageCounts):
         listed = ", ".join(by[:4]) + (f" and {len(by) - 4} more" if len(by) > 4 else "")
         said = f"{num_named:,} of {number_of(self.num_entities, 'entity has', 'entities have')} names"
         said += f", by {listed}" if listed else ""
-        if self.num_unnamed_tails:
-            examples = ", ".join(map(quote_line, self.unnamed_tails))
-            dots = " …" if self.num_unnamed_tails > len(self.unnamed_tails) else ""
-            return (
-                f"{said}; {self.num_unnamed_tails:,} of the others have no triples of their own ({examples}{dots}): if "
-                "these are values, give --values all"
-            )
         if 2 * num_named >= self.num_entities:
             return said
         if self.kind in PROPERTY_GRAPHS:

@@ -20,8 +20,7 @@ import pyarrow as pa
 from ..engine.errors import InputError, UsageError
 from ..engine.whole_file import read_text
 from ..engine.writing import RelationFacts
-from .reading import derive_source_name, list_files, warn_of_others
-from .reading.lines import LineReader
+from .reading import RereadableFile, list_files, warn_of_others
 
 T = TypeVar("T")
 
@@ -99,7 +98,7 @@ def record_batches(rows: Iterable[Sequence[object]], schema: pa.Schema = ROWS) -
 
 @dataclass(frozen=True, slots=True)
 class LineFile:
-    file: LineReader
+    file: RereadableFile
     parser: str
     parameters: Mapping[str, object]
 
@@ -187,9 +186,9 @@ class FileSource(Source):
             raise InputError("stdin: expected triples or names, asked to be both")
         paths = list_files(path, self.endings)
         warn_of_others(path, paths)
-        self.files: Sequence[LineReader] = [LineReader(each) for each in paths]
-        self.names_file = LineReader(names_path) if names_path is not None else None
-        self.name = derive_source_name(path, paths) or self.files[0].name
+        self.files: Sequence[RereadableFile] = [RereadableFile(each) for each in paths]
+        self.names_file = RereadableFile(names_path) if names_path is not None else None
+        self.name = self.files[0].name if paths == [path] else Path(path).name
 
     @property
     def size_bytes(self) -> int:
@@ -214,17 +213,17 @@ class FileSource(Source):
         if self.names_file:
             yield self.part_of_names(self.names_file)
 
-    def rows(self, file: LineReader) -> Iterator[StatementRow]:
+    def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         raise NotImplementedError
 
-    def parameters(self, file: LineReader) -> Mapping[str, object]:  # noqa: ARG002
+    def parameters(self, file: RereadableFile) -> Mapping[str, object]:  # noqa: ARG002
         return {}
 
-    def part_of_names(self, file: LineReader) -> Part:
+    def part_of_names(self, file: RereadableFile) -> Part:
         """Return the names file as a part: an id, its name and perhaps aliases on each line."""
         return LineFile(file, "names", {})
 
-    def _all_files(self) -> Sequence[LineReader]:
+    def _all_files(self) -> Sequence[RereadableFile]:
         return [*self.files, self.names_file] if self.names_file else self.files
 
 

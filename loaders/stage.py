@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -31,13 +31,31 @@ from ..engine.writing import RelationFacts, typed_value_macros
 from ..models import quote_line
 from ..models.whole_file import atomic_write, make_private_folder
 from ..models.wording import INDEX_STOP_WORDS, SMALL_WORDS
-from .parsers import prepare_parser
 from .source import LineFile, Part, Source, Subset
 
 
 @cache
 def query(name: str) -> str:
     return resources.files(__name__.rpartition(".")[0]).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")
+
+
+_PARAMETER = re.compile(r"(\w+) :: (.+?)(?=, \w+ ::|$)", re.MULTILINE)
+
+
+def prepare_parser(connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, object]) -> str:
+    """Return the text of a parser of lines, for which macros are defined and parameters are set on a connection.
+
+    A parser is a file of `parsers/`: a SELECT over the relation `lines` (see `reading.LINES`) that returns the columns
+    of `source.ROWS`. Its header names its parameters: ``-- params: separator :: VARCHAR, columns :: INTEGER[]``.
+    """
+    folder = resources.files(__name__.rpartition(".")[0]).joinpath("parsers")
+    terms, faults, text = (folder.joinpath(f"{of}.sql").read_text(encoding="utf-8") for of in ("terms", "faults", name))
+    connection.execute(terms)
+    connection.execute(faults)
+    for line in (line for line in text.splitlines() if line.startswith("-- params:")):
+        for parameter, type_ in _PARAMETER.findall(line):
+            connection.execute(f"SET VARIABLE {parameter} = CAST($value AS {type_})", {"value": parameters[parameter]})
+    return text
 
 
 def set_variables(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> None:
@@ -113,9 +131,6 @@ class StageCounts:
     num_values: int = 0
     """Triples whose tail is a literal because it is written as a value, and has neither a name nor triples."""
     num_unnamed: int = 0  # entities without a name
-    num_unnamed_tails: int = 0
-    """Those among them that are in no triple but as its tail; looked up where the source takes tails for values."""
-    unnamed_tails: Sequence[str] = ()  # the first of these
     num_kinds: int = 0
     num_alike: int = 0
     """Ids that differ from another only in case, spaces or Unicode's normal form; looked up where ids are names."""
@@ -129,7 +144,7 @@ class StageCounts:
 
 
 class Stage:
-    """The tables of one source in a folder of their own. Use it as a context manager.
+    """The tables of one source in a folder of their own, which goes at the end. Use it as a context manager.
 
     memory_mb: of the conversion; by default a share of what is free. The rest spills.
     """
@@ -149,7 +164,7 @@ class Stage:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self.delete()
 
     def close(self) -> None:
         """Close the file, which stays.
@@ -183,31 +198,27 @@ class Stage:
         Raises `InputError` for a fault of the source or more rejects than allowed, `StorageError` for a full disk.
         """
         self.delete()
-        try:
-            with self.translate_errors():
-                make_private_folder(self.folder)
-                by_relation = {"by_relation": bool(subset.relations), "wanted_pattern": subset.relation_pattern}
-                self._run("reading/statements", **by_relation)
-                if subset.exact_relations:
-                    wanted = pa.table({"name": list(subset.exact_relations)})
-                    self._open().from_arrow(wanted).insert_into("wanted_relation")
-                check = partial(
-                    self._check_rejects, source.max_rejects if max_rejects is None else max_rejects, rejects_file
-                )
-                self._read(source, check, progress, sample_batches)
-                set_variables(self._open(), {"languages": list(source.languages)})
-                if not source.all_languages:
-                    self._run("reading/preferred_names")
-                if self._run("reading/value_texts")[0][0]:
-                    self._run("reading/no_values")
-                self._restrict(source, subset)
-                counts = self._number(source, check, progress)
-                self._write_rejects(rejects_file)
-                self._run("numbering/forget_statements")
-                self.relation_facts = source.relation_facts()
-        except BaseException:
-            self.delete()  # half a stage is of no use, and may be what fills the disk
-            raise
+        with self.translate_errors():
+            make_private_folder(self.folder)
+            by_relation = {"by_relation": bool(subset.relations), "wanted_pattern": subset.relation_pattern}
+            self._run("reading/statements", **by_relation)
+            if subset.exact_relations:
+                wanted = pa.table({"name": list(subset.exact_relations)})
+                self._open().from_arrow(wanted).insert_into("wanted_relation")
+            check = partial(
+                self._check_rejects, source.max_rejects if max_rejects is None else max_rejects, rejects_file
+            )
+            self._read(source, check, progress, sample_batches)
+            set_variables(self._open(), {"languages": list(source.languages)})
+            if not source.all_languages:
+                self._run("reading/preferred_names")
+            if self._run("reading/value_texts")[0][0]:
+                self._run("reading/no_values")
+            self._restrict(source, subset)
+            counts = self._number(source, check, progress)
+            self._write_rejects(rejects_file)
+            self._run("numbering/forget_statements")
+            self.relation_facts = source.relation_facts()
         return counts
 
     def rows(self, name: str, size: int, **variables: Any) -> Iterator[pa.RecordBatch]:
@@ -276,27 +287,23 @@ class Stage:
             self._run(prepare)
             try:
                 for number in range(self._num_passes):
-                    set_variables(self._open(), {"num_passes": self._num_passes, "pass": number})
-                    self._run(name)
+                    self._run(name, num_passes=self._num_passes, **{"pass": number})
+                return
             except duckdb.OutOfMemoryException:
                 if self._num_passes == MOST_PASSES:
                     raise
                 self._num_passes *= 2
-            else:
-                return
 
-    def _run_with_fewer_threads(self, *names: str) -> None:
-        for name in names:
-            while True:
-                try:
-                    self._run(name)
-                except duckdb.OutOfMemoryException:
-                    if self._threads == 1:
-                        raise
-                    self._threads = max(1, self._threads // 2)
-                    self._open().execute(f"SET threads = {self._threads}")
-                else:
-                    break
+    def _run_with_fewer_threads(self, name: str) -> None:
+        while True:
+            try:
+                self._run(name)
+                return
+            except duckdb.OutOfMemoryException:
+                if self._threads == 1:
+                    raise
+                self._threads //= 2
+                self._open().execute(f"SET threads = {self._threads}")
 
     def _read(self, source: Source, check: Callable[[], None], progress: Progress, sample_batches: int | None) -> None:
         total, is_cut, told_s = source.size_bytes or 0, False, float("-inf")
@@ -394,11 +401,10 @@ class Stage:
             "stop_names": f"({(stop := '|'.join(sorted(INDEX_STOP_WORDS)))})( ({stop}))*",
         }
         set_variables(self._open(), naming)
-        if source.names_from_ids or not self._number_beside_naming(naming):
-            self._run_with_fewer_threads("numbering/number_triples")
-            if source.names_from_ids:
-                self._run("numbering/name_by_properties")
-            self._run_with_fewer_threads("numbering/name")
+        self._run_with_fewer_threads("numbering/number_triples")
+        if source.names_from_ids:
+            self._run("numbering/name_by_properties")
+        self._run_with_fewer_threads("numbering/name")
         progress("sorting", 2, 3)
         self._run_with_fewer_threads("numbering/name_relations")
         counts = self._count(source)
@@ -410,25 +416,6 @@ class Stage:
         self._run_in_passes("numbering/no_terms", "numbering/collect_terms")
         self._run_with_fewer_threads("numbering/number_terms")
 
-    def _number_beside_naming(self, naming: Mapping[str, Any]) -> bool:
-        """Number the triples and name the entities at the same time: naming leaves a core idle for most of it.
-
-        Returns whether there was memory for both.
-        """
-        with self._open().cursor() as cursor, ThreadPoolExecutor(1) as beside:
-            set_variables(cursor, naming)
-            named = beside.submit(cursor.execute, query("numbering/name"))
-            try:
-                self._run("numbering/number_triples")
-                named.result()
-            except duckdb.OutOfMemoryException:
-                cursor.interrupt()
-                return False
-            except BaseException:
-                cursor.interrupt()  # an interrupt of ours need not wait for the names
-                raise
-        return True
-
     def _count(self, source: Source) -> StageCounts:
         def read(name: str) -> dict[str, Any]:
             return next(self.rows(name, 1)).to_pylist()[0]
@@ -437,8 +424,6 @@ class Stage:
         counted = read("numbering/counts") | read("results/kinds")
         if (source.unnamed_ids is not None or source.names_from_ids) and counted["num_entities"] <= MAX_COMPARED:
             counted |= read("results/alike")
-        if "values" in source.options() and counted["num_unnamed"]:
-            counted |= read("results/unnamed_tails")
         named_by = dict(self._run("numbering/named_by"))
         num_rejects = categories.get("reject", 0)
         counts = StageCounts(**counted, num_rejects=num_rejects, categories=categories, named_by=named_by)

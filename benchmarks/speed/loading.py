@@ -25,11 +25,11 @@ from typing import Any
 import duckdb
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import Settings
-from lodestar.loaders.bulk import write_import_files
 from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.loading import LoadOptions, load_embedded
 from lodestar.loaders.source import Subset
 from lodestar.loaders.stage import Stage
+from lodestar.loaders.writers import write_import_files
 
 PREFIX = "<http://rdf.freebase.com/ns/"
 

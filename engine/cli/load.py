@@ -91,9 +91,9 @@ class FormatGroup(click.Group):
         """Return the command of the named format, or of the named file's format."""
         if self.get_command(ctx, args[0]) or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        from ...loaders.formats import find_own_place
+        from ...loaders.formats import OWN_PLACE
 
-        if find_own_place(args[0]) and not Path(args[0]).exists():
+        if OWN_PLACE.fullmatch(args[0]) and not Path(args[0]).exists():
             return args[0], _make_command(args[0]), args[1:]
         from ...loaders.formats.detecting import detect_format
 
@@ -184,12 +184,6 @@ _OPTIONS = {
         "--shared-blank-nodes", is_flag=True, help="The files are pieces of one dump: _:b0 is the same in all."
     ),
     "pipeline": click.option("--pipeline", default="en_core_web_sm", show_default=True, help="spaCy pipeline."),
-    "overlap": click.option(
-        "--overlap", type=click.IntRange(0), default=50, show_default=True, help="Characters shared by snippets."
-    ),
-    "snippet_length": click.option(
-        "--snippet-length", type=click.IntRange(40, 8_000), default=500, show_default=True, help="Characters at most."
-    ),
     "run_script": click.option("--run-script", is_flag=True, help="Run the script, which is code, in its own server."),
 }
 """Options of formats, by the arguments of their sources."""
@@ -331,7 +325,7 @@ def _open_mapped(
     """Yield the source of a property graph; write down what becomes of what, if asked to. given: of the format."""
     from ...loaders.formats import find_format
     from ...loaders.mapping import Choices
-    from ...loaders.property_graph import map_graph
+    from ...loaders.property_graph import PropertyGraphSource
     from ..progress import progress_bar
     from ..whole_file import check_output_file, write_text_file
 
@@ -344,7 +338,7 @@ def _open_mapped(
     opened = _open_neo4j(settings, dry_run=dry_run, **given) if is_database else nullcontext(find_format(kind)(**given))
     with opened as graph:
         with progress_bar(graph.name, "reading") as (progress, _):
-            source = map_graph(graph, choices, mapping_file, progress)
+            source = PropertyGraphSource(graph, choices, mapping_file, progress)
         if saved_file:
             write_text_file(saved_file, source.mapping.as_toml())
         yield source

@@ -173,7 +173,8 @@ def relation_rows(
     new = sorted(counts.keys() - old.keys())
     has_related = any(relation.stored_as for relation in known)
     room = (MAX_TYPES if max_types is None else max_types) - sum(not each.stored_as for each in known) - has_related
-    ranked = sorted(filter(_can_be_type, new), key=lambda name: (-counts[name], name))
+    can_be_types = (name for name in new if name != RELATED and name.strip())
+    ranked = sorted(can_be_types, key=lambda name: (-counts[name], name))
     if len(ranked) > room and not has_related:
         room -= 1  # for RELATED itself
     typed = set(ranked[: max(room, 0)])
@@ -186,10 +187,6 @@ def relation_rows(
         stored_as = old[name].stored_as if name in old else None if name in typed else RELATED
         rows.append(RelationInfo(numbers[name], name, label, count, domain, fact.range, fact.inverse, stored_as))
     return rows
-
-
-def _can_be_type(name: str) -> bool:
-    return name != RELATED and bool(name.strip())
 
 
 def count_in_graph(gateway: Gateway, relations: Sequence[RelationInfo]) -> dict[str, int]:

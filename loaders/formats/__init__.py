@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, cast
 
 from ...engine.errors import UsageError
@@ -36,7 +35,7 @@ FORMATS = {
 
 GRAPHS = ("cypher", "dump", "gexf", "graphml", "json", "tables")  # the formats that have property graphs
 
-_PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+OWN_PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")  # how a source of somebody's own is named
 
 
 def find_format(name: str) -> Callable[..., Any]:
@@ -48,29 +47,21 @@ def find_format(name: str) -> Callable[..., Any]:
 def source_class(name: str) -> Callable[..., Source]:
     """Return what makes a format's source of its own arguments; a property graph is mapped as guessed.
 
-    A source of your own is named as ``module:Class``, or by an entry point of the group ``lodestar.sources``. Raises
-    `UsageError` for what is none.
+    A source of your own is named as ``module:Class``. Raises `UsageError` for what is none.
     """
     if name in GRAPHS:
-        from ..property_graph import map_graph
+        from ..property_graph import PropertyGraphSource
 
-        return lambda *args, **given: map_graph(find_format(name)(*args, **given))
+        return lambda *args, **given: PropertyGraphSource(find_format(name)(*args, **given))
     if name in FORMATS:
         return find_format(name)
-    place = find_own_place(name)
-    if place is None:
+    if not OWN_PLACE.fullmatch(name):
         raise UsageError(f"expected one of the formats {', '.join(FORMATS)}, or module:Class, found {name!r}")
-    module, _, class_name = place.partition(":")
+    module, _, class_name = name.partition(":")
     try:
         found = getattr(import_module(module), class_name)
     except (ImportError, AttributeError) as error:
-        raise UsageError(f"format {name}: {place} cannot be imported: {error}") from error
+        raise UsageError(f"{name} cannot be imported: {error}") from error
     if not (isinstance(found, type) and issubclass(found, Source)):
-        raise UsageError(f"format {name}: expected a class derived from Source, found {place}")
+        raise UsageError(f"expected a class derived from Source, found {name}")
     return found
-
-
-def find_own_place(name: str) -> str | None:
-    """Return ``module:Class`` of a source that is not Lodestar's; None for another word."""
-    installed = {entry.name: entry.value for entry in entry_points(group="lodestar.sources")}
-    return installed.get(name) or (name if _PLACE.fullmatch(name) else None)

@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 
 from ...engine.errors import InputError
 from ...models import quote_line
-from ..reading.lines import LineReader
+from ..reading import RereadableFile
 from ..source import NO_ID, FileSource
 from .columns import NUM_COLUMNS, NUMERIC, OF_IMPORTER, SEPARATORS, columns_by_name, cut, find_separator, why_table
 
@@ -90,7 +90,7 @@ class DelimitedSource(FileSource):
         options = {"columns": columns and list(columns), "has_header": has_header, "literals": literals}
         super().__init__(path, names_path, **options, **({"values": values} if names_path else {}))
 
-    def parameters(self, file: LineReader) -> Mapping[str, object]:
+    def parameters(self, file: RereadableFile) -> Mapping[str, object]:
         """Return where the triples of a file are, by its first lines; raise `InputError` where that is unclear."""
         file.quoted = self.quoted
         lines = [(number, text) for number, text in file.first_lines() if text] or [(1, "")]

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from ..naming import ALL, read_languages
-from ..reading.lines import LineReader
+from ..reading import RereadableFile
 from ..source import FileSource
 
 FREEBASE = "http://rdf.freebase.com/ns/"
@@ -35,7 +35,7 @@ class FreebaseSource(FileSource):
         self.languages = [each for each in self._chosen if each != ALL]
         super().__init__(path, languages=self._chosen, noise=list(noise_rules()))
 
-    def parameters(self, file: LineReader) -> Mapping[str, object]:  # noqa: ARG002
+    def parameters(self, file: RereadableFile) -> Mapping[str, object]:  # noqa: ARG002
         relations = (re.escape(rule).replace(r"\*", "(?s:.*)") for rule in noise_rules() if " " not in rule)
         return {
             "languages": list(self.languages),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ...engine.writing import RelationFacts
-from ..reading.lines import LineReader
+from ..reading import RereadableFile
 from ..source import FileSource, StatementRow, alias_row, comment_row, name_row, reject_row, triple_row
 
 _TAG = re.compile(r"(?P<tag>[\w-]+):\s*(?P<value>.*)")
@@ -31,7 +31,7 @@ class OboSource(FileSource):
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         return self._facts
 
-    def rows(self, file: LineReader) -> Iterator[StatementRow]:
+    def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         rejects: list[tuple[int, str, str]] = []
         kind, line, stanza = "", 0, []
         for batch in file.batches(lambda *reject: rejects.append(reject)):

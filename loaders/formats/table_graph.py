@@ -11,19 +11,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...models.wording import singular
 from .. import property_graph as graphs
 from ..mapping import NO_LABEL, fold
-from ..reading import derive_source_name, list_files
 from ..stage import translate_interrupts
 from .columns import EndColumns, find_end_columns, words_of
 from .tables import Column, Database, Reference, Table, quote_name, read_tables, select
-from .tables_of_admin import AdminGraph, is_admin_csv
 
 KEY_ENDS = ("identifier", "number", "code", "uuid", "guid", "key", "id", "no", "nr", "fk", "ref")
 _PLAIN_KEYS = ("id", "pk", "rowid", *KEY_ENDS)
@@ -342,19 +340,19 @@ class TableGraph(graphs.PropertyGraph):
         return None if None in key else self._id(table, key)
 
     def _referring_rows(self, table: Table) -> Iterator[graphs.Relationship]:
-        ends = [_End(self, reference) for reference in table.references]
+        ends = [(self._relation(reference), self._find_end(reference)) for reference in table.references]
         for number, row in self._database.rows(table, list(table.columns)) if ends else ():
             id_ = self._id_of_row(table, number, row)
-            for end in ends:
-                if id_ is not None and (other := end.find(row)) is not None:
-                    yield graphs.Relationship("", end.relation, id_, other)
+            for relation, find in ends:
+                if id_ is not None and (other := find(row)) is not None:
+                    yield graphs.Relationship("", relation, id_, other)
 
     def _joining_rows(self, table: Table) -> Iterator[graphs.Element]:
         assert table.joins
-        first, second = (_End(self, reference) for reference in table.joins)
+        find_start, find_end = map(self._find_end, table.joins)
         relation = self._relation_of_join(table)
         for number, row in self._database.rows(table, list(table.columns)):
-            start, end = first.find(row), second.find(row)
+            start, end = find_start(row), find_end(row)
             if start is None or end is None:
                 self.notes["rows without both ends"] += 1
                 continue
@@ -369,6 +367,20 @@ class TableGraph(graphs.PropertyGraph):
                 found.append((name, graphs.LiteralText(value, f"{graphs.XSD}{type_}") if type_ else value))
         return found
 
+    def _find_end(self, reference: Reference) -> Callable[[Mapping[str, Any]], str | None]:
+        """Return what finds the id of the node that a row refers to."""
+        other, keys = self._tables[reference.table], {}
+        if reference.target != other.key:
+            rows = self._database.rows(other, [*dict.fromkeys([*reference.target, *other.key])])
+            keys = {(row[reference.target[0]],): [row[name] for name in other.key] for _, row in rows}
+
+        def find(row: Mapping[str, Any]) -> str | None:
+            values: Sequence[str] | None = tuple(row[name] for name in reference.columns)
+            values = keys.get(values) if reference.target != other.key else values
+            return self._id(other, values) if values and None not in values else None
+
+        return find
+
     def _missing_ends(self, table: Table, reference: Reference) -> Iterator[graphs.Node]:
         other = self._tables[reference.table]
         if len(other.key) != 1 or reference.target != other.key or other.joins:
@@ -379,27 +391,6 @@ class TableGraph(graphs.PropertyGraph):
         for (value,) in self._database.connection.execute(f"SELECT {column} FROM {table.view} {missing}").fetchall():
             self.notes[f"values of {table.name}.{name} that {other.name} lacks"] += 1
             yield graphs.Node(self._id(other, [value]), [other.label] if other.label else [], [(key, value)], key)
-
-
-class _End:
-    def __init__(self, graph: TableGraph, reference: Reference) -> None:
-        self._graph = graph
-        self._columns = reference.columns
-        self._other = graph._tables[reference.table]
-        self.relation = graph._relation(reference)
-        self._keys: dict[str, Sequence[str]] | None = None
-        if reference.target != self._other.key:
-            rows = graph._database.rows(self._other, [*dict.fromkeys([*reference.target, *self._other.key])])
-            self._keys = {row[reference.target[0]]: [row[name] for name in self._other.key] for _, row in rows}
-
-    def find(self, row: Mapping[str, Any]) -> str | None:
-        values = [row[name] for name in self._columns]
-        if None in values:
-            return None
-        if self._keys is not None:
-            found = self._keys.get(values[0])
-            return self._graph._id(self._other, found) if found else None
-        return self._graph._id(self._other, values)
 
 
 def _own_names(table: Table, ends: Sequence[str]) -> set[str]:
@@ -458,8 +449,79 @@ def _evidence(table: Table, column: Column, other: Table, target: Column) -> int
     return int(is_text)
 
 
+# The files of `neo4j-admin database import`: the header says what columns are, `personId:ID,name,:LABEL`. APOC's export
+# is the same in one file: `_id,_labels,name,_start,_end,_type`.
+
+_HEADER = re.compile(r"(?P<name>[^:]*):(?P<kind>[A-Za-z_]+)(?P<array>\[\])?(?:\((?P<group>[^)]*)\))?(?:\{.*\})?")
+_BY_APOC = {"_id": ":ID", "_labels": ":LABEL", "_start": ":START_ID", "_end": ":END_ID", "_type": ":TYPE"}
+_ENDS = {"ID", "START_ID", "END_ID", "LABEL", "TYPE", "IGNORE"}
+
+
+class _Role(NamedTuple):
+    """What a column is: one of `_ENDS`, or empty for a property; the group of its ids; whether it holds lists."""
+
+    column: str
+    name: str
+    kind: str = ""
+    group: str = ""
+    is_list: bool = False
+
+
+def _roles(table: Table) -> list[_Role]:
+    found = []
+    for column in table.columns:
+        called = _BY_APOC.get(column, column)
+        name, kind, array, group = parts.groups() if (parts := _HEADER.fullmatch(called)) else (called, "", "", "")
+        found.append(_Role(column, name or "id", kind if kind in _ENDS else "", group or "", bool(array)))
+    return found
+
+
+class AdminGraph(graphs.PropertyGraph):
+    kind = "tables"
+    expected = "expected files of nodes with a column :ID, found none"
+
+    def __init__(self, database: Database, name: str) -> None:
+        super().__init__(name)
+        self._database = database
+
+    def elements(self) -> Iterator[graphs.Element]:
+        self.notes = Counter(self._database.notes)
+        tables = [(table, _roles(table)) for table in self._database.tables.values()]
+        for table, roles in sorted(tables, key=lambda each: not any(role.kind == "ID" for role in each[1])):
+            for number, row in self._database.rows(table, list(table.columns)):
+                yield from self._element(table, number, {role: row[role.column] for role in roles})
+
+    def _element(self, table: Table, number: int, row: Mapping[_Role, Any]) -> Iterator[graphs.Element]:
+        special = {role.kind: value for role, value in row.items() if role.kind}
+        ids = {role.kind: f"{role.group}/{value}".removeprefix("/") for role, value in row.items() if value}
+        values = [
+            (role.name, _value(table, role, value))
+            for role, value in row.items()
+            if value is not None and role.kind in ("", "ID")
+        ]
+        if "ID" not in ids and ("START_ID" in special or "END_ID" in special):
+            type_ = special.get("TYPE", table.name)
+            if "START_ID" in ids and "END_ID" in ids and type_:
+                yield graphs.Relationship(f"{table.name}/{number}", type_, ids["START_ID"], ids["END_ID"], values)
+            else:
+                self.notes["rows without both ends"] += 1
+        elif "ID" in ids:
+            labels = [label for label in re.split("[;:]", special.get("LABEL", table.name) or "") if label]
+            yield graphs.Node(ids["ID"], labels, values, next(role.name for role in row if role.kind == "ID"))
+        else:
+            self.notes["rows without an id"] += 1
+
+
+def _value(table: Table, role: _Role, value: str) -> Any:
+    if role.is_list:
+        return [item for item in value.split(";") if item]
+    type_ = table.columns[role.column].type
+    return graphs.LiteralText(value, f"{graphs.XSD}{type_}") if type_ else value
+
+
 def open_tables(path: str) -> TableGraph | AdminGraph:
-    name = derive_source_name(path, list_files(path)) or ("stdin" if path == "-" else Path(path).name)
+    name = "stdin" if path == "-" else Path(path).name
     with translate_interrupts():
         database = read_tables(path)
-        return (AdminGraph if is_admin_csv(database) else TableGraph)(database, name)
+        kinds = {role.kind for table in database.tables.values() for role in _roles(table)}
+        return (TableGraph if kinds.isdisjoint(("ID", "START_ID")) else AdminGraph)(database, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations, tee
@@ -11,48 +10,38 @@ from pathlib import Path
 from ...engine.errors import InputError, UsageError, translate_import_errors
 from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from ...engine.writing import RelationFacts
-from ...models import quote_line
 from ..naming import concept_id
-from ..reading import NOT_UTF8, SHOWN_BYTES, read_records
-from ..reading.lines import LineReader
+from ..reading import NOT_UTF8, SHOWN_BYTES, RereadableFile, read_records
 from ..source import NO_ID, FileSource, StatementRow, name_row, reject_row, triple_row
 from .detecting import TEXT_FIELDS
-
-_log = logging.getLogger(__name__)
 
 _ENDINGS = {".txt", ".text", ".md", ".jsonl"}
 _PACKED = ".gz"
 
 
-def files_of(path: str) -> list[LineReader]:
+def files_of(path: str) -> list[RereadableFile]:
     """Return the file, or the documents of a folder and its subfolders by their suffix, in order.
 
-    Links that lead out of the folder are not read, which the log says. Raises `InputError` if there is no document, or
-    a folder is unreadable.
+    Links that lead out of the folder are not read. Raises `InputError` if there is no document, or a folder is
+    unreadable.
     """
     if path == "-" or not Path(path).is_dir():
-        return [LineReader(path)]
+        return [RereadableFile(path)]
     root = Path(path).resolve()
-    walked = os.walk(path, onerror=_refuse)
-    named = [Path(folder, name) for folder, folders, names in walked for name in (*folders, *names)]
-    outside = {
-        each for each in named if each.is_symlink() and each.exists() and not each.resolve().is_relative_to(root)
-    }
-    found = sorted(each for each in named if _ending(each.name) in _ENDINGS and each.is_file() and each not in outside)
-    if outside:
-        first = quote_line(str(min(outside)).encode(errors="surrogateescape"))
-        _log.warning("%s: links out of the folder are not followed: %d, the first %s", path, len(outside), first)
+    named = [Path(folder, name) for folder, _, names in os.walk(path, onerror=_refuse) for name in names]
+    likely = (each for each in named if _ending(each.name) in _ENDINGS and each.is_file())
+    found = sorted(each for each in likely if each.resolve().is_relative_to(root))
     if not found:
         endings = ", ".join(sorted(_ENDINGS))
         raise InputError(f"{path}: expected documents ({endings}, each also with {_PACKED}), found none in the folder")
-    return [LineReader(str(each)) for each in found]
+    return [RereadableFile(str(each)) for each in found]
 
 
 def _refuse(error: OSError) -> None:
     raise InputError(f"{error.filename}: cannot be read: {error.strerror or error}")
 
 
-def documents(file: LineReader) -> Iterator[tuple[int, str, str]]:
+def documents(file: RereadableFile) -> Iterator[tuple[int, str, str]]:
     """Yield the first line and the text of each document: a line of JSON lines is one, otherwise the file.
 
     Of one that cannot be read, yield its start, and why.
@@ -116,10 +105,10 @@ _SNIPPETS_AT_ONCE = 64
 
 
 class ConceptFinder:
-    """Named entities of a spaCy pipeline, installed or in a folder; noun chunks if it has no entities.
+    """Named entities of a spaCy pipeline, installed or in a folder.
 
     The paper uses scispaCy's named entities (GRIL, appendix A) and calls the recogniser exchangeable. Raises
-    `UsageError` if spaCy or the pipeline is not installed, or the pipeline finds neither.
+    `UsageError` if spaCy or the pipeline is not installed, or the pipeline finds no entities.
     """
 
     def __init__(self, name: str) -> None:
@@ -134,18 +123,16 @@ class ConceptFinder:
                 f"--pipeline {name}: not installed; python -m spacy download {name}, or name the folder of one"
             ) from error
         found = self._pipeline.pipe_names
-        finds_entities = any("doc.ents" in self._pipeline.get_pipe_meta(each).assigns for each in found)
-        self._by_chunks = not finds_entities and "parser" in found
-        if not finds_entities and not self._by_chunks:
+        if not any("doc.ents" in self._pipeline.get_pipe_meta(each).assigns for each in found):
             has = ", ".join(found) or "nothing"
-            raise UsageError(f"--pipeline {name}: expected one that finds entities or noun chunks, it has {has}")
+            raise UsageError(f"--pipeline {name}: expected one that finds named entities, it has {has}")
         meta = self._pipeline.meta
         self.options: Mapping[str, str] = {"pipeline": f"{meta['lang']}_{meta['name']} {meta['version']}"}
 
     def find(self, snippets: Iterable[str]) -> Iterator[list[str]]:
-        """Yield the entities or noun chunks of each snippet, as they are spelled; one may occur twice."""
+        """Yield the entities of each snippet, as they are spelled; one may occur twice."""
         for read in self._pipeline.pipe(snippets, batch_size=_SNIPPETS_AT_ONCE):
-            yield [span.text for span in (read.noun_chunks if self._by_chunks else read.ents)]
+            yield [span.text for span in read.ents]
 
 
 MAX_CONCEPTS = 40  # the most concepts of a snippet; pairs grow with its square
@@ -174,7 +161,7 @@ class TextSource(FileSource):
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         return {MENTIONED_WITH: RelationFacts(inverse=MENTIONED_WITH)}
 
-    def _snippets(self, file: LineReader, faults: list[StatementRow]) -> Iterator[tuple[int, str]]:
+    def _snippets(self, file: RereadableFile, faults: list[StatementRow]) -> Iterator[tuple[int, str]]:
         for line, text, fault in documents(file):
             if fault:
                 faults.append(reject_row(line, fault, text))
@@ -183,7 +170,7 @@ class TextSource(FileSource):
             else:
                 yield from ((line, snippet) for snippet in snippets(text, *self._cut))
 
-    def rows(self, file: LineReader) -> Iterator[StatementRow]:
+    def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         faults: list[StatementRow] = []
         places, texts = tee(self._snippets(file, faults))
         for (line, text), found in zip(places, self._concepts.find(each for _, each in texts), strict=True):

@@ -20,7 +20,6 @@ from ...engine.errors import InputError
 from .. import source
 from ..naming import FREEBASE_ID, XSD
 from ..reading import PARQUET, RereadableFile, format_columns, read_parquet, read_records
-from ..reading.lines import LineReader
 from ..source import FileSource, StatementRow
 from .columns import columns_by_name
 
@@ -41,7 +40,7 @@ class JsonLinesSource(FileSource):
         self.unnamed_ids = source.NO_ID if names_path is None else None
         super().__init__(path, names_path)
 
-    def part_of_names(self, file: LineReader) -> source.Part:
+    def part_of_names(self, file: RereadableFile) -> source.Part:
         if not file.first_bytes(len(PARQUET)).startswith((b"{", b"[", PARQUET)):
             return super().part_of_names(file)
         return source.SourceRowBatches(file.shown, source.record_batches(map(_name_of, _records(file, _NAME))))

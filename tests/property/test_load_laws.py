@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
+from lodestar.loaders import reading as lines_module
 from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.freebase import FREEBASE, FreebaseSource
-from lodestar.loaders.reading import lines as lines_module
-from lodestar.loaders.reading.lines import LineReader
+from lodestar.loaders.reading import RereadableFile
 
 from tests.conftest import examples
 from tests.references.lines import reference_lines
@@ -67,7 +67,7 @@ def test_lines_are_the_same_wherever_a_block_ends(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines_module, "BLOCK_BYTES", block_bytes)
         patch.setattr(lines_module, "MAX_LINE_BYTES", max_line_bytes)
-        for batch in LineReader(str(path)).batches(lambda *reject: rejects.append(reject)):
+        for batch in RereadableFile(str(path)).batches(lambda *reject: rejects.append(reject)):
             batch.validate(full=True)
             lines.extend(zip(batch["line"].to_pylist(), batch["text"].to_pylist(), strict=True))
     assert (lines, [(line, reason) for line, reason, _ in rejects]) == reference_lines(raw, max_line_bytes)

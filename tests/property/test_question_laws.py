@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.loaders.question_formats import distinct_answers
-from lodestar.loaders.question_sets import FORMATS, read_questions
+from lodestar.loaders.question_sets import FORMATS, distinct_answers, read_questions
 
 from tests.conftest import examples
 

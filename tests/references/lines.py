@@ -1,4 +1,4 @@
-"""Lines of a file cut the simple way: what LineReader must agree with."""
+"""Lines of a file cut the simple way: what RereadableFile must agree with."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-from lodestar.loaders.parsers import prepare_parser
-from lodestar.loaders.reading.lines import LINES
+from lodestar.loaders.reading import LINES
 from lodestar.loaders.source import ROWS, LineFile, Part, Source
+from lodestar.loaders.stage import prepare_parser
 
 
 @dataclass
@@ -24,7 +24,7 @@ class ReadSource:
     names: dict[str, list[str]] = field(default_factory=dict)
     rejects: list[tuple[int, str]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
-    """Rows by category; lines that LineReader rejects are rejects."""
+    """Rows by category; lines that RereadableFile rejects are rejects."""
 
 
 def read_source(source: Source) -> ReadSource:

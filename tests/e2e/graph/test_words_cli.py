@@ -51,7 +51,7 @@ def test_an_export_has_what_is_said_and_its_load_gets_it_back(described: Lodesta
     base = ("--base", "http://x/")
     exported = described("export", "out.nt", "--phrases", "out-phrases.tsv", "--json", *base)
     report = json.loads(exported.out)
-    assert (report["num_phrases"], report["phrases_path"]) == (5, "out-phrases.tsv")
+    assert report["num_phrases"] == 5
     assert described("describe", "--undo").code == 0
     assert words(described) != before
     loaded = described("load", "out.nt", "--replace", "--writer", "online", *base)

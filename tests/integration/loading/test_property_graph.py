@@ -15,7 +15,7 @@ from lodestar.loaders.formats.neo4j_graphs import Neo4jGraph
 from lodestar.loaders.loading import LoadOptions, Mode, load
 from lodestar.loaders.maintaining import verify
 from lodestar.loaders.mapping import Choices
-from lodestar.loaders.property_graph import map_graph
+from lodestar.loaders.property_graph import PropertyGraphSource
 from lodestar.loaders.report import LoadReport
 
 from tests.conftest import clear_database
@@ -52,7 +52,7 @@ def load_from(
     choices: Choices = EVERYTHING,
     mode: Mode = "new",
 ) -> tuple[LoadReport, Mapping[str, int]]:
-    source = map_graph(Neo4jGraph(source_gateway), choices)
+    source = PropertyGraphSource(Neo4jGraph(source_gateway), choices)
     report = load(source, gateway, LoadOptions(staging=staging, mode=mode))
     return report, source.left_out
 

@@ -11,7 +11,7 @@ from lodestar.engine.errors import InputError
 from lodestar.loaders.formats import source_class
 from lodestar.loaders.formats.graph_files import GraphmlGraph
 from lodestar.loaders.mapping import Choices
-from lodestar.loaders.property_graph import map_graph
+from lodestar.loaders.property_graph import PropertyGraphSource
 
 from tests.references.read_source import ReadSource, read_source
 
@@ -87,7 +87,7 @@ def test_edges_before_their_nodes_are_there_when_some_labels_are_chosen(tmp_path
     path = tmp_path / "kg.graphml"
     for body in (edges + nodes, nodes + edges):
         path.write_text(f"<graphml><graph>{body}</graph></graphml>", encoding="utf-8")
-        source = map_graph(GraphmlGraph(str(path)), Choices(labels=["Person"]))
+        source = PropertyGraphSource(GraphmlGraph(str(path)), Choices(labels=["Person"]))
         assert read_source(source).triples.count(("a", "knows", "b")) == 1
         assert source.left_out == {"nodes": 1, "relationships": 2}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.loaders.reading.lines import LineReader
+from lodestar.loaders.reading import RereadableFile
 
 
 def written(folder: Path, content: bytes, name: str = "file") -> str:
@@ -22,7 +22,7 @@ def read(path: str) -> tuple[list[tuple[int, str]], list[tuple[int, str, str]]]:
     """Return the lines with their numbers, and the rejects."""
     rejects: list[tuple[int, str, str]] = []
     lines: list[tuple[int, str]] = []
-    for batch in LineReader(path).batches(lambda *reject: rejects.append(reject)):
+    for batch in RereadableFile(path).batches(lambda *reject: rejects.append(reject)):
         batch.validate(full=True)
         lines.extend(zip(batch["line"].to_pylist(), batch["text"].to_pylist(), strict=True))
     return lines, rejects
@@ -73,7 +73,7 @@ def test_the_place_of_a_cut_is_told(tmp_path: Path, content: bytes, fault: str) 
 
 def test_stdin_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(b"a\nb\n"))))
-    file = LineReader("-")
+    file = RereadableFile("-")
     assert (file.name, file.shown) == ("stdin", "stdin")
     assert file.digest() == file.digest()
     for _ in range(2):

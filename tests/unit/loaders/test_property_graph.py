@@ -178,7 +178,9 @@ class ListedGraph(PropertyGraph):
 
 
 def rows_of(mapping: GraphMapping, *found: Node | Relationship) -> tuple[list[tuple[str | None, ...]], dict[str, int]]:
-    source = PropertyGraphSource(ListedGraph(found), lambda _: mapping)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lodestar.loaders.mapping.resolve_mapping", lambda *_: mapping)
+        source = PropertyGraphSource(ListedGraph(found))
     rows = [row for part in source.parts() for row in part_rows(part, ReadSource())]
     made = [(row["tag"] or row["category"], row["head"], row["relation"], row["tail"]) for row in rows if row["line"]]
     return made, dict(source.left_out)

@@ -1,4 +1,4 @@
-"""Find and read files: their bytes, unpacked and in UTF-8, and records of JSON or parquet."""
+"""Find and read files: their bytes, unpacked and in UTF-8, their lines, and records of JSON or parquet."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from glob import glob, has_magic
@@ -26,14 +26,17 @@ from pathlib import Path
 from typing import IO, Any, cast
 from xml.parsers import expat
 
+import numpy as np
 import pyarrow as pa
 from isal import igzip_threaded
 from isal.igzip_lib import IsalError
+from pyarrow import compute
 
-from ...engine.errors import InputError, StorageError, UsageError
-from ...models import quote_line
+from ..engine.errors import InputError, StorageError, UsageError
+from ..models import quote_line
 
 _log = logging.getLogger(__name__)
+pc: Any = compute  # its stubs lack most functions
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 _encoding: ContextVar[str] = ContextVar("encoding", default="")
@@ -141,11 +144,25 @@ def read_pieces(reader: Any) -> Iterator[bytes]:
     return iter(partial(reader.read, 4 * MIB), b"")
 
 
+LINES = pa.schema([("line", pa.int64()), ("text", pa.string())])
+
+MAX_LINE_BYTES = 1_000_000
+BLOCK_BYTES = 4 << 20  # the largest block
+FIRST_LINES = 100
+FIRST_BYTES = 1 << 16  # where these have CR and no LF, lines end in CR
+
+OnReject = Callable[[int, str, str], None]
+"""Called with a line's number, why it is rejected, and the line, shortened for a message."""
+
+
 class RereadableFile:
     """A file that can be read again; ``-`` is standard input, which is spooled to a temporary file, as pipes are.
 
-    Raises `InputError` at once if there is nothing to read.
+    Raises `InputError` at once if there is nothing to read. quoted: whether a line end in double quotes belongs to the
+    line, as RFC 4180 has it.
     """
+
+    quoted = False
 
     def __init__(self, path: str, max_piped_bytes: int | None = None) -> None:
         self.name = "stdin" if path == "-" else Path(path).name
@@ -231,6 +248,53 @@ class RereadableFile:
             raise InputError(f"{self.shown}: the document is longer than {MAX_RECORD_BYTES:,} bytes: {advice}")
         return raw
 
+    def batches(self, rejects: OnReject) -> Generator[pa.RecordBatch]:
+        """Yield non-empty batches of `LINES`: numbered from 1, without their ends, empty ones included.
+
+        Lines longer than `MAX_LINE_BYTES`, with a zero byte or not in UTF-8 are passed to `rejects`. Raises
+        `InputError` for an empty file, and for a file that cannot be read to its end.
+        """
+        start = self.first_bytes(FIRST_BYTES)
+        if not start:
+            raise InputError(f"{self.shown}: the file is empty")
+        newline = b"\r" if b"\r" in start and b"\n" not in start else b"\n"
+        number, rest, at_end = 1, b"", False
+        with self.open_unpacked() as stream:
+            while not at_end:
+                block = self._read_block(stream, rest, BLOCK_BYTES, newline, number)
+                at_end = len(block) < len(rest) + BLOCK_BYTES
+                lines, rest = self._cut(block, newline)
+                if at_end and rest:
+                    lines = pa.concat_arrays([lines, pa.array([rest.removesuffix(b"\r")], pa.binary())])
+                rest = rest[: MAX_LINE_BYTES + 1]  # more of it says nothing: the line is too long
+                yield from _readable(lines, number, rejects)
+                number += len(lines)
+
+    def first_lines(self) -> list[tuple[int, str]]:
+        """Return the first readable lines, at most `FIRST_LINES`, with their numbers."""
+        with closing(self.batches(lambda *_: None)) as batches:
+            first = next(batches, None)
+        return [] if first is None else list(zip(*first.slice(0, FIRST_LINES).to_pydict().values(), strict=True))
+
+    def _read_block(self, stream: RawIOBase, rest: bytes, size: int, newline: bytes, number: int) -> bytes:
+        block = bytearray(rest)
+        size += len(rest)
+        with self.translate_faults(lambda: number + block.count(newline)):
+            while len(block) < size and (piece := stream.read(size - len(block))):
+                block += piece
+        return bytes(block)
+
+    def _cut(self, block: bytes, newline: bytes) -> tuple[pa.Array, bytes]:
+        if b"\r\n" in block:
+            block = block.replace(b"\r\n", b"\n")
+        if self.quoted and b'"' in block:
+            *lines, rest = _join_quoted(block.split(newline), newline)
+            return pa.array(lines, pa.binary()), rest
+        whole, found, rest = block.rpartition(newline)
+        if not found:
+            return pa.array([], pa.binary()), rest
+        return pc.split_pattern(pa.array([whole], pa.binary()), newline).flatten(), rest
+
     def _unpack(self, file: FileIO, opened: ExitStack) -> RawIOBase:
         packing = self._packing = _packing(file.read(_HEAD_BYTES))
         file.seek(0)
@@ -277,6 +341,52 @@ class RereadableFile:
         with FileIO(os.dup(self._spooled.fileno()) if self._spooled else self._path) as file:
             file.seek(0)
             yield file
+
+
+def _join_quoted(lines: Sequence[bytes], newline: bytes) -> list[bytes]:
+    joined: list[bytes] = []
+    is_open = False
+    for line in lines:
+        if is_open:
+            joined[-1] += newline + line
+        else:
+            joined.append(line)
+        is_open ^= line.count(b'"') % 2 == 1
+    return joined
+
+
+def _readable(lines: pa.Array, first: int, rejects: OnReject) -> Generator[pa.RecordBatch]:
+    numbers = pa.array(np.arange(first, first + len(lines)))
+    if not _are_readable(lines):
+        faults = [_fault(line) for line in lines.to_pylist()]
+        for number, (line, fault) in enumerate(zip(lines.to_pylist(), faults, strict=True), first):
+            if fault:
+                rejects(number, fault, line[:SHOWN_BYTES].decode("utf-8", "replace"))
+        kept = pa.array([fault is None for fault in faults], pa.bool_())
+        numbers, lines = numbers.filter(kept), lines.filter(kept)
+    if len(lines):
+        yield pa.record_batch([numbers, lines.cast(pa.string())], schema=LINES)
+
+
+def _are_readable(lines: pa.Array) -> bool:
+    try:
+        texts = lines.cast(pa.string())
+    except pa.ArrowInvalid:
+        return False
+    is_short = (pc.max(pc.binary_length(texts)).as_py() or 0) <= MAX_LINE_BYTES
+    return is_short and not any(b"\0" in buffer for buffer in map(bytes, texts.buffers()[2:]))
+
+
+def _fault(line: bytes) -> str | None:
+    if len(line) > MAX_LINE_BYTES:
+        return f"the line is longer than {MAX_LINE_BYTES:,} bytes"
+    if b"\0" in line:
+        return "expected text, found a zero byte"
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return NOT_UTF8.format(line[error.start])
+    return None
 
 
 def check_xml(file: RereadableFile, form: str) -> None:
@@ -333,21 +443,9 @@ def warn_of_others(path: str, read: Collection[str]) -> None:
         _log.warning("%s: left out as files of other kinds: %s", path, quote_line(", ".join(others)))
 
 
-def derive_source_name(path: str, files: list[str]) -> str | None:
-    return Path(path).name if files != [path] else None
-
-
 MAX_RECORD_BYTES = 256_000_000
 SHOWN_BYTES = 1_000  # of what cannot be read, for a message
 PARQUET = b"PAR1"
-
-
-class UnreadableError(ValueError):
-    """Why bytes are not readable as text or JSON, and on which of their lines."""
-
-    def __init__(self, reason: str, line: int = 1) -> None:
-        super().__init__(reason)
-        self.line = line
 
 
 def read_records(file: RereadableFile) -> Iterator[tuple[int, Any, str]]:
@@ -365,35 +463,32 @@ def read_records(file: RereadableFile) -> Iterator[tuple[int, Any, str]]:
             text = raw.strip().removesuffix(b",")
             if text in (b"", b"[", b"]"):
                 continue
+            record, fault, _ = _parse_json(text)
             line = number
-            try:
-                record, fault = parse_record(text), ""
-            except UnreadableError as error:
-                record, fault = raw[:SHOWN_BYTES].decode("utf-8", "replace").rstrip(), str(error)
             if is_first and (fault or not isinstance(record, dict | list)):
-                try:
-                    yield 1, parse_record(file.read_whole("write a record on each line")), ""
+                whole, fault_of_all, line_of_all = _parse_json(file.read_whole("write a record on each line"))
+                if not fault_of_all:
+                    yield 1, whole, ""
                     return
-                except UnreadableError as of_all:
-                    line, fault = (of_all.line, str(of_all)) if fault else (line, "")
+                line, fault = (line_of_all, fault_of_all) if fault else (line, "")
             is_first = False
-            yield line, record, fault
+            yield line, raw[:SHOWN_BYTES].decode("utf-8", "replace").rstrip() if fault else record, fault
     if not number:
         raise InputError(f"{file.shown}: the file is empty")
 
 
-def parse_record(raw: bytes) -> Any:
+def _parse_json(raw: bytes) -> tuple[Any, str, int]:
+    """Return the value, else why it is none, and on which line."""
     try:
-        return json.loads(raw.decode())
+        return json.loads(raw.decode()), "", 1
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise UnreadableError(NOT_UTF8.format(raw[error.start]), line) from error
+        return None, NOT_UTF8.format(raw[error.start]), raw.count(b"\n", 0, error.start) + 1
     except json.JSONDecodeError as error:
-        raise UnreadableError(f"expected JSON, found a fault at character {error.colno}", error.lineno) from error
-    except RecursionError as error:
-        raise UnreadableError("expected JSON, found too many brackets") from error
-    except ValueError as error:
-        raise UnreadableError("expected JSON, found a number with too many digits") from error
+        return None, f"expected JSON, found a fault at character {error.colno}", error.lineno
+    except RecursionError:
+        return None, "expected JSON, found too many brackets", 1
+    except ValueError:
+        return None, "expected JSON, found a number with too many digits", 1
 
 
 def read_parquet(
