@@ -186,6 +186,7 @@ class PropertyGraphSource(Source):
         self._left_out: Counter[str] = Counter()
         self._only_some = set(self.mapping.labels) != set(self.survey.labels)
         """Whether labels are left out, so that relationships of their nodes are, too."""
+        self._kept: set[str] = set()  # the nodes that are read, where not all are
         self._mapped: dict[tuple[str, ...], list[tuple[str, LabelMapping]]] = {}
 
     def _write(self, file: IO[bytes]) -> None:
@@ -251,6 +252,8 @@ class PropertyGraphSource(Source):
 
     def _rows(self) -> Iterator[StatementRow]:
         self._left_out = Counter()
+        nodes = (each for each in self._elements() if isinstance(each, Node)) if self._only_some else ()
+        self._kept = {node.id for node in nodes if self._map_labels(tuple(node.labels))}
         if self.mapping.types:
             yield from (source_rows.name_row(0, label, label) for label in self.mapping.labels if label)
         for number, each in enumerate(self._elements(), 1):
@@ -283,7 +286,7 @@ class PropertyGraphSource(Source):
 
     def _of_relationship(self, line: int, found: Relationship) -> Iterator[StatementRow]:
         keys = self.mapping.relationships.get(found.type)
-        if keys is None or (self._only_some and not (self._is_kept(found.start) and self._is_kept(found.end))):
+        if keys is None or (self._only_some and not self._kept >= {found.start, found.end}):
             self._left_out["relationships"] += 1
             return
         literals = [*self._literals(line, found.id, found.properties, keys)]
@@ -293,9 +296,6 @@ class PropertyGraphSource(Source):
             yield from literals
         else:
             yield source_rows.triple_row(line, found.start, found.type, found.end)
-
-    def _is_kept(self, node: str) -> bool:
-        return node in self._kinds and bool(self._map_labels(self._kinds[node]))
 
     def _map_labels(self, labels: tuple[str, ...]) -> list[tuple[str, LabelMapping]]:
         if labels not in self._mapped:

@@ -182,26 +182,14 @@ def _read_path(written: Any) -> GoldPath:
     return GoldPath(tuple(relations), tuple(entities))
 
 
-_BRACKET = re.compile(r"[\[\]]")
+_TOPIC = re.compile(r"\[((?:[^][]|\[(?:[^][]|\[[^][]*\])*\])+)\]")  # with up to two pairs of brackets in it
 
 
 def _split_brackets(asked: str) -> tuple[str, tuple[str, ...]] | None:
     """Return the question without its outer brackets, and their content; None if they do not match or are missing."""
-    kept, topics, depth, after = [], [], 0, 0
-    for bracket in _BRACKET.finditer(asked):
-        depth += 1 if bracket[0] == "[" else -1
-        if depth == 1 and bracket[0] == "[":
-            kept.append(asked[after : bracket.start()])
-            after = bracket.end()
-        elif depth == 0:
-            topics.append(asked[after : bracket.start()])
-            kept.append(topics[-1])
-            after = bracket.end()
-        elif depth < 0:
-            return None
-    if depth or not topics or not all(topics):
-        return None
-    return "".join([*kept, asked[after:]]), distinct_texts(topics)
+    topics = _TOPIC.findall(asked)
+    is_matched = topics and not re.search(r"[][]", _TOPIC.sub("", asked))
+    return (_TOPIC.sub(r"\1", asked), distinct_texts(topics)) if is_matched else None
 
 
 def _is_metaqa(line: str) -> bool:

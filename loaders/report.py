@@ -15,8 +15,6 @@ from ..models import quote_line
 from ..models.wording import make_question
 from .stage import StageCounts
 
-PROPERTY_GRAPHS = ("cypher", "dump", "gexf", "graphml", "json", "neo4j", "networkx", "tables")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadReport(StageCounts):
@@ -58,16 +56,9 @@ class LoadReport(StageCounts):
         return cls(**_same_fields(manifest), seconds=seconds, already_loaded=True)
 
     def __str__(self) -> str:
-        counts = ", ".join(
-            number_of(number, one, several)
-            for number, one, several in (
-                (self.num_triples, "triple", "triples"),
-                (self.num_entities, "entity", "entities"),
-                (self.num_literals, "literal", "literals"),
-                (self.num_relations, "relation", "relations"),
-            )
-            if number or one != "literal"
-        )
+        of_literals = f"{number_of(self.num_literals, 'literal')}, " if self.num_literals else ""
+        counts = f"{number_of(self.num_triples, 'triple')}, {number_of(self.num_entities, 'entity', 'entities')}, "
+        counts += of_literals + number_of(self.num_relations, "relation")
         if self.already_loaded:
             removed = number_of(self.num_removed, "triple of it was", "triples of it were")
             again = f"; {removed} removed since: delete the load and load it again to have them back"
@@ -77,10 +68,8 @@ class LoadReport(StageCounts):
         pair = " and ".join(map(quote_line, self.alike[:2]))
         notes = {
             f"{counts} in {self.seconds:.1f} s ({rate:,.0f} triples/s, {self.writer})": True,
-            f"{number_of(self.num_duplicates, 'duplicate', 'duplicates')} stored once": self.num_duplicates,
-            f"{number_of(self.num_names_ignored, 'name', 'names')} of unknown ids or repeated ignored": (
-                self.num_names_ignored
-            ),
+            f"{number_of(self.num_duplicates, 'duplicate')} stored once": self.num_duplicates,
+            f"{number_of(self.num_names_ignored, 'name')} of unknown ids or repeated ignored": self.num_names_ignored,
             number_of(self.num_values, "value is a literal", "values are literals"): self.num_values,
             self._describe_names(): True,
             f"{number_of(self.num_alike, 'id differs', 'ids differ')} from another only in case, spaces or Unicode's "
@@ -88,7 +77,7 @@ class LoadReport(StageCounts):
             "left out: " + ", ".join(f"{number:,} × {name}" for name, number in sorted(left_out.items())): left_out,
             f"{self.num_related:,} of {self.num_relations:,} relations stored as :RELATED, since Neo4j keeps at most "
             "65,536 relationship types": self.num_related,
-            f"{number_of(self.num_rejects, 'line', 'lines')} rejected: see {self.rejects_file}": self.num_rejects,
+            f"{number_of(self.num_rejects, 'line')} rejected: see {self.rejects_file}": self.num_rejects,
         }
         return "; ".join(note for note, is_told in notes.items() if is_told)
 
@@ -99,22 +88,16 @@ class LoadReport(StageCounts):
         listed = ", ".join(by[:4]) + (f" and {len(by) - 4} more" if len(by) > 4 else "")
         said = f"{num_named:,} of {number_of(self.num_entities, 'entity has', 'entities have')} names"
         said += f", by {listed}" if listed else ""
-        if 2 * num_named >= self.num_entities:
-            return said
-        if self.kind in PROPERTY_GRAPHS:
-            return f"{said} (records of relationships have none)"
-        return f"{said}: few, " + ("name the relation of names" if self.kind == "rdf" else "the others have none there")
+        if 2 * num_named < self.num_entities:
+            said += ": few (records have none; for others name the relation or the property of names)"
+        return said
 
     @property
     def advice(self) -> str:
         """What can be asked now, in one sentence."""
-        counts = [
-            number_of(self.num_kinds, "kind", "kinds") if self.num_kinds else "",
-            number_of(self.num_relations, "relation", "relations"),
-            number_of(self.num_triples, "triple", "triples"),
-        ]
+        kinds = f"{number_of(self.num_kinds, 'kind')}, " if self.num_kinds else ""
         asked = f"; try: lodestar ask {shlex.quote(self.question)}" if self.question else ""
-        return f"{', '.join(filter(None, counts))}{asked}"
+        return f"{kinds}{number_of(self.num_relations, 'relation')}, {number_of(self.num_triples, 'triple')}{asked}"
 
 
 _KEPT = ("triple", "name", "comment", "reject", "blank", "header", "id")
@@ -134,5 +117,5 @@ def _choose_question(examples: Sequence[Sequence[str]], labels: Mapping[str, str
     return next((text for text, is_noun in (*filter(itemgetter(1), made), *made)), None)
 
 
-def number_of(number: int, one: str, several: str) -> str:
-    return f"{number:,} {one if number == 1 else several}"
+def number_of(number: int, one: str, several: str = "") -> str:
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
