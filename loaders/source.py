@@ -210,18 +210,14 @@ class FileSource(Source):
                 yield LineFile(file, self.parser, self.parameters(file))
             else:
                 yield SourceRowBatches(file.shown, record_batches(self.rows(file)))
-        if self.names_file:
-            yield self.part_of_names(self.names_file)
+        if self.names_file:  # an id, its name and perhaps aliases on each line
+            yield LineFile(self.names_file, "names", {})
 
     def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         raise NotImplementedError
 
     def parameters(self, file: RereadableFile) -> Mapping[str, object]:  # noqa: ARG002
         return {}
-
-    def part_of_names(self, file: RereadableFile) -> Part:
-        """Return the names file as a part: an id, its name and perhaps aliases on each line."""
-        return LineFile(file, "names", {})
 
     def _all_files(self) -> Sequence[RereadableFile]:
         return [*self.files, self.names_file] if self.names_file else self.files

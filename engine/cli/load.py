@@ -162,7 +162,7 @@ def _split(_context: click.Context | None, _option: click.Parameter | None, text
 
 _OPTIONS = {
     "names_path": click.option(
-        "--names", "names_path", metavar="FILE", help="Names: id, name, and aliases if any, as TSV or parquet."
+        "--names", "names_path", metavar="FILE", help="Names: id, name, and aliases if any, as TSV."
     ),
     "columns": click.option(
         "--columns", metavar="H,R,T", callback=_split, help="Columns of head, relation, tail: numbers or names."

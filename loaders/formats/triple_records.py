@@ -1,7 +1,7 @@
 """Read triples from records: JSON lines and parquet, and the subgraphs of questions as RoG and NSM have them.
 
 A record has a triple: head, relation and tail, or other usual names, and perhaps is_literal, datatype and language.
-Names are in a file of their own, with id, name and perhaps language and is_alias; without it the ids are the names.
+Without a file of names the ids are the names.
 
 Subgraphs are records of questions with a list of [head, relation, tail] named `graph` or `subgraph` (or `tuples` in
 it), whose union is the graph. Ids are names, except Freebase's, which stay unnamed.
@@ -24,9 +24,8 @@ from ..source import FileSource, StatementRow
 from .columns import columns_by_name
 
 _TRIPLE = ("head", "relation", "tail")
-_NAME = ("id", "name")
 _GRAPHS = ("graph", "subgraph")
-_OPTIONAL = ("is_literal", "datatype", "language", "is_alias")
+_OPTIONAL = ("is_literal", "datatype", "language")
 _columns_by_name = lru_cache(columns_by_name)
 
 
@@ -39,11 +38,6 @@ class JsonLinesSource(FileSource):
     def __init__(self, path: str, names_path: str | None = None) -> None:
         self.unnamed_ids = source.NO_ID if names_path is None else None
         super().__init__(path, names_path)
-
-    def part_of_names(self, file: RereadableFile) -> source.Part:
-        if not file.first_bytes(len(PARQUET)).startswith((b"{", b"[", PARQUET)):
-            return super().part_of_names(file)
-        return source.SourceRowBatches(file.shown, source.record_batches(map(_name_of, _records(file, _NAME))))
 
     def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         return map(_triple_of, _records(file, _TRIPLE))
@@ -100,14 +94,6 @@ def _triple_of(found: tuple[int, Any, str]) -> StatementRow:
     text = tail if isinstance(tail, str) else json.dumps(tail, ensure_ascii=False)
     written = record.get("datatype") or (datatype and f"{XSD}{datatype}")
     return StatementRow(line, "triple", head, relation, text, True, written, record.get("language"))
-
-
-def _name_of(found: tuple[int, Any, str]) -> StatementRow:
-    line, record, fault = found
-    if fault or not isinstance(record, dict) or not all(is_text(record.get(name)) for name in _NAME):
-        return source.reject_row(line, fault or "expected an id and a name that are text", str(record))
-    tag = "alias" if record.get("is_alias") else "name"
-    return StatementRow(line, "name", record["id"], tail=record["name"], language=record.get("language"), tag=tag)
 
 
 class RogSource(FileSource):

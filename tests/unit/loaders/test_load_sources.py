@@ -289,14 +289,16 @@ def triples_parquet(path: Path) -> Path:
 def test_parquet_of_triples(tmp_path: Path) -> None:
     path = triples_parquet(tmp_path / "kg.parquet")
     assert detect_format(str(path)) == "parquet"
-    names = tmp_path / "names.parquet"
-    parquet.write_table(pa.table({"id": ["a", "a"], "name": ["A", "Aa"], "is_alias": [False, True]}), names)
+    names = tmp_path / "names.tsv"
+    names.write_text("a\tA\tAa\n")
+    other = tmp_path / "other.parquet"
+    parquet.write_table(pa.table({"id": ["a"], "name": ["A"]}), other)
     read = read_source(ParquetSource(str(path), str(names)))
     assert read.triples == [("a", "r", "b"), ("a", "s", "1983")]
     assert read.literals == [("1983", "http://t", None)]
     assert read.names == {"a": ["A", "Aa"]}
-    with pytest.raises(InputError, match=r"names\.parquet: expected a column head, found 'id, name, is_alias'"):
-        read_source(ParquetSource(str(names)))
+    with pytest.raises(InputError, match=r"other\.parquet: expected a column head, found 'id, name'"):
+        read_source(ParquetSource(str(other)))
     damaged = written(tmp_path, path.read_bytes()[:-9], "damaged.parquet")
     with pytest.raises(InputError, match=r"damaged\.parquet: the parquet file is damaged"):
         read_source(ParquetSource(damaged))
