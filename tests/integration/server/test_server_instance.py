@@ -32,13 +32,6 @@ def status(server: EmbeddedServer) -> Status:
     return server.status()
 
 
-def test_it_runs_and_says_where(server: EmbeddedServer, status: Status) -> None:
-    assert status.running
-    assert status.version == "5.26.30"
-    with Gateway(server.connection()) as gateway:
-        assert gateway.version() == status.version
-
-
 def test_a_running_server_is_not_made_another(server: EmbeddedServer, status: Status) -> None:
     with pytest.raises(EmbeddedServerError, match="already runs with heap_mb"):
         server.start(heap_mb=status.heap_mb + 1, progress=False)

@@ -29,12 +29,6 @@ def test_what_was_said_comes_back_whole_and_marked(path: Path) -> None:
     assert again.get("plain") == Completion("x", cached=True)
 
 
-def test_a_refusal_is_not_kept(path: Path) -> None:
-    cache = ReplyCache(path)
-    cache.put("key", Completion("", refusal="no"))
-    assert cache.get("key") is None
-
-
 def test_only_its_owner_reads_the_file(path: Path) -> None:
     ReplyCache(path).put("key", SAID)
     for file in path.parent.iterdir():

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from lodestar.engine.context import StageCost
-from lodestar.engine.errors import InputError, UsageError
-from lodestar.engine.evaluation.report import compare_runs, format_summary, make_report, report_page
+from lodestar.engine.evaluation.report import format_summary, make_report, report_page
 from lodestar.engine.evaluation.runs import (
     AnswerRecord,
     Miss,
@@ -121,15 +120,6 @@ def test_questions_without_an_answer_measure_abstention() -> None:
     assert [report["abstention"][name]["mean"] for name in ("precision", "recall")] == [1.0, 0.5]
 
 
-def test_two_runs_must_have_asked_the_same() -> None:
-    records = four().records
-    same = compare_runs(records, records)
-    assert (same.won, same.lost) == ((), ())
-    assert same.tests["strict/f1"].p_value == 1
-    with pytest.raises(UsageError, match="found 1 that only one of them asked"):
-        compare_runs(records, records[:3])
-
-
 RECORDS = [
     Record(
         "q1",
@@ -175,10 +165,3 @@ def test_a_line_cut_anywhere_is_taken_off_before_more_is_written(tmp_path: Path)
         assert kept == RECORDS[: len(kept)]
         written(tmp_path, RECORDS[len(kept) :])
         assert path.read_bytes() == whole
-
-
-def test_what_is_no_record_is_said(tmp_path: Path) -> None:
-    (tmp_path / "records.jsonl").write_text('{"id": "q1"}\n')
-    with pytest.raises(InputError, match=r"records\.jsonl:1: expected a record of a run"):
-        read_records(tmp_path)
-    assert read_records(tmp_path / "none") == []

@@ -176,11 +176,8 @@ def test_the_files_of_neo4j_admin(tmp_path: Path) -> None:
     [
         ("cities.csv", "city,country,population\nLima,Peru,10000000\nQuito,Ecuador,2000000\n", "tables"),
         ("t.csv", "productID,productName,supplierID,unitPrice\n1,Chai,1,18\n", "tables"),
-        ("t.tsv", "Id\tLabel\nx\tX\n", "tables"),
         ("kg.csv", "head,relation,tail\nAnn,knows,Bo\n", "csv"),
         ("kg.csv", "Ann,knows,Bo\nBo,knows,Cy\nCy,likes,Ann\nDan,likes,Ann\n", "csv"),
-        ("kg.tsv", "a\tb\tc\n", "tsv"),
-        ("names.tsv", "m.1\tPeru\nm.2\tLima\n", "tsv"),
         ("kg.csv", "Ann,knows,Bo\nBo,likes,Cy\nCy,hates,Ann\nDan,fears,Ann\nEve,loves,Bo\n", "csv"),
     ],
 )

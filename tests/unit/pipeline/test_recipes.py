@@ -57,7 +57,6 @@ def test_python_joins_parts_as_a_line_does() -> None:
         ("star +", r"expected parts joined by \+ and \|"),
         ("+ star", "expected a part between two signs"),
         ("(star", r"expected parts joined by \+ and \|"),
-        ("star merge", r"expected parts joined by \+ and \|"),
         ("star(merge)", "expected a part between two signs"),
         ("(" * 1_000 + "star" + ")" * 900, r"expected parts joined by \+ and \|"),
         ("star & merge", r"expected names of parts, \+ and \|, found '&'"),
@@ -70,7 +69,6 @@ def test_python_joins_parts_as_a_line_does() -> None:
             r"merge is a reorganiser, which needs evidence: put it after a retriever, such as similarity \+ merge",
         ),
         ("star + similarity", r"join two retrievers by \|, such as star \| similarity"),
-        ("star + (merge | merge)", "cannot stand after"),
         ("extractive + merge", "there is no part 'extractive'"),
     ],
 )
@@ -84,11 +82,7 @@ def test_a_wrong_line_is_said(line: str, fault: str) -> None:
     [
         ("similarity.width=1", "there is no option 'width': expected some of beam_width, max_hop"),
         ("similarity.max_hop=far", "similarity.max_hop: input should be a valid integer, found 'far'"),
-        ("similarity.max_hop=true", "similarity.max_hop: input should be a valid integer, found True"),
-        ("similarity.max_hop=9", "similarity.max_hop: input should be less than or equal to 4, found 9"),
         ("similarity.meeting_bonus=nan", "similarity.meeting_bonus: input should be a finite number, found nan"),
-        ("similarity.meeting_bonus=-1", "meeting_bonus: input should be greater than or equal to 0, found -1"),
-        ("similarity.cosine=1", "similarity.cosine: input should be a valid boolean, found 1"),
         ("similarity=1", "expected options of similarity, found 1"),
         ("top_k=0", "top_k: expected 1 to 1000, found 0"),
         ("top_k=many", "expected a whole number from 0 to 1,000 for top_k, found 'many'"),

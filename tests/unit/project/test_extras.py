@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -12,12 +11,9 @@ from lodestar.engine.errors import (
     MissingExtraError,
     how_to_install,
     make_missing_extra_error,
-    require_extra,
     translate_import_errors,
 )
 from lodestar.engine.settings import Settings
-
-from tests.places import ROOT
 
 
 def test_a_missing_package_names_its_extra() -> None:
@@ -57,22 +53,3 @@ def test_both_wheels_of_faiss_are_told_by_doctor(monkeypatch: pytest.MonkeyPatch
     found = [each for each in examine(Settings(uri="bolt://127.0.0.1:1")) if each.part == "faiss"]
     assert [each.level for each in found] == ["missing"] * (len(wheels) - 1)
     assert all("uninstall both" in each.advice and "gpu" in each.advice for each in found)
-
-
-def test_an_extra_is_required_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lodestar.engine.errors._is_installed", lambda name: name != "peft")
-    require_extra("train", "this")
-    with pytest.raises(MissingExtraError, match=r"a LoRA needs peft.*\[lora\]"):
-        require_extra("lora", "a LoRA")
-
-
-def test_a_kind_of_model_is_described_without_pytorch() -> None:
-    describe = "import sys; from lodestar.models.kinds import KINDS, load_kind; [*map(load_kind, KINDS)]"
-    ran = subprocess.run(
-        [sys.executable, "-c", f"{describe}; print('torch' in sys.modules)"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ran.stdout.strip() == "False"

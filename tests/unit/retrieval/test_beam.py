@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from typing import Any, cast
 
 import numpy as np
-import pytest
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.retrieval import FloatArray
 from lodestar.engine.retrieval.beam import BeamSearch
@@ -108,15 +107,6 @@ def test_round_trips_are_hops_plus_one_for_the_whole_batch() -> None:
     plain = MemoryGraph(t for t in WORLD.triples if "cvt1" not in t)
     search(plain, [("capital?", "Peru"), ("currency?", "Chile"), ("borders", "Brazil")] * 5)
     assert plain.requests == ["read_signatures", "expand_steps", "expand_steps"]
-
-
-@pytest.mark.parametrize("hub_degree", [1, 3, 100])
-def test_hubs_are_read_relation_by_relation_with_the_same_result(hub_degree: int) -> None:
-    questions = [("capital of what borders it", "Peru"), ("population number", "Peru"), ("capital of", "Lima")]
-    usual = search(WORLD, questions)
-    WORLD.requests.clear()
-    assert search(WORLD, questions, hub_degree=hub_degree) == usual
-    assert any(name.startswith("expand_hub_step") for name in WORLD.requests) == (hub_degree < 100)
 
 
 def test_every_triple_of_a_step_is_kept_and_each_end_has_one_instance() -> None:

@@ -52,10 +52,3 @@ def test_equal_scores_come_by_number_leaving_before_entering() -> None:
     assert best_relations(SIGNED, np.zeros(6, dtype=np.float32), 4).tolist() == [1, -1, 2, -2]
     assert best_relations(SIGNED, np.arange(6, dtype=np.float32), 2).tolist() == [3, 2]
     assert best_relations(SIGNED, np.arange(6, dtype=np.float32), 9).tolist() == [3, 2, 1, -1, -2, -3]
-
-
-def test_what_a_shortlist_leaves_out_is_not_proposed() -> None:
-    (plain,) = SimilarityProposer(WORDS, vectors()).score(QUERIES[:1])
-    kept = QUERIES[0].relations.tolist()[:1]
-    (scores,) = SimilarityProposer(WORDS, vectors(), lambda _text, _numbers: kept).score(QUERIES[:1])
-    assert np.isclose(scores[0], plain[0]) and np.isneginf(scores[1:]).all()

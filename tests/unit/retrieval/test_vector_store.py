@@ -97,16 +97,11 @@ def test_what_is_no_store_is_left_and_said_once(tmp_path: Path, caplog: pytest.L
         "data = zeroblob(0)",
         "data = zeroblob(12)",
         "data = randomblob(12)",
-        "data = randomblob(7)",
         "data = 'text of twelve'",
-        "data = CAST(x'ffff' AS TEXT)",
         "data = (SELECT data FROM vectors WHERE data <> v.data)",
         "dimension = 1",
-        "dimension = 0",
         "dimension = -3",
-        "dimension = 'three'",
         "checksum = randomblob(8)",
-        "checksum = 'text'",
     ],
 )
 def test_a_damaged_row_is_encoded_and_written_again(damage: str, store: VectorStore) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import EmbeddedServerError, UsageError
-from lodestar.engine.neo4j.home import ServerHome, ServerState, check_instance_name, configuration
+from lodestar.engine.neo4j.home import ServerHome, ServerState, check_instance_name
 
 STATE = ServerState("5.26.30", 7687, 7474, 512, 256, pid=41, started_s=1.5)
 
@@ -16,15 +16,6 @@ STATE = ServerState("5.26.30", 7687, 7474, 512, 256, pid=41, started_s=1.5)
 def test_names_that_cannot(name: str) -> None:
     with pytest.raises(UsageError, match="server name"):
         check_instance_name(name)
-
-
-def test_every_listener_is_on_loopback() -> None:
-    settings = configuration(STATE)
-    listeners = {name: value for name, value in settings.items() if "listen_address" in name}
-    assert len(listeners) == 3
-    assert all(value.startswith("127.0.0.1") for value in listeners.values())
-    assert settings["server.https.enabled"] == "false"
-    assert settings["dbms.security.auth_enabled"] == "true"
 
 
 def test_the_password_is_random_kept_and_private(tmp_path: Path) -> None:
