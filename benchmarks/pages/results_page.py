@@ -38,11 +38,7 @@ def page(runs: Runs, command: str, sample: int, added: Iterable[str] = ()) -> It
     rows = (row for reports in (dev, test) for row in paired_rows(reports, "star", "similarity"))
     yield from section("`star` over `similarity`, question by question", PAIRED_COLUMNS, rows)
     rows = (row for report in dev.values() for row in misses_rows(report))
-    about = (
-        "Share of the wrong answers. *Pruned*: the search dropped the right paths. *Not the first*: a right "
-        "path was found, but another was ranked above it. *Lost by the answerer*: the first path was right, the first "
-        "answer was not, or none was given. *In part*: the first answer is right, but others are wrong or missing."
-    )
+    about = "Share of the wrong answers; [Evaluation](evaluation.md#why-answers-are-wrong) says what the kinds mean."
     yield from section("Why answers are wrong", ("questions", "recipe", "wrong", *SHOWN_KINDS), rows, about)
     about = (
         "A checkpoint of `lodestar train star --set mix=1`: the cross-attentive scorer alone orders paths. "
