@@ -53,7 +53,8 @@ def start(server: EmbeddedServer, as_json: bool, **ports_and_memory: Any) -> Non
       lodestar db start --name films --heap-mb 2048
     """
     server.start(**ports_and_memory)
-    show(_as_json(server), _lines(server), as_json=as_json)
+    data = _describe(server)
+    show(data, _lines(data), as_json=as_json)
 
 
 @command.command()
@@ -82,12 +83,13 @@ def status(settings: Settings, as_json: bool, with_others: bool) -> None:
 
     server = None if settings.uri else EmbeddedServer.of(settings)
     if with_others and server:
-        servers = [server, *server.others()]
-        show([*map(_as_json, servers)], chain.from_iterable(map(_lines, servers)), as_json=as_json)
+        servers = [_describe(each) for each in (server, *server.others())]
+        show(servers, chain.from_iterable(map(_lines, servers)), as_json=as_json)
         return
-    graph = read_figures(open_gateway(settings)) if server is None or server.status().running else None
-    data = (_as_json(server) if server else {}) | {"graph": graph}
-    show(data, (*(_lines(server) if server else ()), *(_graph_lines(graph) if graph else ())), as_json=as_json)
+    data = _describe(server) if server else {}
+    graph = read_figures(open_gateway(settings)) if server is None or data["running"] else None
+    lines = chain(_lines(data) if data else (), _graph_lines(graph) if graph else ())
+    show(data | {"graph": graph}, lines, as_json=as_json)
 
 
 @command.command()
@@ -176,15 +178,26 @@ def reset(server: EmbeddedServer, as_json: bool, yes: bool) -> None:
     print_report(text, {"name": server.name, "deleted": deleted}, as_json)
 
 
-def _lines(server: EmbeddedServer) -> Iterator[str]:
+def _describe(server: EmbeddedServer) -> dict[str, Any]:
+    """Return what is known of a server as JSON data."""
     status = server.status()
-    yield f"{status.name}: Neo4j {status.version} {status.phase}" + (f", pid {status.pid}" if status.pid else "")
-    if status.bolt_port:
-        memory = f"heap {status.heap_mb:,} MB, page cache {status.pagecache_mb:,} MB"
-        yield f"  bolt      {status.bolt_uri}"
-        yield f"  browser   {status.browser_url}  (user neo4j, password in {status.password_file})"
-        yield f"  memory    {memory} for a store of {server.store_mb:,} MB"
-    yield f"  home      {status.home}"
+    fields = {name: value for name, value in asdict(status).items() if not name.endswith("_port")}
+    return {name: str(value) if isinstance(value, Path) else value for name, value in fields.items()} | {
+        "running": status.running,
+        "bolt_uri": status.bolt_uri if status.bolt_port else None,
+        "browser_url": status.browser_url if status.http_port else None,
+        "store_mb": server.store_mb,
+    }
+
+
+def _lines(data: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{data['name']}: Neo4j {data['version']} {data['phase']}" + (f", pid {data['pid']}" if data["pid"] else "")
+    if data["bolt_uri"]:
+        memory = f"heap {data['heap_mb']:,} MB, page cache {data['pagecache_mb']:,} MB"
+        yield f"  bolt      {data['bolt_uri']}"
+        yield f"  browser   {data['browser_url']}  (user neo4j, password in {data['password_file']})"
+        yield f"  memory    {memory} for a store of {data['store_mb']:,} MB"
+    yield f"  home      {data['home']}"
 
 
 def _graph_lines(graph: Mapping[str, Any]) -> Iterator[str]:
@@ -196,14 +209,3 @@ def _graph_lines(graph: Mapping[str, Any]) -> Iterator[str]:
         yield f"  kinds     {', '.join(kinds[:SHOWN_KINDS])}{more}"
     for load in graph["loads"]:
         yield f"  load      {load_line(load)}"
-
-
-def _as_json(server: EmbeddedServer) -> dict[str, Any]:
-    status = server.status()
-    fields = {name: value for name, value in asdict(status).items() if not name.endswith("_port")}
-    return {name: str(value) if isinstance(value, Path) else value for name, value in fields.items()} | {
-        "running": status.running,
-        "bolt_uri": status.bolt_uri if status.bolt_port else None,
-        "browser_url": status.browser_url if status.http_port else None,
-        "store_mb": server.store_mb,
-    }

@@ -226,7 +226,10 @@ def describe_graph(engine: Engine) -> GraphData:
     )
     return {
         "name": urlsplit(settings.uri).hostname or "" if settings.uri else settings.name,
-        **{name: figures[name] for name in ("num_triples", "num_entities", "num_literals", "num_relations")},
+        "num_triples": figures["num_triples"],
+        "num_entities": figures["num_entities"],
+        "num_literals": figures["num_literals"],
+        "num_relations": figures["num_relations"],
         "kinds": dict(islice(kinds.items(), MAX_KINDS)),
     }
 
