@@ -273,8 +273,7 @@ def _load(
 ) -> None:
     """Load what a format reads, or show what would be loaded. given: the format's own arguments."""
     from ...loaders.formats import source_class
-    from ...loaders.loading import load_source, preview
-    from ...loaders.python import options_for
+    from ...loaders.loading import LoadOptions, load_source, preview
     from ...loaders.reading import use_spool_folder
     from ...loaders.source import Subset, read_list
     from ..progress import progress_bar
@@ -284,8 +283,10 @@ def _load(
         raise UsageError("--hops sets how far --around reaches: give --around as well")
     only = read_list(relations) if relations and Path(relations).is_file() else _split(None, None, relations) or ()
     subset = Subset(tuple(around), hops or 1, tuple(filter(None, only)), max_degree)
-    options = options_for(settings, append=append, replace=replace)
-    options = dataclasses.replace(options, writer=writer, subset=subset, max_rejects=max_rejects)
+    if append and replace:
+        raise UsageError("--append and --replace exclude each other: give one of them")
+    mode = "append" if append else "replace" if replace else "new"
+    options = LoadOptions(settings.home_dir / "staging", mode, writer, subset, max_rejects)
     with use_spool_folder(options.staging, encoding), ExitStack() as opened:
         mapped = None
         if "mapping_file" in given:
