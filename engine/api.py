@@ -108,7 +108,7 @@ class Engine:
     recipe: the name of a recipe, a TOML file, a line of parts, or parts joined in Python; that of the settings without.
     allow_parts: import the code that a file names as parts of its own. options: what to change in the recipe, as
     ``{"star.checkpoint": "folder", "top_k": 5}``. A `linker`, `retriever` or `answerer` takes the place of the
-    recipe's. resources: what engines over the same graph share. It holds connections: use it as a (sync or async)
+    recipe's. It holds connections: use it as a (sync or async)
     context manager or call `close` / `aclose`. Every call sees what was loaded before it. An engine can be pickled
     unless it has a driver of yours. That a load is half there is logged as a warning, once.
 
@@ -137,7 +137,6 @@ class Engine:
         retriever: Any = None,
         answerer: Any = None,
         connection: Connection | None = None,
-        resources: Resources | None = None,
         **flags: Any,
     ) -> None:
         flags |= {"name": name, "uri": uri, "database": database}
@@ -155,18 +154,14 @@ class Engine:
         given = settings.recipe if recipe is None else recipe
         if options or not isinstance(given, Recipe):
             given = read_recipe(given, options=options, allow_parts=allow_parts)
-        own = {
-            "linker": linker,
-            "stages": None if retriever is None else Named("retriever", retriever),
-            "answerer": answerer,
-        }
+        own = {"linker": linker, "stages": retriever and Named("retriever", retriever), "answerer": answerer}
         own = {role: stage for role, stage in own.items() if stage is not None}
         replace(given, **own).check()
         if driver is not None:
             from .neo4j.gateway import connection_of
 
             connection = connection_of(driver, settings)
-        self._begin(settings, given, own, connection or make_connection(settings), resources, driver)
+        self._begin(settings, given, own, connection or make_connection(settings), driver)
 
     def _begin(
         self,
@@ -174,13 +169,12 @@ class Engine:
         recipe: Recipe,
         own: Mapping[str, Any],
         connection: Connection,
-        resources: Resources | None = None,
         driver: neo4j.Driver | None = None,
     ) -> None:
         self.settings = settings
         self.recipe = recipe
         self.connection = connection
-        self.resources = resources or Resources(settings, connection)
+        self.resources = Resources(settings, connection)
         self._own = own
         self._driver = driver
         self._opening = threading.RLock()
@@ -398,7 +392,7 @@ class Engine:
                     if warning not in self._warned:
                         self._warned.add(warning)
                         _log.warning(warning)
-                graph = self.resources.of_graph(gateway.run(read_catalogue()), edition)
+                graph = GraphResources(self.resources, gateway.run(read_catalogue()), edition)
                 self._opened = opened = _Opened(edition, graph, {})
             return opened
 

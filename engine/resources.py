@@ -51,7 +51,7 @@ class Resources(_Opened):
     """Hold what the stages share; one for each engine.
 
     The encoder with its vectors, checkpoints and the language model's gateway do not depend on the graph and are opened
-    once. `of_graph` returns what belongs to one edition of the graph.
+    once. `GraphResources` has what belongs to one edition of the graph.
     """
 
     def __init__(self, settings: Settings, connection: Connection) -> None:
@@ -162,10 +162,6 @@ class Resources(_Opened):
         except PlacementError as error:
             raise UsageError(f"device: {error}") from error
 
-    def of_graph(self, catalogue: Catalogue, edition: Edition | None = None) -> GraphResources:
-        """Return the resources of the graph with this catalogue. A known edition tells which cached data is current."""
-        return GraphResources(self, catalogue, edition)
-
     def close(self) -> None:
         if (chat := self.chat_opened) is not None:
             chat.close()
@@ -204,7 +200,8 @@ class Resources(_Opened):
 
 
 class GraphResources(_Opened):
-    """Hold what belongs to one edition of a graph, beside the engine's own `resources`."""
+    """Hold what belongs to one edition of a graph, beside the engine's own `resources`; a known edition tells which
+    stored data is current."""
 
     def __init__(self, resources: Resources, catalogue: Catalogue, edition: Edition | None = None) -> None:
         super().__init__()

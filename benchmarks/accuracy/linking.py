@@ -37,7 +37,7 @@ from lodestar.engine.linking.names import (
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import find_entities_by_name, read_signatures
-from lodestar.engine.resources import Resources
+from lodestar.engine.resources import GraphResources, Resources
 from lodestar.engine.settings import make_connection, resolve
 from lodestar.engine.values import Topic
 from lodestar.loaders.question_sets import read_questions
@@ -201,7 +201,7 @@ def main() -> None:
     connection = make_connection(settings)
     words, both = np.array(MENTION_WEIGHTS), np.array(reranking.WEIGHTS)
     with Gateway(connection) as gateway:
-        graph = Resources(settings, connection).of_graph(gateway.run(read_catalogue()))
+        graph = GraphResources(Resources(settings, connection), gateway.run(read_catalogue()))
         linker = FullText().open(graph)
         for number, file in enumerate(args.questions):
             every = read_questions(str(file))

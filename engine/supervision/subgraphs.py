@@ -29,6 +29,7 @@ from ..errors import GraphError, InputError
 from ..gold_questions import GroundedQuestion, QuestionSet, SkippedQuestion, ground_questions, look_up_answers
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..progress import Progress, ignore_progress
+from ..resources import GraphResources
 from ..retrieval.subgraph import SubgraphBatch
 from ..retrieval.triples import GraphRelations, entity_text, subgraph_query, subgraphs_of
 from ..whole_file import translate_storage_errors
@@ -95,7 +96,7 @@ def write_question_graphs(
     gateway = engine.gateway()
     gateway.run(read_graph_state()).check()
     catalogue = gateway.run(read_catalogue())
-    relations = GraphRelations.of(engine.resources.of_graph(catalogue))
+    relations = GraphRelations.of(GraphResources(engine.resources, catalogue))
     extractor = subgraphs_of(relations, vectors, options)
     asked = look_up_answers(questions.questions, gateway).questions
     made = _Columns(relations)

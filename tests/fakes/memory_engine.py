@@ -9,7 +9,6 @@ from typing import Any, Self, TypeVar
 from lodestar import Engine
 from lodestar.engine.neo4j import Request, Row
 from lodestar.engine.neo4j.catalogue import GRAPH_VERSION
-from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Connection, Settings
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -68,7 +67,6 @@ def open_engine(
 ) -> Engine:
     settings = Settings(home=str(tmp_path), uri="bolt://127.0.0.1:1")
     connection = Connection("bolt://127.0.0.1:1")
-    resources = Resources(settings, connection)
-    engine = Engine(settings, recipe=recipe, options=options, connection=connection, resources=resources)
+    engine = Engine(settings, recipe=recipe, options=options, connection=connection)
     engine._gateway = graph or WholeGraph(TRIPLES)  # type: ignore[assignment]
     return engine

@@ -13,6 +13,7 @@ from lodestar.engine.evidence import SIMILARITY, Calibration
 from lodestar.engine.explaining import explain
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.resources import GraphResources
 from lodestar.engine.retrieval.star import Star
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Chain, Question
@@ -97,7 +98,7 @@ def test_the_cross_attentive_scorer_may_guide_the_search(checkpoint: str, settin
     recipe = Star(checkpoint=checkpoint, guide="cross")
     with Engine(settings, recipe=recipe) as engine:
         evidence = engine.retrieve("Which currency is used in Peru?", top_k=5)
-        scorer = recipe.reader(engine.resources.of_graph(engine.gateway().run(read_catalogue())))
+        scorer = recipe.reader(GraphResources(engine.resources, engine.gateway().run(read_catalogue())))
         assert scorer is not None
         found = [(each.value, each.score) for each in evidence.items if isinstance(each.value, Chain)]
         topics = {topic.entity.id: topic for topic in evidence.topics}
