@@ -154,7 +154,8 @@ class Reorganiser(Part):
         """Return the evidence of each question, in order."""
 
     answers: ClassVar[bool] = False
-    """Whether it also changes the answer, so that only what does, too, may follow."""
+    """Whether it also changes the answer, so that only what `follows_answers` may come after it."""
+    follows_answers: ClassVar[bool] = False
 
     def answer(self, ctx: Context, evidence: Sequence[Evidence[Any]], answerer: Any) -> list[Answer]:
         """Return an answer to each question; `answerer` is what the recipe has, called as an `Answerer`."""
@@ -301,7 +302,7 @@ def resolve_stages(stages: Expression, *, is_last: bool = True) -> tuple[list[st
                 f"as similarity + {stages.name}"
             )
         return [stages.name], stages.part.gives
-    may_follow = isinstance(stages.right, Named) and getattr(stages.right.part, "answers", False)
+    may_follow = isinstance(stages.right, Named) and getattr(stages.right.part, "follows_answers", False)
     names, kind = resolve_stages(stages.left, is_last=is_last and may_follow)
     if stages.sign == "|":
         right, other = resolve_stages(stages.right, is_last=False)

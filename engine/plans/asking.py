@@ -99,7 +99,7 @@ class Plans(Reorganiser):
     as likely as it is beside the other (`compare`), and the likelier one is given.
     """
 
-    answers: ClassVar[bool] = True
+    follows_answers: ClassVar[bool] = True
 
     stated_from: Share = option(0.65, "below this probability what a plan gives is unsure")
     samples: Annotated[int, Range(0, 9)] = option(

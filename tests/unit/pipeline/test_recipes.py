@@ -121,3 +121,9 @@ def test_what_is_no_recipe(tmp_path: Path) -> None:
         assert isinstance(raised.value, LodestarError)
     with pytest.raises(InputError, match="cannot be read"):
         read_recipe(str(tmp_path / "none.toml"))
+
+
+@pytest.mark.parametrize("line", ["similarity + plans + merge", "similarity + plans | star", "similarity + fi + plans"])
+def test_plans_stand_wherever_there_is_evidence(line: str) -> None:
+    stages = read_recipe(line).as_json()["resolved"]
+    assert stages == line.replace(" + ", " ").split()
