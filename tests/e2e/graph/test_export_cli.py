@@ -31,7 +31,7 @@ GRAPH = RowSource(
 TSV = (
     "m.lima\tlocation.location.containedby\tm.peru\n"
     "m.peru\tlocation.country.capital\tm.lima\n"
-    f"m.peru\tlocation.country.founded\t1821-07-28^^{DATE}\n"
+    f'm.peru\tlocation.country.founded\t"1821-07-28"^^<{DATE}>\n'
     'm.peru\tlocation.country.motto\t"Firme y feliz por la unión"@es\n'
 )
 
@@ -63,9 +63,7 @@ def test_files_with_a_report(lodestar: Lodestar, tmp_path: Path) -> None:
         "format": "tsv",
         "num_triples": 4,
         "num_names": 3,
-        "names_path": str(names),
         "num_phrases": 0,
-        "phrases_path": None,
         "base": None,
     }
 
