@@ -358,6 +358,7 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     os.environ["LODESTAR_CACHE"] = str(resolve().cache_dir)
     os.environ["LODESTAR_HOME"] = str(given.work / "home")
+    os.environ.setdefault("LODESTAR_QUERY_TIMEOUT_S", "600")  # many questions are one query
     left = [] if given.print_only else [each for each in cells(given) if each.can_run(resolve())]
     for name, some in groupby(left, key=lambda each: each.set):
         compute(name, list(some), resolve())
