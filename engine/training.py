@@ -114,7 +114,6 @@ class TrainingRequest:
 def training_config(
     kind: ModelKind,
     changes: Sequence[str],
-    values: Mapping[str, Any] | None = None,
     *,
     epochs: int | None = None,
     precision: str = "auto",
@@ -122,8 +121,8 @@ def training_config(
 ) -> Any:
     """Return the configuration of a training: the kind's own, with changes.
 
-    values: by key, of command-line options; None changes nothing. changes: ``KEY=VALUE``, applied last. precision:
-    with ``auto`` the configuration decides. Raises `UsageError` for an unknown option or a value out of range.
+    changes: ``KEY=VALUE``, applied last. precision: with ``auto`` the configuration decides. Raises `UsageError` for an
+    unknown option or a value out of range.
     """
     data: dict[str, Any] = {}
     for each in fields(kind.config):
@@ -136,9 +135,6 @@ def training_config(
                 value = replace(value, precision=precision)
         if value is not MISSING:
             data[each.name] = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-    for key, value in (values or {}).items():
-        if value is not None:
-            set_nested_value(data, key, value, f"train {kind.name}")
     for text in changes:
         set_nested_value(data, *key_and_value(text, "training.epochs=5"), f"--set {text}")
     try:

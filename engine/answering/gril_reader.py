@@ -32,9 +32,7 @@ class GrilReader(Answerer):
 
     kinds: ClassVar[tuple[str, ...]] = ("gril",)
 
-    checkpoint: str = option(
-        "", "folder of a gril that was trained with a reader", source="lodestar train gril --reader"
-    )
+    checkpoint: str = option("", "folder of a gril that was trained with a reader", source="lodestar train gril")
 
     def open(self, graph: GraphResources) -> GrilAnswerer:
         self.check()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,22 +34,8 @@ _OF_SOURCE: Mapping[LearnsFrom, tuple[Callable[[Any], Any], ...]] = {
     ),
 }
 """The options of what a kind learns from: arguments of what reads the sets, see `engine.training.read_sets`."""
-_ARGUMENTS = ("max_hop", "supervision", "recipe", "checkpoint")
 
-_OF_KIND: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
-    "star": (click.option("--any-graph", is_flag=True, help="Train for other graphs too."),),
-    "reg-path": (click.option("--model", required=True, help="Causal language model for the LoRA: name or folder."),),
-    "gril": (
-        click.option("--reader", help="Reader to train with it, by name or path, for example all-MiniLM-L6-v2."),
-        click.option(
-            "--reads",
-            type=click.Choice(("pointing", "writing")),
-            help="What the reader does: an encoder points at answers (default); a language model writes them.",
-        ),
-    ),
-}
-_CONFIGURATION = {"model": "model", "reader": "joint.reader", "reads": "joint.reads"}
-"""The options of a kind that are keys of its configuration."""
+_ANY_GRAPH = click.option("--any-graph", is_flag=True, help="Train for other graphs too.")
 
 _COMMON = (
     click.option("--dataset", "train_files", multiple=True, required=True, help="Training questions; repeatable."),
@@ -64,11 +51,8 @@ _COMMON = (
 
 
 def _make_command(kind: str, learns_from: LearnsFrom, text: str, example: str = "") -> click.Command:
-    def train(**given: Any) -> None:
-        _train(kind, **given)
-
-    made: Any = train
-    for option in reversed((*_COMMON, *_OF_SOURCE[learns_from], *_OF_KIND.get(kind, ()))):
+    made: Any = partial(_train, kind)
+    for option in reversed((*_COMMON, *_OF_SOURCE[learns_from], *((_ANY_GRAPH,) if kind == "star" else ()))):
         made = option(made)
     files = f"lodestar train {kind} --dataset train.jsonl.gz --dev dev.jsonl.gz --out FOLDER"
     return click.command(kind, help=f"{text}\n\n\b\nExample:\n  {files} {example}")(made)
@@ -103,18 +87,6 @@ def command() -> None:
     """
 
 
-_KINDS: Mapping[str, tuple[LearnsFrom, str, str]] = {
-    "star": ("paths", "STAR's path scorer, and the dual encoder that shortlists for it", "--set mix=1"),
-    "reg-triple": ("subgraphs", "ReG's triple scorer on the subgraphs of questions", ""),
-    "reg-entity": ("subgraphs", "ReG's entity scorer on the subgraphs of questions", ""),
-    "reg-path": ("pools", "a language model's LoRA to write relation paths", "--model FOLDER"),
-    "gril": ("subgraphs", "GRIL's retriever; with --reader what answers, too", "--reader all-MiniLM-L6-v2"),
-    "reader": ("readings", "what chooses answers from a recipe's evidence, without an LLM", "--recipe similarity"),
-}
-for _kind, (_learns_from, _text, _example) in _KINDS.items():
-    command.add_command(_make_command(_kind, _learns_from, f"Train {_text}.", _example))
-
-
 def _train(
     name: str,
     *,
@@ -130,16 +102,14 @@ def _train(
     any_graph: bool = False,
     **given: Any,
 ) -> None:
-    """Train a kind, and print its figures. given: the options of what it learns from, and of the kind."""
+    """Train a kind, and print its figures. given: the options of what it learns from."""
     from ...loaders.question_sets import read_questions
     from ..progress import progress_bar
     from ..training import TrainingRequest, read_sets, train_in_folder, training_config
 
     kind = load_kind(name)
-    options = {option: value for option, value in given.items() if option in _ARGUMENTS}
-    values = {_CONFIGURATION[option]: value for option, value in given.items() if option in _CONFIGURATION}
-    config = training_config(kind, changes, values, epochs=epochs, precision=settings.precision, seed=seed)
-    request = TrainingRequest(train_files, dev_files, out, settings, read_questions, seed, limit, options, say)
+    config = training_config(kind, changes, epochs=epochs, precision=settings.precision, seed=seed)
+    request = TrainingRequest(train_files, dev_files, out, settings, read_questions, seed, limit, given, say)
     train, dev, folder = read_sets(kind, config, request, any_graph=any_graph)
     with progress_bar(out.name, "training") as (progress, tell):
 
@@ -163,3 +133,15 @@ def _train(
 
 def _figures_text(figures: Mapping[str, float], names: Sequence[str]) -> str:
     return ", ".join(f"{name} {figures[name]:.3f}" for name in names if name in figures)
+
+
+_KINDS: Mapping[str, tuple[LearnsFrom, str, str]] = {
+    "star": ("paths", "STAR's path scorer, and the dual encoder that shortlists for it", "--set mix=1"),
+    "reg-triple": ("subgraphs", "ReG's triple scorer on the subgraphs of questions", ""),
+    "reg-entity": ("subgraphs", "ReG's entity scorer on the subgraphs of questions", ""),
+    "reg-path": ("pools", "a language model's LoRA to write relation paths", "--set model=FOLDER"),
+    "gril": ("subgraphs", "GRIL's retriever; with a reader what answers, too", "--set joint.reader=all-MiniLM-L6-v2"),
+    "reader": ("readings", "what chooses answers from a recipe's evidence, without an LLM", "--recipe similarity"),
+}
+for _kind, (_learns_from, _text, _example) in _KINDS.items():
+    command.add_command(_make_command(_kind, _learns_from, f"Train {_text}.", _example))

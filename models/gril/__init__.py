@@ -61,7 +61,7 @@ class JointOptions:
 
     def __post_init__(self) -> None:
         if self.reads == "writing" and not self.reader:
-            raise ValueError("reads: expected a reader to train, found none: name one with --reader")
+            raise ValueError("reads: expected a reader to train, found none: give --set joint.reader=NAME")
 
 
 @dataclass(frozen=True, slots=True)

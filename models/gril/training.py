@@ -496,7 +496,7 @@ class GrilCheckpoint:
         if self.description.reader_width is None:
             raise BadCheckpointError(
                 f"{self._folder}: expected a checkpoint with a reader, found only a retriever: train one with "
-                "`lodestar train gril --reader all-MiniLM-L6-v2`"
+                "`lodestar train gril --set joint.reader=all-MiniLM-L6-v2`"
             )
         try:
             with translate_read_errors(self._folder):

@@ -47,7 +47,7 @@ def test_pools_are_mined_and_paths_learned_from_them(lodestar: Lodestar, sets: d
     assert refused.code == 3, refused.err
 
     model, out = str(write_tiny_causal_lm(tmp_path / "lm", num_layers=2)), str(tmp_path / "reg-path")
-    options = ("--dataset", sets["train"], "--dev", sets["dev"], "--supervision", pool, "--model", model)
+    options = ("--dataset", sets["train"], "--dev", sets["dev"], "--supervision", pool, "--set", f"model={model}")
     assert done(lodestar, "train", "reg-path", *options, "--out", out, "--epochs", "1")["supervision"] == "weak"
 
 
@@ -56,7 +56,7 @@ def test_a_language_model_learns_to_write_paths(lodestar: Lodestar, sets: dict[s
     model = str(write_tiny_causal_lm(tmp_path / "lm", num_layers=2))
     out = str(tmp_path / "reg-path")
     command = ("train", "reg-path", "--dataset", sets["train"], "--dev", sets["dev"], "--out", out)
-    trained = done(lodestar, *command, "--model", model, "--set", "lora.rank=2", "--epochs", "1")
+    trained = done(lodestar, *command, "--set", f"model={model}", "--set", "lora.rank=2", "--epochs", "1")
     assert set(trained["figures"]) == {"path writer"}
     assert sorted(path.name for path in Path(out, "adapter").iterdir()) == ["model.safetensors"]
     wide, narrow = (
@@ -64,7 +64,7 @@ def test_a_language_model_learns_to_write_paths(lodestar: Lodestar, sets: dict[s
     )
     assert "location.country.capital" in wide
     assert 1 <= len(narrow) < len(wide)
-    ran = lodestar(*command, "--model", str(tmp_path / "nothing"))
+    ran = lodestar(*command, "--set", f"model={tmp_path / 'nothing'}")
     assert ran.code == 2
     assert "is the checkpoint of another training" in ran.err
     assert lodestar(*command).code == 2
