@@ -1,22 +1,20 @@
-"""Train a kind of model: resolve its configuration, read its sets from question sets and the graph, lock its folder.
-
-What is made from the graph is made once and stored in the checkpoint's folder.
-"""
+"""Train a kind of model: resolve its configuration, read its sets from question sets and the graph, lock its folder."""
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..models.kinds import ModelKind, TrainingOptions, decode_dataclass
 from ..models.placement import Placement, PlacementError
 from ..models.wording import normalise_question
-from .errors import DatabaseUnavailableError, EncoderError, UsageError, translate_import_errors
+from .errors import EncoderError, UsageError, translate_import_errors
 from .progress import Progress, progress_bar
 from .settings import Settings, key_and_value, set_nested_value
 from .whole_file import lock_file, translate_storage_errors
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     from .api import Engine
     from .gold_questions import QuestionSet
 
-DIGITS = 12
-"""Digits of the graph's fingerprint in the name of a file that was made from it."""
 Sets = tuple[Sequence[Any], Sequence[Any], Any]
 """Training sets, dev sets, and what their source has more for `TrainingFolder.beside`."""
 
@@ -73,42 +69,13 @@ class TrainingRequest:
         number = len(self.train_files)
         return sets[:number], sets[number:], beside
 
-    def make_once(
-        self, of: str, start: str, suffix: str, doing: str, make: Callable[[Engine, Path, Progress], object]
-    ) -> Path:
-        """Return a file in the training's folder, made now or by an earlier run of it.
-
-        of: the name of the question set. start, suffix: of the file's name, around the graph's fingerprint. doing: for
-        the progress. If the graph cannot be reached, an existing file is used. Raises `UsageError` if the folder has a
-        file from another graph, or from this one before a change; `StorageError` if the folder cannot be written.
-        """
+    @contextmanager
+    def open_graph(self, of: str, doing: str) -> Iterator[tuple[Engine, Progress]]:
+        """Yield an engine over the graph, and the progress of what is done with a question set."""
         from .api import Engine
-        from .neo4j.catalogue import read_catalogue
 
-        with translate_storage_errors(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with lock_file(self.folder / f".{start}lock", f"another process is {doing} {of}"):
-                kept = sorted(self.folder.glob(f"{glob.escape(start)}{'[0-9a-f]' * DIGITS}{suffix}"))
-                try:
-                    with Engine(self.settings) as engine:
-                        fingerprint = engine.gateway().run(read_catalogue()).fingerprint
-                        wanted = self.folder / f"{start}{fingerprint[:DIGITS]}{suffix}"
-                        if others := [path for path in kept if path != wanted]:
-                            raise UsageError(
-                                f"{others[0]} was made from another graph, or from this one before a change: name "
-                                "another --out, or delete it to make it and train again"
-                            )
-                        if not wanted.exists():
-                            with progress_bar(of, doing) as (progress, _):
-                                make(engine, wanted, progress)
-                except DatabaseUnavailableError as error:
-                    if not kept:
-                        raise
-                    wanted = kept[-1]
-                    self.say(
-                        f"{wanted.name} was made earlier; it is unknown whether the graph has changed since: {error}"
-                    )
-        return wanted
+        with Engine(self.settings) as engine, progress_bar(of, doing) as (progress, _):
+            yield engine, progress
 
 
 def training_config(
@@ -156,29 +123,23 @@ def read_sets(
     from ..models.training import TrainingFolder
 
     out = TrainingFolder(request.folder, request.device, any_graph=any_graph)
+    with translate_storage_errors(request.folder):  # fail before the work, not after it
+        request.folder.mkdir(parents=True, exist_ok=True)
     try:
-        train, dev, out.beside = _read(kind.learns_from)(request, config, out, **request.options)
+        module, _, name = _SOURCES[kind.learns_from].partition(".")
+        read: Callable[..., Sets] = getattr(import_module(f".supervision.{module}", __package__), name)
+        train, dev, out.beside = read(request, config, out, **request.options)
     except EncoderUnavailableError as error:
         raise EncoderError(str(error)) from error
     return train, dev, out
 
 
-def _read(learns_from: str) -> Callable[..., Sets]:
-    if learns_from == "paths":
-        from .supervision.mining import mined_sets
-
-        return mined_sets
-    if learns_from == "pools":
-        from .supervision.pools import pool_sets
-
-        return pool_sets
-    if learns_from == "subgraphs":
-        from .supervision.subgraphs import graph_sets
-
-        return graph_sets
-    from .supervision.readings import reading_sets
-
-    return reading_sets
+_SOURCES = {
+    "paths": "mining.mined_sets",
+    "pools": "pools.pool_sets",
+    "subgraphs": "subgraphs.graph_sets",
+    "readings": "readings.reading_sets",
+}
 
 
 @translate_import_errors("training")

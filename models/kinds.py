@@ -251,16 +251,15 @@ def find_checkpoint_kind(folder: Path, kinds: Sequence[ModelKind] = ()) -> Model
     Raises `BadCheckpointError` if the folder has no such checkpoint.
     """
     by_name = {kind.name: kind for kind in kinds}
-    names = by_name or list_installed_kinds()
     try:
-        name = next((name for name in names if (folder / f"{name}.json").exists()), None)
-        if name is None:
-            raise _missing(folder, names)
-        return by_name.get(name) or load_kind(name)
+        for name in by_name or list_installed_kinds():
+            if (folder / f"{name}.json").exists():
+                return by_name.get(name) or load_kind(name)
     except OSError as error:
         raise BadCheckpointError(f"{folder}: the checkpoint cannot be read: {error.strerror}") from error
     except LookupError as error:
         raise BadCheckpointError(f"{folder}: {error}") from error
+    raise _missing(folder, by_name or list_installed_kinds())
 
 
 def load_description(folder: Path, kind: type[DescriptionT]) -> tuple[DescriptionT, dict[str, str]]:
@@ -363,14 +362,11 @@ def write_checkpoint(folder: Path, description: ModelDescription, parts: Mapping
 
 def write_weights(weights: Mapping[str, Tensor], part: Path) -> None:
     """Write a network's weights into the folder of its part, or raise `OSError`."""
-    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    path = part / WEIGHTS
-    try:
-        save_file({name: each.detach().cpu().contiguous() for name, each in weights.items()}, path, {"format": "pt"})
-    except SafetensorError as error:
-        raise OSError(f"{path}: {error}") from error
+    tensors = {name: each.detach().cpu().contiguous() for name, each in weights.items()}
+    with translate_safetensors_errors():
+        save_file(tensors, part / WEIGHTS, {"format": "pt"})
 
 
 def load_network(network: NetworkT, part: Path, device: str | torch.device = "cpu") -> NetworkT:

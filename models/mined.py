@@ -17,6 +17,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain as joined
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
@@ -55,10 +56,21 @@ HeaderT = TypeVar("HeaderT", bound=FileHeader)
 RecordT = TypeVar("RecordT")
 
 
-def write_mined_records(path: Path, header: Mapping[str, Any], records: Iterable[Any]) -> None:
-    """Write a file atomically; the same header and records give the same bytes."""
-    contents = ({"format": FORMAT, **header}, *map(asdict, records))
-    lines = (json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in contents)
+def content_lines(header: FileHeader, questions: Iterable[Any]) -> Iterator[bytes]:
+    for record in joined([{"format": FORMAT, **asdict(header)}], map(asdict, questions)):
+        yield json.dumps(record, ensure_ascii=False).encode() + b"\n"
+
+
+def content_sha256(header: FileHeader, questions: Iterable[Any]) -> str:
+    digest = hashlib.sha256()
+    for line in content_lines(header, questions):
+        digest.update(line)
+    return digest.hexdigest()
+
+
+def write_mined_file(path: Path, header: FileHeader, questions: Iterable[Any]) -> None:
+    """Write a file of mined paths or of pools atomically; the same header and questions give the same bytes."""
+    lines = content_lines(header, questions)
     with atomic_write(path) as draft, draft.open("wb") as file:
         if path.suffix == ".gz":
             with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
@@ -79,17 +91,17 @@ def header_of(path: Path) -> Mapping[str, Any]:
 
 def read_lines(
     path: Path,
-    header: Callable[[Mapping[str, Any]], HeaderT],
+    header: type[HeaderT],
     record: type[RecordT],
-    check: Callable[[RecordT, HeaderT], RecordT],
+    check: Callable[[RecordT, HeaderT], object],
     *,
     what: str,
     again: str,
 ) -> tuple[HeaderT, tuple[RecordT, ...], str]:
     """Return header, records and the SHA-256 of the unpacked content.
 
-    header: makes the header from the first line, without its format. check: returns a record, or raises `ValueError`.
-    what, again: for messages: what the file is and what to do. Raises `MinedFileError` if the file is missing or
+    check: raises `ValueError` for a record that does not fit. what, again: for messages: what the file is and what to
+    do. Raises `MinedFileError` if the file is missing or
     damaged.
     """
     digest = hashlib.sha256()
@@ -102,9 +114,10 @@ def read_lines(
             for number, line in enumerate(_lines(file, most), start=1):  # noqa: B007 - told when the line is damaged
                 digest.update(line)
                 if head is None:
-                    head = header(_of_this_format(line))
+                    head = decode_dataclass(header, _of_this_format(line))
                 else:
-                    records.append(check(decode_dataclass(record, line), head))
+                    records.append(decode_dataclass(record, line))
+                    check(records[-1], head)
     except OSError as error:
         raise MinedFileError(f"{path}: the {what} cannot be read: {error.strerror or error}") from error
     except (EOFError, ValueError, RecursionError, zlib.error) as error:
@@ -140,11 +153,11 @@ def _lines(file: IO[bytes], most: int) -> Iterator[bytes]:
         yield line
 
 
-def _of_this_format(line: bytes) -> Mapping[str, Any]:
+def _of_this_format(line: bytes) -> str:
     record = json.loads(line)
     if not isinstance(record, dict) or record.pop("format", None) != FORMAT:
         raise ValueError(f"format {FORMAT} in the first line")
-    return record
+    return json.dumps(record)
 
 
 def f1_of(precision: float, recall: float) -> float:
@@ -242,13 +255,13 @@ class MinedFileOrigin(FileHeader):
 class MinedFile:
     """A mined file in memory. `sha256` is of its unpacked content."""
 
-    mining: MinedFileOrigin
+    header: MinedFileOrigin
     questions: tuple[MinedQuestion, ...]
     sha256: str
 
     @property
     def trained_on(self) -> TrainingDataRecord:
-        return _training_data(self.mining, len(self.questions), self.mining.max_hop)
+        return _training_data(self.header, len(self.questions), self.header.max_hop)
 
     @property
     def question_keys(self) -> list[QuestionKey]:
@@ -272,11 +285,6 @@ def iterate_paths(reach: PathTrie, before: Hops = ()) -> Iterator[Hops]:
         yield from iterate_paths(following, (*before, hop))
 
 
-def write_mined_file(path: Path, mining: MinedFileOrigin, questions: Iterable[MinedQuestion]) -> None:
-    """Write a mined file atomically; the same questions give the same bytes."""
-    write_mined_records(path, asdict(mining), questions)
-
-
 def is_mined(path: Path) -> bool:
     return {"questions_sha256", "relations", "max_hop"} <= header_of(path).keys()
 
@@ -287,7 +295,7 @@ def read_mined_file(path: Path) -> MinedFile:
     return MinedFile(
         *read_lines(
             path,
-            lambda fields: decode_dataclass(MinedFileOrigin, json.dumps(fields)),
+            MinedFileOrigin,
             MinedQuestion,
             lambda question, mining: _check_question(question, mining, known),
             what="mined paths",
@@ -296,8 +304,8 @@ def read_mined_file(path: Path) -> MinedFile:
     )
 
 
-def _check_question(question: MinedQuestion, mining: MinedFileOrigin, known: set[str]) -> MinedQuestion:
-    """Return the question; raise `ValueError` if its parts, or it and the first line, do not fit together.
+def _check_question(question: MinedQuestion, mining: MinedFileOrigin, known: set[str]) -> None:
+    """Raise `ValueError` if the parts of a question, or it and the first line, do not fit together.
 
     known: hops already found to have words; this call adds its own.
     """
@@ -314,7 +322,6 @@ def _check_question(question: MinedQuestion, mining: MinedFileOrigin, known: set
         if relation not in mining.relations:
             raise ValueError(f"the first line has no words for {relation}")
     known |= hops
-    return question
 
 
 def _depth(reach: PathTrie) -> int:
@@ -325,8 +332,6 @@ def _hops_of(reach: PathTrie) -> set[str]:
     return set(reach).union(*map(_hops_of, reach.values()))
 
 
-KIND = "pool"
-AGAIN = "mine the pool again"
 WEAK = "weak"
 """Supervision: the shortest paths."""
 MAX_STEPS = 4
@@ -383,6 +388,7 @@ class PoolHeader(FileHeader):
     """The origin of a pool. refiner: in words, such as the name of a language model or a scorer; "" if unrefined."""
 
     refiner: str = ""
+    kind: Literal["pool"] = "pool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,22 +423,13 @@ def supervision_of(sets: Sequence[Any]) -> str:
     return ", ".join(dict.fromkeys(each.supervision for each in sets))
 
 
-def write_pool(path: Path, pool: PoolFile) -> None:
-    write_mined_records(path, {"kind": KIND, **asdict(pool.header)}, pool.questions)
-
-
 def read_pool(path: Path) -> PoolFile:
-    """Return what `write_pool` wrote; raise `MinedFileError` for a missing, damaged or other file."""
-    return PoolFile(*read_lines(path, _header, PooledQuestion, _check_pooled, what="candidate pool", again=AGAIN))
+    """Return a file of pools; raise `MinedFileError` if it is missing, damaged or another one."""
+    what, again = "candidate pool", "mine the pool again"
+    return PoolFile(*read_lines(path, PoolHeader, PooledQuestion, _check_pooled, what=what, again=again))
 
 
-def _header(fields: Mapping[str, Any]) -> PoolHeader:
-    if fields.get("kind") != KIND:
-        raise ValueError(f"kind {KIND} in the first line")
-    return decode_dataclass(PoolHeader, json.dumps({name: value for name, value in fields.items() if name != "kind"}))
-
-
-def _check_pooled(question: PooledQuestion, _header: PoolHeader) -> PooledQuestion:
+def _check_pooled(question: PooledQuestion, _header: PoolHeader) -> None:
     for chain in question.chains:
         if not chain.steps or len(chain.names) != len(chain.steps) + 1:
             raise ValueError("a chain has steps, and a name more than steps")
@@ -442,4 +439,3 @@ def _check_pooled(question: PooledQuestion, _header: PoolHeader) -> PooledQuesti
             raise ValueError("a chain starts at a topic of its question, or at its answer")
     if any(number >= len(question.chains) for number in question.chosen):
         raise ValueError("what was chosen is one of the chains")
-    return question

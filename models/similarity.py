@@ -264,11 +264,11 @@ class PathSimilarity:
         self.vectors.encode_tokens(sorted(texts))
 
     def _asked_for(self, masked: str) -> str:
-        return find_asked_noun(masked) if self.weights.phrases else find_asked_type(masked)
+        return find_asked_noun(masked) if self.weights.noun else find_asked_type(masked)
 
     def _reached(self, hop: Hop) -> tuple[str, ...]:
         own = find_end_type(hop)
-        more = find_end_kind(hop).words if self.weights.phrases else ()
+        more = find_end_kind(hop).words if self.weights.kind else ()
         return tuple(dict.fromkeys((own, *more) if own else more))
 
     def _find_readings(self, hops: Sequence[Hop], masked: str) -> list[str]:
@@ -287,7 +287,7 @@ class PathSimilarity:
         asked_for = self.vectors.sentence(self._asked_for(masked))
         types = self._best_reached(hops, lambda texts: self.vectors.stack(texts) @ asked_for)
         noun = masked[slice(*(find_which_noun(masked) or (0, 0)))]
-        if self.weights.phrases and (kind := noun_kind(noun)):
+        if self.weights.kind and (kind := noun_kind(noun)):
             same = [not find_end_type(hop) and find_end_kind(hop).kind == kind for hop in hops]
             types[same] = np.maximum(types[same], np.float32(SAME_KIND))
         return types

@@ -1,34 +1,25 @@
-"""Hold the subgraphs of questions as columns: files, distance encodings, shortest paths and labels.
-
-A file is safetensors: the columns, with all texts in its metadata.
-"""
+"""Hold the subgraphs of questions as columns: distance encodings, shortest paths and labels."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 from pydantic.dataclasses import dataclass as pydantic_dataclass
-from safetensors import safe_open
-from safetensors.numpy import save_file
 
-from . import Hops, Positive, Range, one_line
-from .kinds import QuestionKey, TrainingDataRecord, decode_dataclass
+from . import Hops, Positive, Range
+from .kinds import QuestionKey, TrainingDataRecord
 from .mined import INVERSE, WEAK, PoolChain, PooledQuestion, PoolFile
-from .whole_file import atomic_write, file_sha256
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 UNNAMED = -1
-VERSION = 3
-"""The version of the file's content; a new version makes files anew, as their names contain the number."""
 
 
 @pydantic_dataclass(frozen=True, slots=True)
@@ -40,10 +31,6 @@ class SubgraphOptions:
     num_hops: Hops = 2
     num_relations: Positive = 20
     max_triples: Annotated[int, Range(1, 1_000_000)] = 4_000
-
-
-class GraphFileError(Exception):
-    """A file of subgraphs is missing, damaged or not one; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +75,6 @@ class QuestionGraphs:
     is_answer: Bools
     node_starts: Ints
     triple_starts: Ints
-    sha256: str = ""
 
     def __len__(self) -> int:
         return len(self.texts.questions)
@@ -98,6 +84,13 @@ class QuestionGraphs:
 
     def nodes_of(self, question: int) -> slice:
         return slice(int(self.node_starts[question]), int(self.node_starts[question + 1]))
+
+    @property
+    def sha256(self) -> str:
+        digest = hashlib.sha256(json.dumps(asdict(self.texts)).encode())
+        for name in _COLUMNS:
+            digest.update(np.ascontiguousarray(getattr(self, name)).tobytes())
+        return digest.hexdigest()
 
     @property
     def supervision(self) -> str:
@@ -116,33 +109,39 @@ class QuestionGraphs:
         return [(id_, text, frozenset()) for id_, text in texts]
 
 
-_COLUMNS = [each.name for each in fields(QuestionGraphs) if each.name not in {"texts", "sha256"}]
+_COLUMNS = [each.name for each in fields(QuestionGraphs) if each.name != "texts"]
 
 
-def write_graphs(path: Path, graphs: QuestionGraphs) -> None:
-    columns = {name: getattr(graphs, name) for name in _COLUMNS}
-    texts = {each.name: getattr(graphs.texts, each.name) for each in fields(GraphTexts)}
-    stored = {name: column if column.dtype == bool else column.astype(np.int32) for name, column in columns.items()}
-    with atomic_write(path) as draft:
-        save_file(stored, draft, {"texts": json.dumps(texts, ensure_ascii=False)})
-
-
-def read_graphs(path: Path) -> QuestionGraphs:
-    """Return what `write_graphs` wrote; raise `GraphFileError` if it is missing or damaged."""
-    try:
-        with safe_open(path, framework="numpy") as file:
-            texts = decode_dataclass(GraphTexts, (file.metadata() or {}).get("texts", ""))
-            columns = {name: file.get_tensor(name) for name in _COLUMNS}
-        graphs = QuestionGraphs(
-            texts,
-            **{name: column if column.dtype == bool else column.astype(np.int64) for name, column in columns.items()},
-            sha256=file_sha256(path),
-        )
-    except FileNotFoundError:
-        raise GraphFileError(f"{path}: no such file: train again to make it") from None
-    except Exception as error:
-        raise GraphFileError(f"{path}: damaged ({one_line(error)}): remove it, and Lodestar makes it again") from error
-    return graphs
+def join_graphs(sets: Sequence[QuestionGraphs]) -> QuestionGraphs:
+    """Return sets as one, question after question; equal texts are one."""
+    entities: dict[str, int] = {}
+    relations: dict[tuple[str, str], int] = {}
+    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    num_nodes = num_triples = 0
+    for place, each in enumerate(sets):
+        named = zip(each.texts.relations, each.texts.relation_names, strict=True)
+        relation = np.array([relations.setdefault(key, len(relations)) for key in named], dtype=np.int64)
+        entity = [entities.setdefault(text, len(entities)) for text in each.texts.entities]
+        changed = {
+            "heads": each.heads + num_nodes,
+            "tails": each.tails + num_nodes,
+            "relation_of": relation[each.relation_of],
+            "text_of": np.array([*entity, UNNAMED])[each.text_of],
+            "node_starts": each.node_starts[place > 0 :] + num_nodes,
+            "triple_starts": each.triple_starts[place > 0 :] + num_triples,
+        }
+        for name, parts in columns.items():
+            parts.append(changed.get(name, getattr(each, name)))
+        num_nodes, num_triples = num_nodes + len(each.text_of), num_triples + len(each.heads)
+    of_questions = ("ids", "questions", "topics", "answers")
+    texts = replace(
+        sets[0].texts,
+        entities=tuple(entities),
+        relations=tuple(text for text, _ in relations),
+        relation_names=tuple(name for _, name in relations),
+        **{name: tuple(text for each in sets for text in getattr(each.texts, name)) for name in of_questions},
+    )
+    return replace(sets[0], texts=texts, **{name: np.concatenate(parts) for name, parts in columns.items()})
 
 
 Floats = npt.NDArray[np.float32]
@@ -223,9 +222,8 @@ def relabel_graphs(graphs: QuestionGraphs, pool: PoolFile) -> tuple[QuestionGrap
             is_positive[graphs.triples_of(number)] = right
         else:
             num_kept += 1
-    digest = hashlib.sha256(f"{graphs.sha256} {pool.sha256}".encode()).hexdigest()
     texts = replace(graphs.texts, options={**graphs.texts.options, "supervision": pool.supervision})
-    return replace(graphs, texts=texts, is_positive=is_positive, sha256=digest), num_kept
+    return replace(graphs, texts=texts, is_positive=is_positive), num_kept
 
 
 def _right(graphs: QuestionGraphs, number: int, question: PooledQuestion, place: Mapping[str, int]) -> Bools:

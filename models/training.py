@@ -6,7 +6,7 @@ import json
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -61,13 +61,10 @@ class Objective(ABC, Generic[NetworkT, ExampleT]):
         self.batch_size = batch_size
         self.epoch = 0
 
-    def groups(self) -> list[tuple[list[Tensor], float]]:
-        """Return the trainable parameters with their peak learning rates: those of the network's `encoder`, if it has
-        one, are pretrained.
-        """
+    def pretrained(self) -> Iterable[Tensor]:
+        """Return the parameters that learn at the lower rate: those of the network's `encoder`, if it has one."""
         encoder: Any = getattr(self.network, "encoder", None)
-        inside = {id(parameter) for parameter in encoder.parameters()} if encoder is not None else set()
-        return split_parameters(self.network, inside, self.training)
+        return encoder.parameters() if encoder is not None else ()
 
     def weights(self) -> Mapping[str, Tensor]:
         """Return the trained weights, not copies, for states and checkpoints."""
@@ -96,13 +93,12 @@ class Objective(ABC, Generic[NetworkT, ExampleT]):
         """Return the figures on the dev examples; the epoch with the highest ``selection_metric`` is kept."""
 
 
-def split_parameters(
-    network: nn.Module, pretrained: set[int], training: TrainingOptions
-) -> list[tuple[list[Tensor], float]]:
-    """Return the trainable parameters in two groups, pretrained (by id) and new, with their learning rates."""
-    learning = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    parts: list[list[Tensor]] = [[p for p in learning if (id(p) in pretrained) is within] for within in (True, False)]
-    rates = (training.learning_rate, training.head_learning_rate)
+def parameter_groups(objective: Objective[Any, Any]) -> list[tuple[list[Tensor], float]]:
+    """Return the trainable parameters, pretrained and new ones, with their peak learning rates."""
+    inside, options = {id(parameter) for parameter in objective.pretrained()}, objective.training
+    learning = [parameter for parameter in objective.network.parameters() if parameter.requires_grad]
+    parts = [[each for each in learning if (id(each) in inside) is within] for within in (True, False)]
+    rates = (options.learning_rate, options.head_learning_rate)
     return [(part, rate) for part, rate in zip(parts, rates, strict=True) if part]
 
 
@@ -144,7 +140,7 @@ def train(
     `FloatingPointError` when the loss is not finite.
     """
     network, options = objective.network, objective.training
-    groups = objective.groups()
+    groups = parameter_groups(objective)
     optimizer = torch.optim.AdamW(
         [{"params": parameters, "lr": rate} for parameters, rate in groups], weight_decay=options.weight_decay
     )
@@ -228,11 +224,8 @@ def _write_state(path: Path, fields: _State, parts: Tensors) -> None:
         for part, named in parts.items()
         for name, tensor in named.items()
     }
-    try:
-        with atomic_write(path) as draft:
-            save_file(tensors, draft, {"training": json.dumps(asdict(fields))})
-    except SafetensorError as error:
-        raise OSError(f"{path}: {error}") from error
+    with atomic_write(path) as draft:
+        save_file(tensors, draft, {"training": json.dumps(asdict(fields))})
 
 
 def _read_state(path: Path, resolved: Mapping[str, Any]) -> tuple[_State, Tensors] | None:

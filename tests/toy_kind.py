@@ -22,7 +22,7 @@ from lodestar.models.kinds import (
     load_network,
 )
 from lodestar.models.reg import FIGURES
-from lodestar.models.reg.triples import GraphInputs, TripleColumns, TripleObjective, encode_sets, fit_scorer
+from lodestar.models.reg.triples import GraphInputs, TripleObjective, encode_sets, fit_scorer
 from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training import TrainingFolder
@@ -73,9 +73,10 @@ class ToyModel:
         self._weight = network.weight.detach().numpy()
         self._vectors = vectors
 
-    def score(self, columns: TripleColumns) -> npt.NDArray[np.float32]:
-        questions = self._vectors.stack(columns.questions)[columns.question_of]
-        relations = self._vectors.stack(columns.relations, lasting=True)[columns.relation_of]
+    def score(self, graphs: QuestionGraphs) -> npt.NDArray[np.float32]:
+        question_of = np.repeat(np.arange(len(graphs)), np.diff(graphs.triple_starts))
+        questions = self._vectors.stack(graphs.texts.questions)[question_of]
+        relations = self._vectors.stack(graphs.texts.relations, lasting=True)[graphs.relation_of]
         scores: npt.NDArray[np.float32] = ((questions * relations) @ self._weight).astype(np.float32)
         return scores
 
@@ -90,19 +91,18 @@ def open_model(folder: Path, opening: CheckpointOpenOptions) -> ToyModel:
 class ToyObjective(TripleObjective):
     """Judges all triples of a question."""
 
-    def logits_and_labels(self, place: int, questions: Sequence[int]) -> tuple[Tensor, Tensor]:
-        encoded = self.train[place]
-        rows = encoded.rows(questions)
-        return self.network(encoded.inputs(questions, rows)), encoded.labels(rows)
+    def logits_and_labels(self, questions: Sequence[int]) -> tuple[Tensor, Tensor]:
+        rows = self.train.rows(questions)
+        return self.network(self.train.inputs(questions, rows)), self.train.labels(rows)
 
 
 def fit(
     config: ToyConfig, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
 ) -> ToyDescription:
     learned, chosen = encode_sets(config, train, dev, out)
-    network = ToyScorer(learned[0].dimension).to(out.device)
+    network = ToyScorer(learned.dimension).to(out.device)
     description: ToyDescription = fit_scorer(
-        "toy scorer", "weights", ToyObjective(network, learned, chosen, config), config, out
+        "toy scorer", "weights", ToyObjective(network, learned, chosen, config), config, train, out
     )
     return description
 

@@ -51,7 +51,7 @@ def score_first_paths(
     Networks over pools order the same shortlist: that of the dual encoder of the same seed, which is trained before.
     mined: files of paths to learn from, to choose the epoch and to be asked.
     """
-    learn, choose, dev = (learning.examples_of(read_mined_file(file)) for file in mined)
+    learn, choose, dev = (learning.examples_of([read_mined_file(file)]) for file in mined)
     is_pool = isinstance(options, PoolTrainingOptions)
     num_epochs = epochs if is_pool else 2 * epochs
     how = TrainingOptions(epochs=num_epochs, learning_rate=1e-4, patience=num_epochs, precision="bfloat16", seed=seed)
@@ -66,14 +66,14 @@ def score_first_paths(
             stop = [kept[name] for name in kept.files]
         size = len(choose.examples)
         kind: Any = learning.PoolObjective if is_cross else DualPoolObjective
-        objective = kind(network, texts, [learn], [choose], [stop[:size]], options, how, mix=1.0)
+        objective = kind(network, texts, learn, choose, stop[:size], options, how, mix=1.0)
         train(objective, state, asdict(options))
-        objective.dev, objective.dev_stop = [dev], [stop[size:]]
+        objective.dev, objective.dev_stop = dev, stop[size:]
         with objective.autocast():
             found = list(objective.iterate_shortlist_scores())
         ranked = [(each, star.mix_shortlist_scores(stop, own, rows, 1.0)) for each, stop, own, rows in found]
     else:
-        objective = learning.DualObjective(network, texts, [learn], [choose], options, how)
+        objective = learning.DualObjective(network, texts, learn, choose, options, how)
         train(objective, state, asdict(options))
         with objective.autocast():
             chosen, ranked = (list(objective.iterate_stop_scores(examples)) for examples in (choose, dev))

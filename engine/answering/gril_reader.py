@@ -76,14 +76,9 @@ class GrilAnswerer:
             )
         written = [self.write_passage(each) for each in taken]
         passages = [passage for passage, _ in written]
-        if self.reader.options.reads == "writing":
-            replies = self.reader.write(passages, tokens)
-            return [_quote(each, reply) for each, reply in zip(taken, replies, strict=True)]
         return [
-            _point(each, some, scores, is_answer)
-            for each, (_, some), (scores, is_answer) in zip(
-                taken, written, self.reader.read(passages, tokens), strict=True
-            )
+            _point(each, some, *found) if isinstance(found, tuple) else _quote(each, found)
+            for each, (_, some), found in zip(taken, written, self.reader.read(passages, tokens), strict=True)
         ]
 
     def write_passage(self, evidence: Evidence[Triple]) -> tuple[Passage, list[Entity]]:

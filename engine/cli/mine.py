@@ -57,10 +57,11 @@ def command(
       lodestar mine questions-train.jsonl.gz --pool --out pool.jsonl.gz
     """
     from ...loaders.question_sets import choose_file, read_questions
+    from ...models.mined import write_mined_file
     from ..progress import progress_bar
-    from ..supervision.mining import MiningOptions, mine_to_file
+    from ..supervision.mining import MiningOptions, mine_paths
     from ..supervision.pools import PoolBounds, mine_pool
-    from ..whole_file import check_output_file
+    from ..whole_file import check_output_file, translate_storage_errors
 
     options = MiningOptions(**mining)
     path = choose_file(dataset, split)
@@ -70,10 +71,12 @@ def command(
     started_s = time.perf_counter()
     with progress_bar(questions.name, "mining") as (progress, _):
         how: dict[str, Any] = {"workers": workers, "progress": progress}
-        if pool:
-            counts = mine_pool(questions, engine, out, PoolBounds(), **how).header.counts
-        else:
-            counts = mine_to_file(questions, engine, out, options, **how).counts
+        mined: Any = (
+            mine_pool(questions, engine, PoolBounds(), **how) if pool else mine_paths(questions, engine, options, **how)
+        )
+    with translate_storage_errors(out):
+        write_mined_file(out, mined.header, mined.questions)
+    counts = mined.header.counts
     seconds = time.perf_counter() - started_s
     print_counts(counts, {"out": str(out), "seconds": round(seconds, 1)}, as_json)
     say(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s")

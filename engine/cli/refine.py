@@ -33,7 +33,7 @@ def command(settings: Settings, pool: Path, out: Path, force: bool, as_json: boo
       lodestar mine train.jsonl.gz --pool --out pool.jsonl.gz
       lodestar refine pool.jsonl.gz --out refined.jsonl.gz
     """
-    from ...models.mined import write_pool
+    from ...models.mined import write_mined_file
     from ..progress import progress_bar
     from ..supervision.pools import pool_of, refine_pool
     from ..whole_file import check_output_file, translate_storage_errors
@@ -43,7 +43,7 @@ def command(settings: Settings, pool: Path, out: Path, force: bool, as_json: boo
     with progress_bar(out.name, "refining") as (progress, _):
         refined = refine_pool(read, settings, out.with_name(f"{out.name}.replies.sqlite"), progress=progress)
     with translate_storage_errors(out):
-        write_pool(out, refined)
+        write_mined_file(out, refined.header, refined.questions)
     counts = dict(refined.header.counts)
     print_counts(counts, {"refiner": refined.header.refiner}, as_json)
     say(f"{len(refined.questions):,} questions to {out}, refined by {refined.header.refiner}")

@@ -172,31 +172,35 @@ def open_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | N
     Every file is checked against the hash in the description.
     """
     import faiss
-    import pyarrow as pa
 
     meta = read_meta(folder)
-    if meta is None:
-        _log.warning("the entity index in %s cannot be read and is not used: run `lodestar db index`", folder)
-        return None
-    if meta.encoder != encoder.revision:
-        told = "the entity index in %s was made by the encoder %s and is not used with %s: run `lodestar db index`"
-        _log.warning(told, folder, meta.encoder, encoder.revision)
-        return None
-    if not _is_sound(folder, meta):
-        _log.warning("the entity index in %s is damaged and not used: run `lodestar db index`", folder)
-        return None
     try:
-        index = map_index(folder / VECTORS)
-        with pa.memory_map(str(folder / ROWS)) as source:
-            rows = pa.ipc.open_file(source).read_all()
-        if rows.column_names != ["id"] or index.ntotal != rows.num_rows or index.d != encoder.dimension:
-            raise ValueError("the files do not fit together")
-    except (OSError, RuntimeError, ValueError):
-        _log.warning("the entity index in %s cannot be read and is not used: run `lodestar db index`", folder)
+        if meta is None:
+            raise ValueError("cannot be read")
+        if meta.encoder != encoder.revision:
+            raise ValueError(f"was made by the encoder {meta.encoder}, not {encoder.revision},")
+        index, rows = _read_files(folder, meta, encoder.dimension)
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = error if type(error) is ValueError else "cannot be read"
+        _log.warning("the entity index in %s %s and is not used: run `lodestar db index`", folder, reason)
         return None
     if isinstance(index, faiss.IndexIVF):
         index.nprobe = min(index.nlist, max(LEAST_PROBES, index.nlist // PROBED_SHARE))
     return EntityIndex(index, rows, meta)
+
+
+def _read_files(folder: Path, meta: EntityIndexMeta, dimension: int) -> tuple[faiss.Index, pa.Table]:
+    import pyarrow as pa
+
+    hashes = {VECTORS: meta.vectors_sha256, ROWS: meta.rows_sha256}
+    if any(file_sha256(folder / name) != sha256 for name, sha256 in hashes.items()):
+        raise ValueError("is damaged")
+    index = map_index(folder / VECTORS)
+    with pa.memory_map(str(folder / ROWS)) as source:
+        rows = pa.ipc.open_file(source).read_all()
+    if rows.column_names != ["id"] or index.ntotal != rows.num_rows or index.d != dimension:
+        raise ValueError("has files that do not fit together")
+    return index, rows
 
 
 def map_index(path: Path) -> faiss.Index:
@@ -207,14 +211,6 @@ def map_index(path: Path) -> faiss.Index:
         return faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
     except RuntimeError:  # an index with cells needs the older flag
         return faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
-
-
-def _is_sound(folder: Path, meta: EntityIndexMeta) -> bool:
-    hashes = {VECTORS: meta.vectors_sha256, ROWS: meta.rows_sha256}
-    try:
-        return all(file_sha256(folder / name) == sha256 for name, sha256 in hashes.items())
-    except OSError:
-        return False
 
 
 BATCH = 4_096

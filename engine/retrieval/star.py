@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 
 from ...models import Range, Share
 from ...models.calibration import lower_other_scores
-from ...models.star.shipped import Floats, HopSequence, PairAttention, PairReader, ShippedStar
+from ...models.star.shipped import Floats, PairAttention, PairReader, ShippedStar
 from ...models.text import RelationWords
 from ...models.text.adapter import EncoderUnavailableError
 from ..errors import EncoderError, UsageError
@@ -62,30 +62,27 @@ class Star(Trained, BeamRetriever):
 
     def open(self, graph: GraphResources) -> OpenedSearch:
         """Return the search of a graph; raise `UsageError` for a checkpoint without the scorer that is wanted."""
-        reader = self.reader(graph)
+        reader, mix = self.reader(graph), self.weigh_reader(graph)
         if self.guide == "cross" and reader is not None:
             return self.open_search(graph, reader, None)
-        if not self.checkpoint and reader is not None:
-            return self._open_shipped(graph, reader)
-        model = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
-        description = model.description
-        calibration = Calibration("logit", *description.calibration)
-        mix = self.weigh_reader(graph)
         if mix and reader is None:
-            raise UsageError(
-                f"{self.name}: {self.checkpoint} has only the scorer {description.scorer}: guide must be dual and mix 0"
-            )
-        shortlist = description.shortlist if self.shortlist is None else self.shortlist
-        link_weight = calibration.from_log_odds(self.link_weight)
-        rescoring = ShortlistRescorer(reader, shortlist, mix, link_weight) if mix and reader is not None else None
-        return self.open_search(graph, DualScorer(graph.words, model), calibration, rescoring)
+            raise UsageError(f"{self.name}: {self.checkpoint} has only a dual encoder: guide must be dual and mix 0")
+        description = self._model(graph).description if self.checkpoint else None
+        calibration = Calibration("logit", *description.calibration) if description else SIMILARITY
+        shortlist = (
+            self.shortlist if self.shortlist is not None else description.shortlist if description else SHORTLIST
+        )
+        link_weight = calibration.from_log_odds(self.link_weight) if description else 0.0
+        rescoring = None
+        if mix and reader is not None:
+            rescoring = ShortlistRescorer(reader, shortlist, mix, link_weight, adds=description is None)
+        if description is None:  # similarity searches
+            return self.open_search(graph, Similarity().scorer(graph), calibration, rescoring, doubts=True)
+        return self.open_search(graph, DualScorer(graph.words, self._model(graph)), calibration, rescoring)
 
-    def _open_shipped(self, graph: GraphResources, reader: CrossScorer) -> OpenedSearch:
-        """Return the search by similarity whose best paths the shipped scorer reads again."""
-        shortlist = SHORTLIST if self.shortlist is None else self.shortlist
-        mix = self.weigh_reader(graph)
-        rescoring = ShortlistRescorer(reader, shortlist, mix, 0.0, adds=True) if mix else None
-        return self.open_search(graph, Similarity().scorer(graph), SIMILARITY, rescoring, doubts=True)
+    def _model(self, graph: GraphResources) -> StarModel:
+        model: StarModel = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
+        return model
 
     def weigh_reader(self, graph: GraphResources) -> float:
         """Return the weight of the cross-attentive scorer."""
@@ -93,15 +90,12 @@ class Star(Trained, BeamRetriever):
             return 1.0
         if self.mix is not None:
             return self.mix
-        if not self.checkpoint:
-            return MIX
-        description: Any = graph.shared.describe(self.checkpoint, *self.kinds)[1]
-        return float(description.mix)
+        return self._model(graph).description.mix if self.checkpoint else MIX
 
     def reader(self, graph: GraphResources) -> CrossScorer | None:
         """Return the cross-attentive scorer; None where the checkpoint has none."""
         if self.checkpoint:
-            read = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph).reader
+            read: PairReader | None = self._model(graph).reader
         else:
             read = graph.shared.get_or_make("shipped star", lambda: _open_shipped_reader(graph.shared))
         return read and CrossScorer(graph.words, read)
@@ -157,20 +151,24 @@ class DualScorer:
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order; the texts of all of them are encoded together."""
-        hops = [tuple(merge_mediator_hops(path, self.words) for path in query.paths) for query in queries]
-        self.model.encode_ahead(
-            [mask_mention(query.question, topic) for query in queries for topic in dict.fromkeys(query.topics)],
-            [path for paths in hops for path in paths],
-        )
-        return [self._score(query, paths) for query, paths in zip(queries, hops, strict=True)]
-
-    def _score(self, query: PathQuery, paths: Sequence[HopSequence]) -> PathScores:
-        stop, extend = np.zeros(len(paths), dtype=np.float32), np.zeros(len(paths), dtype=np.float32)
-        for topic, rows in query.rows_by_topic().items():
-            masked = mask_mention(query.question, topic)
-            stop[rows], extend[rows] = self.model.dual(masked, [paths[row] for row in rows])
-        check_finite(np.stack([stop, extend]), "a checkpoint of kind star")
-        return PathScores(stop, extend)
+        rows = [query.rows_by_topic() for query in queries]
+        asked = [
+            (
+                mask_mention(query.question, topic),
+                [merge_mediator_hops(query.paths[row], self.words) for row in some],
+            )
+            for query, by_topic in zip(queries, rows, strict=True)
+            for topic, some in by_topic.items()
+        ]
+        scored = iter(self.model.score(asked))
+        found = []
+        for query, by_topic in zip(queries, rows, strict=True):
+            both = np.zeros((2, len(query.paths)), dtype=np.float32)
+            for some in by_topic.values():
+                both[:, some] = next(scored)
+            check_finite(both, "a checkpoint of kind star")
+            found.append(PathScores(*both))
+        return found
 
 
 @dataclass(frozen=True, slots=True)

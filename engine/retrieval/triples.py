@@ -24,8 +24,7 @@ from .subgraph.walking import SimilarityProposer, SubgraphBounds, SubgraphExtrac
 if TYPE_CHECKING:
     from ...models.gril.network import GrilModel
     from ...models.gril.training import GrilCheckpoint
-    from ...models.reg.triples import TripleColumns
-    from ...models.subgraphs import SubgraphOptions
+    from ...models.subgraphs import QuestionGraphs, SubgraphOptions
     from ..context import Context, Database
     from ..resources import GraphResources
 
@@ -75,6 +74,29 @@ def entity_text(entity: Entity) -> str | None:
     return None if entity.is_mediator else entity.label
 
 
+def graphs_of(batch: SubgraphBatch, questions: Sequence[str], relations: GraphRelations) -> QuestionGraphs:
+    """Return the subgraphs of questions as networks read them, without labels."""
+    from ...models.subgraphs import UNNAMED, GraphTexts, QuestionGraphs
+
+    numbers, relation_of = np.unique(batch.relations, return_inverse=True)
+    texts = [entity_text(batch.table[place]) for place in batch.entities.tolist()]
+    names = {text: place for place, text in enumerate(dict.fromkeys(text for text in texts if text is not None))}
+    of_relations = [tuple(table[number] for number in numbers.tolist()) for table in (relations.texts, relations.names)]
+    return QuestionGraphs(
+        GraphTexts("", "", "", {}, (), tuple(questions), tuple(names), *of_relations, (), ()),
+        heads=batch.heads,
+        relation_of=relation_of,
+        tails=batch.tails,
+        is_positive=np.zeros(len(batch.heads), dtype=np.bool_),
+        text_of=np.array([UNNAMED if text is None else names[text] for text in texts], dtype=np.int64),
+        is_topic=batch.is_topic,
+        is_literal=batch.is_literal,
+        is_answer=np.zeros(len(texts), dtype=np.bool_),
+        node_starts=batch.node_starts,
+        triple_starts=batch.triple_starts,
+    )
+
+
 class SubgraphScorer:
     """Reads the subgraphs of questions, all together, and has a trained network score their triples.
 
@@ -82,9 +104,8 @@ class SubgraphScorer:
     """
 
     def __init__(self, relations: GraphRelations, vectors: TextVectors, model: Any) -> None:
-        self.names = relations.names
+        self.relations = relations
         self.model = model
-        self._texts = relations.texts
         self._vectors = vectors
         self._options: SubgraphOptions = model.description.config.subgraph
         self._subgraphs = subgraphs_of(relations, vectors, self._options)
@@ -94,24 +115,6 @@ class SubgraphScorer:
         texts = [each.question.text for each in questions]
         queries = [subgraph_query(*each, self._options) for each in zip(texts, topics, strict=True)]
         return self._subgraphs.extract(db, queries)
-
-    def columns(self, questions: Sequence[LinkedQuestion], batch: SubgraphBatch) -> TripleColumns:
-        from ...models.reg.triples import TripleColumns  # with PyTorch
-
-        numbers, relation_of = np.unique(batch.relations, return_inverse=True)
-        texts = [entity_text(entity) for entity in batch.table]
-        return TripleColumns(
-            questions=[each.question.text for each in questions],
-            relations=[self._texts[int(number)] for number in numbers],
-            names=[texts[place] for place in batch.entities.tolist()],
-            is_topic=batch.is_topic,
-            is_literal=batch.is_literal,
-            node_question=batch.node_questions,
-            heads=batch.heads,
-            relation_of=relation_of,
-            tails=batch.tails,
-            question_of=batch.triple_questions,
-        )
 
     def evidence(
         self, linked: LinkedQuestion, batch: SubgraphBatch, rows: npt.NDArray[np.int64], scores: Floats, number: int
@@ -123,7 +126,9 @@ class SubgraphScorer:
 
         items = [
             Scored(
-                Triple(entity(batch.heads[row]), self.names[int(batch.relations[row])], entity(batch.tails[row])),
+                Triple(
+                    entity(batch.heads[row]), self.relations.names[int(batch.relations[row])], entity(batch.tails[row])
+                ),
                 float(scores[row]),
             )
             for row in rows
@@ -161,15 +166,16 @@ class SubgraphRetriever(Trained, Retriever):
         """Return what scores triples, of an open checkpoint."""
         return checkpoint
 
-    def score(self, model: Any, columns: TripleColumns) -> Grown:
-        return model.score(columns), None, ()
+    def score(self, model: Any, graphs: QuestionGraphs) -> Grown:
+        return model.score(graphs), None, ()
 
     def __call__(self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int) -> list[Evidence[Triple]]:
         """Return the triples, best first: at least `top_k` where there are as many."""
         check_unfiltered(questions)
         scorer: SubgraphScorer = self.opened(ctx.graph)
         batch = scorer.extract(ctx.db, questions)
-        scores, may_keep, tokens = self.score(scorer.model, scorer.columns(questions, batch))
+        graphs = graphs_of(batch, [each.question.text for each in questions], scorer.relations)
+        scores, may_keep, tokens = self.score(scorer.model, graphs)
         check_finite(scores, f"a checkpoint of kind {scorer.model.description.kind}")
         keep = max(self.keep, top_k)
         found: list[Evidence[Triple]] = []
@@ -228,7 +234,7 @@ class Gril(SubgraphRetriever):
     def model(self, checkpoint: GrilCheckpoint) -> GrilModel:
         return checkpoint.retriever
 
-    def score(self, model: GrilModel, columns: TripleColumns) -> Grown:
+    def score(self, model: GrilModel, graphs: QuestionGraphs) -> Grown:
         """Let subgraphs grow; what was pruned cannot be kept."""
-        grown = model.grow(columns)
+        grown = model.grow(graphs)
         return grown.logits, grown.is_kept, grown.tokens

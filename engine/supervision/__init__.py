@@ -172,119 +172,99 @@ class TopicAnswerPath:
         return f1_of(self.precision, self.recall)
 
 
+Search = tuple[GroundedQuestion, int, TopicPaths]
+"""A question, the number of one of its topics, and the paths from that."""
+_Met = tuple[Mapping[PartialPath, AbstractSet[RelationStep]], frozenset[tuple[RelationStep, ...]], bool]
+"""The last steps to the answers by the path that they extend, all paths known to lead to an answer, and whether there
+may be more of these."""
+
+
 @dataclass(frozen=True, slots=True)
 class UnlabelledPaths:
     """The paths from one topic of a question to its answers, before labelling.
 
-    reaching: all known paths to an answer, whether or not the search would offer them. cut: there may be more of them.
-    num_cut: paths whose ends are not all known.
+    reaching: all known paths to an answer, whether or not the search would offer them. num_cut: how often a bound may
+    have dropped some, or ends of one.
     """
 
     paths: tuple[TopicAnswerPath, ...]
     reaching: frozenset[tuple[RelationStep, ...]]
-    cut: bool
     num_cut: int
 
 
-@dataclass(frozen=True, slots=True)
-class TopicSearch:
-    """One topic of a question, by its index, and the paths from it."""
-
-    question: GroundedQuestion
-    topic_number: int
-    paths: TopicPaths
-    return_to_topic: bool = False
-
-
-def find_paths(explorer: Explorer, searches: Sequence[TopicSearch], max_degree: int) -> list[UnlabelledPaths]:
+def find_paths(
+    explorer: Explorer, searches: Sequence[Search], max_degree: int, *, return_to_topic: bool = False
+) -> list[UnlabelledPaths]:
     if not searches:
         return []
-    between = _meetings(explorer.gateway, searches, max_degree, explorer.max_paths)
-    last = [list(_last_hops(explorer, search.paths, met)) for search, met in zip(searches, between, strict=True)]
-    chosen = [(way.frontier, step) for hops in last for way, step in hops]
-    reached = iter(explorer.expand(chosen))
-    return [
-        _collect_paths(search, met, [(way, step, next(reached)) for way, step in hops])
-        for search, met, hops in zip(searches, between, last, strict=True)
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Met:
-    """Where the paths from a topic meet the answers: the last steps to them, by the path they extend.
-
-    reaching: all paths found to lead to an answer.
-    """
-
-    steps: Mapping[PartialPath, AbstractSet[RelationStep]]
-    reaching: AbstractSet[tuple[RelationStep, ...]]
-    cut: bool
-
-
-def _meetings(gateway: Gateway, searches: Sequence[TopicSearch], max_degree: int, max_paths: int) -> list[_Met]:
-    pairs = [(search.paths.topic.id, sorted(search.question.answers)) for search in searches]
-    answers = {id_ for search in searches if any(map(_is_long, search.paths.last)) for id_ in search.question.answers}
-    requests: list[Request[Any]] = [find_answer_paths(pairs, max_degree, max_paths)]
+    pairs = [(paths.topic.id, sorted(question.answers)) for question, _, paths in searches]
+    answers = {id_ for question, _, paths in searches if any(map(_is_long, paths.last)) for id_ in question.answers}
+    requests: list[Request[Any]] = [find_answer_paths(pairs, max_degree, explorer.max_paths)]
     if answers:
         requests.append(find_last_steps(sorted(answers), max_degree))
-    short, *last = gateway.run_all(requests)
-    met = last[0] if last else {}
-    return [_meet_in_the_middle(search, paths, met) for search, paths in zip(searches, short, strict=True)]
+    short, *last = explorer.gateway.run_all(requests)
+    met = [_meet(*each, last[0] if last else {}) for each in zip(searches, short, strict=True)]
+    chosen = [
+        [
+            (way, step)
+            for way in paths.last
+            for _, step in (way.frontier.steps_on(explorer.relations) if steps[way] else ())
+            if step in steps[way]
+        ]
+        for (_, _, paths), (steps, _, _) in zip(searches, met, strict=True)
+    ]
+    reached = iter(explorer.expand([(way.frontier, step) for some in chosen for way, step in some]))
+    found = []
+    for (question, number, paths), (_, reaching, is_cut), some in zip(searches, met, chosen, strict=True):
+        known = {way.hops: way.frontier for way in paths.walked}
+        ends = [((*way.hops, way.hop(step)), next(reached)) for way, step in some]
+        known |= {hops: frontier for hops, frontier in ends if not frontier.at_mediator}
+        judged = [
+            (path, frontier.cut)
+            for hops, frontier in known.items()
+            if (path := evaluate_path(question, number, hops, frontier, return_to_topic=return_to_topic))
+        ]
+        right = sorted((path for path, _ in judged), key=lambda path: (len(path.hops), *map(serialise_hop, path.hops)))
+        all_reaching = reaching.union(steps_of(path.hops) for path in right)
+        found.append(UnlabelledPaths(tuple(right), all_reaching, is_cut + sum(cut for _, cut in judged)))
+    return found
 
 
 def _is_long(way: PartialPath) -> bool:
     return len(way.frontier.steps) > 1
 
 
-def _meet_in_the_middle(search: TopicSearch, short: AnswerSteps, last: Mapping[str, LastSteps]) -> _Met:
+def _meet(search: Search, short: AnswerSteps, last: Mapping[str, LastSteps]) -> _Met:
+    question, _, paths = search
     following: dict[tuple[RelationStep, ...], set[RelationStep]] = {}
     for *before, step in short.paths:
         following.setdefault(tuple(before), set()).add(step)
-    into = [last[answer] for answer in sorted(search.question.answers) if answer in last]
+    into = [last[answer] for answer in sorted(question.answers) if answer in last]
     steps: dict[PartialPath, AbstractSet[RelationStep]] = {}
-    for way in search.paths.last:
+    for way in paths.last:
         if _is_long(way):
             steps[way] = {step for tail in way.frontier.tails for found in into for step in found.steps.get(tail, ())}
         else:
             steps[way] = following.get(way.steps, set())
     whole = {(*way.steps, step) for way, found in steps.items() for step in found}
-    return _Met(steps, {*short.paths, *whole}, short.cut or any(found.cut for found in into))
+    return steps, frozenset({*short.paths, *whole}), short.cut or any(found.cut for found in into)
 
 
-def _last_hops(explorer: Explorer, reach: TopicPaths, met: _Met) -> Iterator[tuple[PartialPath, RelationStep]]:
-    for way in reach.last:
-        if met.steps[way]:
-            yield from ((way, step) for _, step in way.frontier.steps_on(explorer.relations) if step in met.steps[way])
-
-
-def evaluate_path(search: TopicSearch, hops: WalkedPath, frontier: Frontier) -> TopicAnswerPath | None:
+def evaluate_path(
+    question: GroundedQuestion, topic: int, hops: WalkedPath, frontier: Frontier, *, return_to_topic: bool
+) -> TopicAnswerPath | None:
     """Return the path with precision and recall of its ends; None if no end is a gold answer."""
-    topics = {topic.id for topic in search.question.topics}
-    ends = select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=search.return_to_topic)
-    right = frozenset(end.id for end in ends if end.id in search.question.answers)
+    topics = {each.id for each in question.topics}
+    ends = select_answer_ends(frontier.steps, frontier.ends, topics, return_to_topic=return_to_topic)
+    right = frozenset(end.id for end in ends if end.id in question.answers)
     if not right:
         return None
     relations = tuple(step.relation for step in frontier.steps)
     return TopicAnswerPath(
-        topic=search.topic_number,
+        topic=topic,
         hops=hops,
         precision=len(right) / len(ends),
-        recall=len(right) / len(search.question.answers),
-        gold=any(path.relations == relations for path in search.question.question.paths),
+        recall=len(right) / len(question.answers),
+        gold=any(path.relations == relations for path in question.question.paths),
         answers=right,
-    )
-
-
-def _collect_paths(
-    search: TopicSearch, met: _Met, last: Sequence[tuple[PartialPath, RelationStep, Frontier]]
-) -> UnlabelledPaths:
-    known = {way.hops: way.frontier for way in search.paths.walked}
-    known |= {(*way.hops, way.hop(step)): frontier for way, step, frontier in last if not frontier.at_mediator}
-    evaluated = [(evaluate_path(search, hops, frontier), frontier) for hops, frontier in known.items()]
-    right = [path for path, _ in evaluated if path is not None]
-    return UnlabelledPaths(
-        paths=tuple(sorted(right, key=lambda path: (len(path.hops), *map(serialise_hop, path.hops)))),
-        reaching=frozenset({*met.reaching, *(steps_of(path.hops) for path in right)}),
-        cut=met.cut,
-        num_cut=sum(frontier.cut for path, frontier in evaluated if path is not None),
     )

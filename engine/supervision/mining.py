@@ -1,4 +1,4 @@
-"""Mine a question set for training paths: find paths to the answers, label them, draw hard negatives, write the file.
+"""Mine a question set for training paths: find paths to the answers, label them, draw hard negatives.
 
 Candidates are the shortest paths from a topic of the question to an answer, of each such pair. A candidate is positive
 if its similarity to the question is at least the mean over all of the question's candidates:
@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -43,9 +43,9 @@ from ...models.mined import (
     MinedQuestion,
     MinedTopic,
     NegativePath,
+    content_sha256,
     is_mined,
     read_mined_file,
-    write_mined_file,
 )
 from ...models.text import DirectedRelation, RelationWords, verbalise_path
 from ...models.text.encoders import EncoderUnavailableError
@@ -73,13 +73,11 @@ from ..relations import RelationIndex, words_of_relation
 from ..retrieval.frontier import FrontierBounds, FrontierTree
 from ..settings import Connection
 from ..values import RelationStep
-from ..whole_file import check_output_file, translate_storage_errors
 from . import (
     Explorer,
     HopTrie,
     TopicAnswerPath,
     TopicPaths,
-    TopicSearch,
     UnlabelledPaths,
     WalkedHop,
     WalkedPath,
@@ -113,15 +111,11 @@ class MiningOptions:
     bounds: FrontierBounds = field(default_factory=FrontierBounds)
 
 
-CUTS = ("reaches", "searches for answers", "answer paths")
-"""Where a bound may drop something: paths from a topic, searches for answers, ends."""
-
-
 @dataclass(frozen=True, slots=True)
 class QuestionPaths:
     """A question with its paths in the graph, before labelling.
 
-    reaching: for each topic all known paths to an answer. num_cut: how often a bound dropped something, by `CUTS`.
+    reaching: for each topic all known paths to an answer. num_cut: how often a bound may have dropped something.
     """
 
     question: GoldQuestion
@@ -129,7 +123,7 @@ class QuestionPaths:
     paths: tuple[TopicAnswerPath, ...]
     reach: tuple[HopTrie, ...]
     reaching: tuple[frozenset[tuple[RelationStep, ...]], ...]
-    num_cut: Mapping[str, int]
+    num_cut: int
 
 
 Mined = list[QuestionPaths | SkippedQuestion]
@@ -159,12 +153,12 @@ class Miner:
         roots = [root for signature in signatures.values() if (root := tree.root(signature.entity))]
         reaches = explorer.explore(roots)
         searches = [
-            TopicSearch(place, number, reaches[topic.id], options.return_to_topic)
+            (place, number, reaches[topic.id])
             for place in places
             if isinstance(place, GroundedQuestion)
             for number, topic in enumerate(place.topics)
         ]
-        found = iter(find_paths(explorer, searches, options.max_degree))
+        found = iter(find_paths(explorer, searches, options.max_degree, return_to_topic=options.return_to_topic))
         return [
             place
             if isinstance(place, SkippedQuestion)
@@ -190,11 +184,7 @@ def _walk_question(
             for reach, of_topic in zip(reaches, found, strict=True)
         ),
         reaching=tuple(of_topic.reaching for of_topic in found),
-        num_cut={
-            "reaches": sum(reach.cut for reach in reaches),
-            "searches for answers": sum(of_topic.cut for of_topic in found),
-            "answer paths": sum(of_topic.num_cut for of_topic in found),
-        },
+        num_cut=sum(reach.cut for reach in reaches) + sum(of_topic.num_cut for of_topic in found),
     )
 
 
@@ -348,7 +338,7 @@ class TrainingExampleBuilder:
         self.words = words
         self.vectors = vectors
         self.options = options
-        self.nearest = SimilarRelations(index)
+        self.nearest = similar_relations(index)
 
     def label(self, questions: Sequence[QuestionPaths]) -> list[MinedQuestion]:
         """Return the questions with labels.
@@ -414,56 +404,52 @@ class TrainingExampleBuilder:
         )
 
 
-class SimilarRelations:
-    """The relations of an index by the similarity of their own words to one of them, cached."""
+def similar_relations(index: RelationIndex) -> Nearest:
+    """Return what orders all other relations by the similarity of their own words to one; equal ones by number."""
+    relations, vectors = index.relations, index.vectors()
+    place = {relation.name: at for at, relation in enumerate(relations)}
 
-    def __init__(self, index: RelationIndex) -> None:
-        self._relations = index.relations
-        self._place = {relation.name: place for place, relation in enumerate(index.relations)}
-        self._vectors = index.vectors()
-        self._found: dict[str, tuple[str, ...]] = {}
+    @cache
+    def find_nearest(relation: str) -> tuple[str, ...]:
+        cosines = (vectors @ vectors[place[relation]]).tolist()
+        order = sorted(place.values(), key=lambda at: (-cosines[at], relations[at].number))
+        return tuple(relations[at].name for at in order if relations[at].name != relation)
 
-    def __call__(self, relation: str) -> tuple[str, ...]:
-        """Return all other relations, most similar first; equal ones by number."""
-        if relation not in self._found:
-            cosines = (self._vectors @ self._vectors[self._place[relation]]).tolist()
-            order = sorted(self._place.values(), key=lambda place: (-cosines[place], self._relations[place].number))
-            names = [self._relations[place].name for place in order]
-            self._found[relation] = tuple(name for name in names if name != relation)
-        return self._found[relation]
+    return find_nearest
 
 
 LABELLED_TOGETHER = 256
 """Questions labelled together; independent of the database's batch size, so that this does not change the file."""
 
 
-def mine_to_file(
+def mine_paths(
     questions: QuestionSet,
     engine: Engine,
-    out: Path,
     options: MiningOptions,
     *,
     batch_size: int | None = None,
     workers: Workers = HERE,
     progress: Progress = ignore_progress,
-) -> MinedFileOrigin:
-    """Mine the questions in the engine's graph in batches, which `workers` share, write the file and return its header.
+) -> MinedFile:
+    """Mine the questions in the engine's graph in batches, which `workers` share, and return what a file has.
 
     Longer paths need smaller batches, because a batch is held in memory; without `batch_size` it is
-    `default_batch_size`.
-
-    Raises `GraphError` if no question can be mined, `StorageError` if `out` cannot be written.
+    `default_batch_size`. Raises `GraphError` if no question can be mined.
     """
     open_miner = partial(_open_miner, engine.connection, options)
     size = batch_size or default_batch_size(options.max_hop)
     try:
         encoder = engine.encoder
-        found, catalogue = mine_questions(questions, engine, out, open_miner, size, workers, progress)
+        found, catalogue = mine_questions(questions, engine, open_miner, size, workers, progress)
         relations = catalogue.relations
         words = {r.name: words_of_relation(r) for r in relations}
         index = RelationIndex(relations, engine.resources.vectors)
         labeller = TrainingExampleBuilder(words, index, TextVectors(encoder), options)
-        mined = _label_questions([each for each in found if isinstance(each, QuestionPaths)], labeller, progress)
+        walked = [each for each in found if isinstance(each, QuestionPaths)]
+        mined: list[MinedQuestion] = []
+        for start in range(0, len(walked), LABELLED_TOGETHER):
+            mined += labeller.label(walked[start : start + LABELLED_TOGETHER])
+            progress("labelling", len(mined), len(walked))
     except EncoderUnavailableError as error:
         raise EncoderError(str(error)) from error
     mining = MinedFileOrigin(
@@ -476,9 +462,7 @@ def mine_to_file(
         options={name: value for name, value in asdict(options).items() if name != "max_hop"},
         counts=counts_of(found, mined),
     )
-    with translate_storage_errors(out):
-        write_mined_file(out, mining, mined)
-    return mining
+    return MinedFile(mining, tuple(mined), content_sha256(mining, mined))
 
 
 def default_batch_size(max_hop: int) -> int:
@@ -494,7 +478,6 @@ Mine = Callable[[Sequence[GoldQuestion]], list[FoundT | SkippedQuestion]]
 def mine_questions(
     questions: QuestionSet,
     engine: Engine,
-    out: Path,
     open_miner: Callable[[], AbstractContextManager[Mine[FoundT]]],
     batch_size: int,
     workers: Workers,
@@ -502,11 +485,9 @@ def mine_questions(
 ) -> tuple[list[FoundT | SkippedQuestion], Catalogue]:
     """Return what is mined for each question in the engine's graph, in order, and the graph's catalogue.
 
-    They are mined in batches, those with the same topic side by side, which `workers` share. out: the file that is
-    written afterwards. Raises `GraphError` if nothing is mined for any question, `StorageError`
-    if `out` cannot be written.
+    They are mined in batches, those with the same topic side by side, which `workers` share. Raises `GraphError` if
+    nothing is mined for any question.
     """
-    check_output_file("", out, force=True)  # fail before the work, not after it
     gateway = engine.gateway()
     gateway.run(read_graph_state()).check()
     catalogue = gateway.run(read_catalogue())
@@ -548,22 +529,11 @@ def _open_miner(connection: Connection, options: MiningOptions) -> Iterator[Mine
         yield Miner(gateway, gateway.run(read_catalogue()), mediating, options).mine
 
 
-def _label_questions(
-    walked: Sequence[QuestionPaths], labeller: TrainingExampleBuilder, progress: Progress
-) -> list[MinedQuestion]:
-    mined: list[MinedQuestion] = []
-    for start in range(0, len(walked), LABELLED_TOGETHER):
-        mined += labeller.label(walked[start : start + LABELLED_TOGETHER])
-        progress("labelling", len(mined), len(walked))
-    return mined
-
-
 def counts_of(found: Sequence[QuestionPaths | SkippedQuestion], mined: Sequence[MinedQuestion]) -> dict[str, int]:
     """Return the counts of questions, left out questions by reason, paths, negatives by kind, and cuts."""
     left_out = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
     kinds = Counter(negative.kind for question in mined for negative in question.negatives)
     positives = [sum(path.positive for path in question.paths) for question in mined]
-    walked = [each for each in found if isinstance(each, QuestionPaths)]
     return {
         "questions": len(mined),
         **{f"left out: {reason}": left_out[reason] for reason in REASONS},
@@ -571,33 +541,23 @@ def counts_of(found: Sequence[QuestionPaths | SkippedQuestion], mined: Sequence[
         "answer paths": sum(len(question.paths) for question in mined),
         "positive paths": sum(positives),
         **{f"{kind} negatives": kinds[kind] for kind in KINDS},
-        **{f"cut {what}": sum(each.num_cut[what] for each in walked) for what in CUTS},
+        "cut": sum(each.num_cut for each in found if isinstance(each, QuestionPaths)),
     }
 
 
 def mined_sets(request: TrainingRequest, _config: Any, _out: TrainingFolder, *, max_hop: int = 2) -> Sets:
-    """Return mined files, or the mined paths of question sets, mined now or by an earlier run."""
-    options = MiningOptions(max_hop=max_hop, seed=request.seed)
+    """Return mined files, or the mined paths of question sets."""
 
     def read(file: str) -> MinedFile:
         if is_mined(Path(file)):
             if request.limit is not None:
                 raise UsageError(f"--limit: expected question sets, found the mined file {file}: mine it with --limit")
-            return read_mined(file)
+            return read_mined_file(Path(file))
         questions = request.questions(file)
+        with request.open_graph(questions.name, "mining") as (engine, progress):
+            return mine_paths(questions, engine, MiningOptions(max_hop=max_hop, seed=request.seed), progress=progress)
 
-        def mine(engine: Engine, wanted: Path, progress: Progress) -> None:
-            mine_to_file(questions, engine, wanted, options, progress=progress)
-
-        start = f"mined-{questions.name}-{questions.sha256[:8]}-{max_hop}-{request.seed}-"
-        return read_mined(str(request.make_once(questions.name, start, ".jsonl.gz", "mining", mine)))
-
-    return request.split([read(file) for file in (*request.train_files, *request.dev_files)])
-
-
-def read_mined(path: str) -> MinedFile:
-    """Read a mined file. Raises `InputError` if it is missing or damaged."""
     try:
-        return read_mined_file(Path(path))
+        return request.split([read(file) for file in (*request.train_files, *request.dev_files)])
     except MinedFileError as error:
         raise InputError(str(error)) from error

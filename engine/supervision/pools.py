@@ -29,8 +29,8 @@ from ...models.mined import (
     PooledQuestion,
     PoolFile,
     PoolHeader,
+    content_sha256,
     read_pool,
-    write_pool,
 )
 from ..errors import InputError, LLMError, UsageError
 from ..gold_questions import (
@@ -51,7 +51,6 @@ from ..parallel import HERE, Workers
 from ..progress import Progress, ignore_progress
 from ..relations import words_of_relations
 from ..settings import Connection, Settings
-from ..whole_file import translate_storage_errors
 from .mining import Mine, mine_questions
 
 if TYPE_CHECKING:
@@ -156,27 +155,23 @@ Found = PooledQuestion | SkippedQuestion
 def mine_pool(
     questions: QuestionSet,
     engine: Engine,
-    out: Path,
     options: PoolBounds,
     *,
     batch_size: int | None = None,
     workers: Workers = HERE,
     progress: Progress = ignore_progress,
 ) -> PoolFile:
-    """Mine the pools from the engine's graph in batches, which `workers` share, write the file and return the pool.
+    """Mine the pools from the engine's graph in batches, which `workers` share, and return what a file has.
 
-    Raises `GraphError` if no question has a path to an answer, `StorageError` if `out` cannot be written.
+    Raises `GraphError` if no question has a path to an answer.
     """
     open_collector = partial(_open_collector, engine.connection, options)
-    found, catalogue = mine_questions(questions, engine, out, open_collector, batch_size or BATCH, workers, progress)
+    found, catalogue = mine_questions(questions, engine, open_collector, batch_size or BATCH, workers, progress)
     kept = tuple(each for each in found if isinstance(each, PooledQuestion))
     header = PoolHeader(
         questions.name, questions.sha256, catalogue.vocabulary, options=asdict(options), counts=counts_of(found)
     )
-    pool = PoolFile(header, kept)
-    with translate_storage_errors(out):
-        write_pool(out, pool)
-    return pool
+    return PoolFile(header, kept, content_sha256(header, kept))
 
 
 @contextmanager
@@ -208,26 +203,21 @@ def pool_of(path: Path) -> PoolFile:
 
 
 def pool_sets(request: TrainingRequest, _config: Any, _out: TrainingFolder, *, supervision: Sequence[str] = ()) -> Sets:
-    """Return the candidate pools of question sets, mined now or by an earlier run, with the graph's relations.
+    """Return the candidate pools of question sets, with the graph's relations.
 
     supervision: files of `lodestar refine`, each replaces the pool of its question set.
     """
     from ...models.reg.paths import relation_texts
-    from ..api import Engine
 
+    sets = list(map(request.questions, (*request.train_files, *request.dev_files)))
+    refined = read_refined_pools(supervision, [each.sha256 for each in sets])
     pools = []
-    for questions in map(request.questions, (*request.train_files, *request.dev_files)):
-
-        def mine(engine: Engine, wanted: Path, progress: Progress, questions: QuestionSet = questions) -> None:
-            mine_pool(questions, engine, wanted, PoolBounds(), progress=progress)
-
-        start = f"pool-{questions.name}-{questions.sha256[:8]}-"
-        pools.append(pool_of(request.make_once(questions.name, start, ".jsonl.gz", "mining", mine)))
-    refined = read_refined_pools(supervision, [pool.header.questions_sha256 for pool in pools])
-    with Engine(request.settings) as engine:
-        relations = engine.gateway().run(read_catalogue()).relations
-    texts = relation_texts(words_of_relations(relations))
-    return request.split([refined.get(pool.header.questions_sha256, pool) for pool in pools], texts)
+    for questions in sets:
+        with request.open_graph(questions.name, "mining") as (engine, progress):
+            pool = refined.get(questions.sha256)
+            pools.append(pool or mine_pool(questions, engine, PoolBounds(), progress=progress))
+            relations = engine.gateway().run(read_catalogue()).relations
+    return request.split(pools, relation_texts(words_of_relations(relations)))
 
 
 def read_refined_pools(supervision: Sequence[str], sets: Collection[str]) -> dict[str, PoolFile]:

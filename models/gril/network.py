@@ -23,7 +23,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..reg.triples import GraphInputs, SubgraphModel, TripleColumns
+from ..reg.triples import GraphInputs, SubgraphModel
+from ..subgraphs import QuestionGraphs
 from ..text.vectors import TextVectors
 from . import GrilDescription, GrowOptions
 
@@ -319,12 +320,12 @@ class GrilModel(SubgraphModel):
         super().__init__(description, network, vectors)
         self._bridge = bridge
 
-    def grow(self, columns: TripleColumns) -> GrownTriples:
+    def grow(self, graphs: QuestionGraphs) -> GrownTriples:
         """Return the triples grown from the topics."""
         with self._turn, torch.no_grad():
-            inputs = self.inputs(columns)
+            inputs = self.inputs(graphs)
             grown = self._network(inputs)
-            tokens: list[list[float]] = [[] for _ in columns.questions]
+            tokens: list[list[float]] = [[] for _ in range(len(graphs))]
             if self._bridge is not None:
                 mask = mask_of(grown, self.description.config.grow.temperature, is_sampled=False)
                 tokens = self._bridge(grown, inputs, mask).float().cpu().tolist()

@@ -256,6 +256,8 @@ class GenerativeReader(nn.Module):
         self.language_model: Any = add_lora(model, lora)
         self.max_tokens = max_tokens
         self._tokenizer: Any = model.tokenizer
+        end = model.tokenizer.eos_token_id
+        self._end = int(model.tokenizer.pad_token_id if end is None else end)
 
     @property
     def width(self) -> int:
@@ -318,16 +320,6 @@ class GenerativeReader(nn.Module):
     def _embeddings(self) -> Any:
         return self.language_model.get_input_embeddings()
 
-    @property
-    def _end(self) -> int:
-        tokenizer = self._tokenizer
-        return int(tokenizer.pad_token_id if tokenizer.eos_token_id is None else tokenizer.eos_token_id)
-
-    @property
-    def _device(self) -> torch.device:
-        device: torch.device = self._embeddings.weight.device
-        return device
-
     def _log_likelihoods(self, prompts: Sequence[list[int]], answers: Sequence[str], tokens: Tensor | None) -> Tensor:
         """Return the mean log-probability of the tokens of each answer, with its end, (num_prompts,)."""
         written = [[*self._ids(answer), self._end] for answer in answers]
@@ -346,7 +338,7 @@ class GenerativeReader(nn.Module):
 
     def _embed(self, rows: Sequence[list[int]], tokens: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return embeddings, (num_rows, length, width), and the attention mask, padded on the right."""
-        ids, mask = move_batch(pad(rows, self._tokenizer.pad_token_id), self._device)
+        ids, mask = move_batch(pad(rows, self._tokenizer.pad_token_id), self._embeddings.weight.device)
         embedded: Tensor = self._embeddings(ids)
         seen = mask.long()
         if tokens is None:
@@ -415,12 +407,8 @@ def write_reader(reader: JointReader, part: Path) -> None:
     write_weights(reader.trained_weights(), part)
 
 
-Tokens = Sequence[Sequence[float]]
-"""Graph tokens, one per passage; ignored by a reader that takes none."""
-
-
 class ReaderModel:
-    """Answers with a checkpoint; threads take turns. `options.reads` says which of the two methods works."""
+    """Answers with a checkpoint; threads take turns."""
 
     def __init__(self, description: GrilDescription, reader: JointReader) -> None:
         self.options = description.config.joint
@@ -428,23 +416,19 @@ class ReaderModel:
         self._reader = reader
         self._turn = threading.RLock()
 
-    def read(self, passages: Sequence[Passage], tokens: Tokens) -> list[tuple[Floats, Bools]]:
-        """Return, for each passage, the probability of each candidate, and which are answers."""
+    def read(
+        self, passages: Sequence[Passage], tokens: Sequence[Sequence[float]]
+    ) -> list[WrittenReply] | list[tuple[Floats, Bools]]:
+        """Return, for each passage, the probability of each candidate, and which are answers; or what was written.
+
+        tokens: graph tokens, one per passage; ignored by a reader that takes none.
+        """
         if not passages:
             return []
-        assert isinstance(self._reader, PointingReader)
         with self._turn, torch.no_grad():
-            pointed = [each.cpu().numpy() for each in self._reader(passages, self._tensor(tokens))]
+            device = self._reader.pretrained_parameters()[0].device
+            given = torch.tensor(tokens).to(device) if self.options.token else None
+            if isinstance(self._reader, GenerativeReader):
+                return self._reader.replies(passages, given)
+            pointed = [each.cpu().numpy() for each in self._reader(passages, given)]
         return [(scores, is_answer(scores, self._share)) for scores in pointed]
-
-    def write(self, passages: Sequence[Passage], tokens: Tokens) -> list[WrittenReply]:
-        if not passages:
-            return []
-        assert isinstance(self._reader, GenerativeReader)
-        with self._turn:
-            return self._reader.replies(passages, self._tensor(tokens))
-
-    def _tensor(self, tokens: Tokens) -> Tensor | None:
-        if not self.options.token:
-            return None
-        return torch.tensor(tokens).to(self._reader.pretrained_parameters()[0].device)

@@ -48,9 +48,9 @@ from ..reg.triples import (
     rows_of,
     triple_figures,
 )
-from ..subgraphs import UNREACHED, QuestionGraphs, hops_from
+from ..subgraphs import UNREACHED, QuestionGraphs, hops_from, join_graphs
 from ..text.vectors import encode_each_once
-from ..training import Figures, Objective, TrainingFolder, split_parameters
+from ..training import Figures, Objective, TrainingFolder
 from . import (
     ACCURACY,
     CHOOSE_AT,
@@ -91,8 +91,6 @@ from .readers import (
 )
 
 NetworkT = TypeVar("NetworkT", bound=nn.Module)
-Question = tuple[int, int]
-"""The place of a set, and the number of a question in it."""
 NO_HOPS = 0
 HOP_BATCH = 32
 
@@ -144,35 +142,24 @@ def graph_supervision(grown: GrownSubgraph, inputs: GraphInputs, on_path: Tensor
     return (total / count.clamp(min=1)).mean()
 
 
-def by_set(sets: Sequence[EncodedSubgraphs], batch: Sequence[Question]) -> Iterator[tuple[EncodedSubgraphs, list[int]]]:
-    for place, encoded in enumerate(sets):
-        chosen = [question for of, question in batch if of == place]
-        if chosen:
-            yield encoded, chosen
-
-
 class RetrieverObjective(TripleObjective):
     """Grows the subgraphs; chooses by dev questions with a right triple in theirs."""
 
-    def loss(self, batch: Sequence[Question]) -> Tensor:
-        losses = []
-        for encoded, chosen in by_set(self.train, batch):
-            inputs = encoded.grow_inputs(chosen, supervised=True)
-            losses.append(graph_supervision(self.network(inputs), inputs, encoded.on_path(chosen)) * len(chosen))
-        return torch.stack(losses).sum() / len(batch)
+    def loss(self, batch: Sequence[int]) -> Tensor:
+        inputs = self.train.grow_inputs(batch, supervised=True)
+        return graph_supervision(self.network(inputs), inputs, self.train.on_path(batch))
 
     def evaluate(self) -> Figures:
-        return figures_of(score_triples(self.network, self._dev))
+        return figures_of(self.iterate_scores())
 
-
-def score_triples(network: nn.Module, sets: Sequence[EncodedSubgraphs]) -> Iterator[tuple[Floats, Bools]]:
-    """Yield the logits of each question's triples, −∞ of pruned ones, and which are right."""
-    with torch.no_grad():
-        for encoded in sets:
-            for question in range(len(encoded.graphs)):
-                grown = network(encoded.grow_inputs([question]))
-                scores = logit(grown.path_probability).masked_fill(~grown.is_kept, float("-inf")).cpu().numpy()
-                yield scores, encoded.graphs.is_positive[encoded.graphs.triples_of(question)]
+    def iterate_scores(self) -> Iterator[tuple[Floats, Bools]]:
+        """Yield the logits of each dev question's triples, −∞ of pruned ones, and which are right."""
+        graphs = self.dev.graphs
+        with torch.no_grad():
+            for question in range(len(graphs)):
+                grown = self.network(self.dev.grow_inputs([question]))
+                scores = logit(grown.path_probability).masked_fill(~grown.is_kept, float("-inf"))
+                yield scores.float().cpu().numpy(), graphs.is_positive[graphs.triples_of(question)]
 
 
 def figures_of(scored: Iterable[tuple[Floats, Bools]]) -> Figures:
@@ -207,11 +194,11 @@ class HopObjective(Objective[HopPredictor, int]):
     def __init__(
         self,
         network: HopPredictor,
-        train: Sequence[EncodedSubgraphs],
-        dev: Sequence[EncodedSubgraphs],
+        train: EncodedSubgraphs,
+        dev: EncodedSubgraphs,
         options: TrainingOptions,
     ) -> None:
-        self._train, self._dev = (_select_known_hops(sets, network.max_hops) for sets in (train, dev))
+        self._train, self._dev = (_select_known_hops(each, network.max_hops) for each in (train, dev))
         super().__init__(network, range(len(self._train[1])), options, HOP_BATCH)
 
     def loss(self, batch: Sequence[int]) -> Tensor:
@@ -232,10 +219,9 @@ class HopObjective(Objective[HopPredictor, int]):
         return {ACCURACY: accuracy, MAJORITY: majority, "selection_metric": accuracy - TIE_BREAK * loss}
 
 
-def _select_known_hops(sets: Sequence[EncodedSubgraphs], max_hops: int) -> tuple[Tensor, Tensor]:
-    hops = [torch.from_numpy(hops_to_answers(each.graphs, max_hops)) for each in sets]
-    questions = torch.cat([each.questions[of != NO_HOPS] for each, of in zip(sets, hops, strict=True)])
-    return questions, torch.cat([of[of != NO_HOPS] for of in hops]).to(questions.device)
+def _select_known_hops(encoded: EncodedSubgraphs, max_hops: int) -> tuple[Tensor, Tensor]:
+    hops = torch.from_numpy(hops_to_answers(encoded.graphs, max_hops)).to(encoded.device)
+    return encoded.questions[hops != NO_HOPS], hops[hops != NO_HOPS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,37 +337,31 @@ SHARES: tuple[float, ...] = tuple(np.linspace(0.05, 1.0, 20).tolist())
 """Fractions of the best candidate's probability from which another candidate is an answer, too; dev decides."""
 
 
-class JointObjective(Objective[JointNetwork, Question]):
+class JointObjective(Objective[JointNetwork, int]):
     """Figures cover all dev questions with an answer in their subgraph, found or not."""
 
     def __init__(
         self,
         network: JointNetwork,
         hops: HopPredictor,
-        train: Sequence[EncodedSubgraphs],
-        dev: Sequence[EncodedSubgraphs],
+        train: EncodedSubgraphs,
+        dev: EncodedSubgraphs,
         config: GrilConfig,
     ) -> None:
-        self._train, self._dev, self._config = train, dev, config
-        self._numbers = {id(each): numbers_of_triples(hops, each) for each in (*train, *dev)}
-        questions = [(place, question) for place, each in enumerate(train) for question in answerable_questions(each)]
-        super().__init__(network, questions, config.joint_training, config.batch_size)
+        self._train, self._dev = train, dev
+        self._num_triples, self._num_dev_triples = (numbers_of_triples(hops, each) for each in (train, dev))
+        super().__init__(network, answerable_questions(train), config.joint_training, config.batch_size)
 
-    def groups(self) -> list[tuple[list[Tensor], float]]:
-        """Return the reader's pretrained parameters, and all other parameters, which are new."""
-        inside = {id(parameter) for parameter in self.network.reader.pretrained_parameters()}
-        return split_parameters(self.network, inside, self.training)
+    def pretrained(self) -> Iterable[Tensor]:
+        pretrained: Iterable[Tensor] = self.network.reader.pretrained_parameters()
+        return pretrained
 
     def weights(self) -> Mapping[str, Tensor]:
         return self.network.trained_weights()
 
-    def loss(self, batch: Sequence[Question]) -> Tensor:
-        losses = []
-        for encoded, chosen in by_set(self._train, batch):
-            numbers = [self._numbers[id(encoded)][each] for each in chosen]
-            parts = self.network.losses(encoded, chosen, numbers)
-            losses.append(torch.stack(list(parts.values())).sum() * len(chosen))
-        return torch.stack(losses).sum() / len(batch)
+    def loss(self, batch: Sequence[int]) -> Tensor:
+        losses = self.network.losses(self._train, batch, [self._num_triples[each] for each in batch])
+        return torch.stack(list(losses.values())).sum()
 
     def evaluate(self) -> Figures:
         """Return Hits@1 and F1 on dev, F1 at the best of `SHARES`."""
@@ -399,13 +379,11 @@ class JointObjective(Objective[JointNetwork, Question]):
 
     def outputs(self) -> list[ReaderOutput]:
         found: list[ReaderOutput] = []
-        size = self._config.batch_size
+        asked = answerable_questions(self._dev)
         with torch.no_grad():
-            for encoded in self._dev:
-                selected = answerable_questions(encoded)
-                for batch in (selected[start : start + size] for start in range(0, len(selected), size)):
-                    numbers = [self._numbers[id(encoded)][each] for each in batch]
-                    found += self.network.outputs(encoded, batch, numbers)
+            for start in range(0, len(asked), self.batch_size):
+                batch = asked[start : start + self.batch_size]
+                found += self.network.outputs(self._dev, batch, [self._num_dev_triples[each] for each in batch])
         return found
 
 
@@ -436,13 +414,14 @@ def fit(
     """Train the retriever by graph supervision, the hop predictor, and, with a reader, all jointly."""
     device = torch.device(out.device)
     encode = encode_each_once(out.vectors_of(config.encoder).encoder.encode)
-    learned, chosen = ([EncodedSubgraphs(graphs, encode, device) for graphs in sets] for sets in (train, dev))
-    dimension = learned[0].dimension
+    learned, chosen = (EncodedSubgraphs(join_graphs(sets), encode, device) for sets in (train, dev))
+    dimension = learned.dimension
     options = asdict(config)
     depends_on = {key: options[key] for key in ("encoder", "hidden", "max_hops", "batch_size", "grow", "subgraph")}
     torch.manual_seed(config.training.seed)
     retriever = GraphRetriever(dimension, config.hidden, config.grow).to(device)
-    out.train("graph retriever", "retriever", RetrieverObjective(retriever, learned, chosen, config), depends_on)
+    growing = RetrieverObjective(retriever, learned, chosen, config)
+    out.train("graph retriever", "retriever", growing, depends_on)
     torch.manual_seed(config.hop_training.seed)
     hops = HopPredictor(dimension, config.hidden, config.max_hops).to(device)
     out.train("hops", "hops", HopObjective(hops, learned, chosen, config.hop_training), depends_on)
@@ -460,7 +439,7 @@ def fit(
         out.train("reader", "reader", objective, {key: options[key] for key in options if key != "joint_training"})
         parts |= {"bridge": partial(write_weights, bridge.state_dict()), "reader": partial(write_reader, reader)}
         own = {"reader_width": reader.width, "share": objective.best_share()}
-    scored = fit_calibration(calibration_pairs(score_triples(retriever, chosen)))
+    scored = fit_calibration(calibration_pairs(growing.iterate_scores()))
     description: GrilDescription = out.write(parts, scored, dimension=dimension, **own)
     return description
 

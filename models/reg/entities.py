@@ -21,7 +21,6 @@ from ..subgraphs import QuestionGraphs, encoding_width
 from ..training import TrainingFolder
 from . import EntityConfig, EntityDescription
 from .triples import (
-    EncodedGraphs,
     GraphInputs,
     SubgraphModel,
     TripleObjective,
@@ -97,27 +96,26 @@ def fit(
     config: EntityConfig, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
 ) -> EntityDescription:
     learned, chosen = encode_sets(config, train, dev, out)
-    degrees = degree_histogram(learned)
+    degrees = degree_histogram(learned.graphs)
     torch.manual_seed(config.training.seed)
-    network = new_scorer(config, learned[0].dimension, degrees).to(out.device)
+    network = new_scorer(config, learned.dimension, degrees).to(out.device)
     objective = EntityObjective(network, learned, chosen, config)
-    description: EntityDescription = fit_scorer("entity scorer", "gnn", objective, config, out, degrees=degrees)
+    description: EntityDescription = fit_scorer("entity scorer", "gnn", objective, config, train, out, degrees=degrees)
     return description
 
 
 class EntityObjective(TripleObjective):
     """Messages pass through a question's whole subgraph; the loss covers its right and some wrong entities."""
 
-    def logits_and_labels(self, place: int, questions: Sequence[int]) -> tuple[Tensor, Tensor]:
+    def logits_and_labels(self, questions: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Return the logits of some entities of the questions, and which are right."""
-        encoded = self.train[place]
-        rows = encoded.rows(questions)
-        inputs = encoded.inputs(questions, rows)
-        is_right = right_entities(inputs, encoded.labels(rows))
+        rows = self.train.rows(questions)
+        inputs = self.train.inputs(questions, rows)
+        is_right = right_entities(inputs, self.train.labels(rows))
         asked, right = inputs.node_question.cpu().numpy(), is_right.cpu().numpy()
         chosen = []
         for number, question in enumerate(questions):
-            wrong = self.draw(place, question, np.flatnonzero((asked == number) & ~right))
+            wrong = self.draw(question, np.flatnonzero((asked == number) & ~right))
             chosen += [np.flatnonzero((asked == number) & right), wrong]
         nodes = torch.from_numpy(np.concatenate(chosen)).to(inputs.heads.device)
         return self.network.nodes(inputs)[nodes], is_right[nodes].float()
@@ -132,10 +130,7 @@ def right_entities(inputs: GraphInputs, labels: Tensor) -> Tensor:
     return found
 
 
-def degree_histogram(sets: Sequence[EncodedGraphs]) -> tuple[int, ...]:
+def degree_histogram(graphs: QuestionGraphs) -> tuple[int, ...]:
     """Return how many nodes of the graphs take part in 0, 1, 2 … triples, at either end; a self-loop counts twice."""
-    counts = [
-        np.bincount(np.concatenate([each.graphs.heads, each.graphs.tails]), minlength=len(each.graphs.text_of))
-        for each in sets
-    ]
-    return tuple(np.bincount(np.concatenate(counts)).tolist())
+    degrees = np.bincount(np.concatenate([graphs.heads, graphs.tails]), minlength=len(graphs.text_of))
+    return tuple(np.bincount(degrees).tolist())

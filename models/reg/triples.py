@@ -23,7 +23,7 @@ from ..calibration import fit_calibration
 from ..kinds import CheckpointOpenOptions, check_checkpoint, load_network, write_weights
 from ..mined import supervision_of
 from ..placement import move_batch
-from ..subgraphs import UNNAMED, Bools, Floats, Ints, QuestionGraphs, distance_encoding, encoding_width
+from ..subgraphs import UNNAMED, Bools, Floats, Ints, QuestionGraphs, distance_encoding, encoding_width, join_graphs
 from ..text.vectors import TextVectors, encode_each_once
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder
 from . import FIGURES, RECALL_AT, TripleConfig, TripleDescription
@@ -65,11 +65,18 @@ def _to_inputs(device: torch.device, arrays: Mapping[str, npt.NDArray[np.generic
 class EncodedGraphs:
     """A set of subgraphs with the vectors of all their texts, each encoded once, and their distance encodings."""
 
-    def __init__(self, graphs: QuestionGraphs, encode: Encode, num_rounds: int, device: torch.device) -> None:
+    def __init__(
+        self,
+        graphs: QuestionGraphs,
+        encode: Encode,
+        num_rounds: int,
+        device: torch.device,
+        questions: Floats | None = None,
+    ) -> None:
         self.graphs = graphs
         self.device = device
         texts = graphs.texts
-        self._questions = encode(texts.questions)
+        self._questions = encode(texts.questions) if questions is None else questions
         self._relations = encode(texts.relations)
         self._entities = encode(texts.entities) if texts.entities else np.zeros((1, self._questions.shape[1]), "f4")
         self._distances: Floats = distance_encoding(graphs.heads, graphs.tails, graphs.is_topic, num_rounds)
@@ -158,27 +165,6 @@ class TripleScorer(nn.Module):
         return torch.where(is_named, layer(inputs.entities[nodes]), layer(self.unnamed))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TripleColumns:
-    """The subgraphs of a batch of questions as one graph; nodes and triples are numbered across the batch.
-
-    questions, relations: their texts. names: the text of each node, None for an unnamed one. is_topic, is_literal,
-    node_question: (num_nodes,). heads, tails: (num_triples,) nodes. relation_of, question_of: (num_triples,) places in
-    `relations`, `questions`.
-    """
-
-    questions: Sequence[str]
-    relations: Sequence[str]
-    names: Sequence[str | None]
-    is_topic: Bools
-    is_literal: Bools
-    node_question: Ints
-    heads: Ints
-    relation_of: Ints
-    tails: Ints
-    question_of: Ints
-
-
 class SubgraphModel:
     """An open checkpoint that scores triples. Threads take turns; `vectors` must come from its training's encoder."""
 
@@ -189,25 +175,20 @@ class SubgraphModel:
         self._device = network.unnamed.device
         self._turn = threading.RLock()
 
-    def score(self, columns: TripleColumns) -> Floats:
+    def score(self, graphs: QuestionGraphs) -> Floats:
         """Return the logit of each triple, (num_triples,)."""
-        if not len(columns.heads):
+        if not len(graphs.heads):
             return np.zeros(0, dtype=np.float32)
         with self._turn, torch.no_grad():
-            found: Floats = self._network(self.inputs(columns)).float().cpu().numpy()
+            found: Floats = self._network(self.inputs(graphs)).float().cpu().numpy()
         return found
 
-    def inputs(self, columns: TripleColumns) -> GraphInputs:
+    def inputs(self, graphs: QuestionGraphs) -> GraphInputs:
+        """Return whole subgraphs; the vectors of questions are not kept from run to run."""
         num_rounds = getattr(self.description.config, "num_rounds", 0)
-        names = ("is_topic", "is_literal", "node_question", "heads", "relation_of", "tails", "question_of")
-        arrays = {
-            "questions": self._vectors.stack(columns.questions),
-            "relations": self._vectors.stack(columns.relations, lasting=True),
-            "entities": self._vectors.stack([name or "" for name in columns.names], lasting=True),
-            "is_named": np.array([name is not None for name in columns.names], dtype=np.bool_),
-            "distances": distance_encoding(columns.heads, columns.tails, columns.is_topic, num_rounds),
-        }
-        return _to_inputs(self._device, arrays | {name: getattr(columns, name) for name in names})
+        lasting = partial(self._vectors.stack, lasting=True)
+        encoded = EncodedGraphs(graphs, lasting, num_rounds, self._device, self._vectors.stack(graphs.texts.questions))
+        return encoded.inputs(range(len(graphs)), np.arange(len(graphs.heads)), np.arange(len(graphs.text_of)))
 
 
 CHOOSE_AT = 100
@@ -217,66 +198,55 @@ CALIBRATED = 100
 """The number of best triples per dev question that calibration uses."""
 
 
-class TripleObjective(Objective[Any, tuple[int, int]]):
-    """Trains on questions with a right triple in their subgraph, by the place of the set and the number in it.
+class TripleObjective(Objective[Any, int]):
+    """Trains on questions with a right triple in their subgraph, by their numbers.
 
-    train, dev: `EncodedGraphs`. config: has `training` and `batch_size`; `num_negatives` for `draw`.
+    config: has `training` and `batch_size`; `num_negatives` for `draw`.
     """
 
-    def __init__(self, network: nn.Module, train: Sequence[Any], dev: Sequence[Any], config: Any) -> None:
-        questions = [
-            (place, question)
-            for place, graphs in enumerate(each.graphs for each in train)
-            for question in range(len(graphs))
-            if graphs.is_positive[graphs.triples_of(question)].any()
-        ]
+    def __init__(self, network: nn.Module, train: Any, dev: Any, config: Any) -> None:
+        graphs = train.graphs
+        questions = [each for each in range(len(graphs)) if graphs.is_positive[graphs.triples_of(each)].any()]
         if not questions:
             raise NothingToLearnError("no question to learn from has an answer in its subgraph")
         super().__init__(network, questions, config.training, config.batch_size)
-        self.train, self._dev, self._config = train, dev, config
+        self.train, self.dev, self._config = train, dev, config
 
-    def logits_and_labels(self, place: int, questions: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return the logits of the right triples and of some wrong ones of some questions of a set, and which are
-        right. place: of the set.
-        """
-        encoded = self.train[place]
+    def logits_and_labels(self, questions: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Return the logits of the right triples and of some wrong ones of some questions, and which are right."""
         rows = []
         for question in questions:
-            span = encoded.graphs.triples_of(question)
-            right = encoded.graphs.is_positive[span]
-            negatives = self.draw(place, question, np.flatnonzero(~right))
+            span = self.train.graphs.triples_of(question)
+            right = self.train.graphs.is_positive[span]
+            negatives = self.draw(question, np.flatnonzero(~right))
             rows.append(span.start + np.concatenate([np.flatnonzero(right), negatives]))
         chosen = np.concatenate(rows)
-        return self.network(encoded.inputs(questions, chosen)), encoded.labels(chosen)
+        return self.network(self.train.inputs(questions, chosen)), self.train.labels(chosen)
 
-    def loss(self, batch: Sequence[tuple[int, int]]) -> Tensor:
-        logits, labels = [], []
-        for place in sorted({place for place, _ in batch}):
-            of_set, right = self.logits_and_labels(place, [question for of, question in batch if of == place])
-            logits.append(of_set.float())
-            labels.append(right)
-        return binary_cross_entropy_with_logits(torch.cat(logits), torch.cat(labels))
+    def loss(self, batch: Sequence[int]) -> Tensor:
+        logits, right = self.logits_and_labels(batch)
+        return binary_cross_entropy_with_logits(logits.float(), right)
 
     def evaluate(self) -> Figures:
         """Return the means of `FIGURES` over questions with right triples, and the selection metric."""
         found = [
-            [*triple_figures(scores, right), *compute_answer_recall(graphs, question, scores)]
-            for graphs, question, scores in self.iterate_scores()
-            if (right := graphs.is_positive[graphs.triples_of(question)]).any()
+            [*triple_figures(scores, right), *compute_answer_recall(self.dev.graphs, question, scores)]
+            for question, (scores, right) in enumerate(self.iterate_scores())
+            if right.any()
         ]
         return mean_figures(FIGURES, found, CHOOSE_AT)
 
-    def iterate_scores(self) -> Iterator[tuple[QuestionGraphs, int, npt.NDArray[np.float32]]]:
-        """Yield the scores of each dev question's triples."""
+    def iterate_scores(self) -> Iterator[tuple[Floats, Bools]]:
+        """Yield the scores of each dev question's triples, and which are right."""
+        graphs = self.dev.graphs
         with torch.no_grad():
-            for encoded in self._dev:
-                for question in range(len(encoded.graphs)):
-                    inputs = encoded.inputs([question], encoded.rows([question]))
-                    yield encoded.graphs, question, self.network(inputs).float().cpu().numpy()
+            for question in range(len(graphs)):
+                scores = self.network(self.dev.inputs([question], self.dev.rows([question])))
+                yield scores.float().cpu().numpy(), graphs.is_positive[graphs.triples_of(question)]
 
-    def draw(self, place: int, question: int, wrong: Ints) -> Ints:
+    def draw(self, question: int, wrong: Ints) -> Ints:
         """Return a question's negatives of this epoch, ascending."""
-        chance = np.random.default_rng((self.training.seed, self.epoch, place, question))
+        chance = np.random.default_rng((self.training.seed, self.epoch, question))
         drawn: Ints = np.sort(chance.choice(wrong, min(self._config.num_negatives, len(wrong)), replace=False))
         return drawn
 
@@ -286,36 +256,37 @@ def fit(
 ) -> TripleDescription:
     learned, chosen = encode_sets(config, train, dev, out)
     torch.manual_seed(config.training.seed)
-    network = TripleScorer(learned[0].dimension, encoding_width(config.num_rounds), config.hidden).to(out.device)
+    network = TripleScorer(learned.dimension, encoding_width(config.num_rounds), config.hidden).to(out.device)
     objective = TripleObjective(network, learned, chosen, config)
-    description: TripleDescription = fit_scorer("triple scorer", "mlp", objective, config, out)
+    description: TripleDescription = fit_scorer("triple scorer", "mlp", objective, config, train, out)
     return description
 
 
 def encode_sets(
     config: Any, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
-) -> tuple[list[EncodedGraphs], list[EncodedGraphs]]:
+) -> tuple[EncodedGraphs, EncodedGraphs]:
     encode, device = encode_each_once(out.vectors_of(config.encoder).encoder.encode), torch.device(out.device)
-    learned, chosen = (
-        [EncodedGraphs(graphs, encode, config.num_rounds, device) for graphs in sets] for sets in (train, dev)
-    )
+    learned, chosen = (EncodedGraphs(join_graphs(sets), encode, config.num_rounds, device) for sets in (train, dev))
     return learned, chosen
 
 
-def fit_scorer(name: str, part: str, objective: TripleObjective, config: Any, out: TrainingFolder, **own: Any) -> Any:
+def fit_scorer(
+    name: str,
+    part: str,
+    objective: TripleObjective,
+    config: Any,
+    train: Sequence[QuestionGraphs],
+    out: TrainingFolder,
+    **own: Any,
+) -> Any:
     """Train a network over subgraphs, and write the checkpoint. part: its folder. own: fields of its description."""
     options = asdict(config)
     out.train(name, part, objective, {key: value for key, value in options.items() if key != "training"})
     return out.write(
         {part: partial(write_weights, objective.network.state_dict())},
-        fit_calibration(
-            calibration_pairs(
-                (scores, graphs.is_positive[graphs.triples_of(question)])
-                for graphs, question, scores in objective.iterate_scores()
-            )
-        ),
-        dimension=objective.train[0].dimension,
-        supervision=supervision_of([each.graphs for each in objective.train]),
+        fit_calibration(calibration_pairs(objective.iterate_scores())),
+        dimension=objective.train.dimension,
+        supervision=supervision_of(train),
         **own,
     )
 

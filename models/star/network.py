@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -354,13 +354,17 @@ class StarModel:
         self._texts: LRUCache[str, Tensor] = LRUCache(MAX_KEPT_TEXTS)
         self._paths: LRUCache[HopSequence, Tensor] = LRUCache(MAX_KEPT_PATHS)
 
-    def encode_ahead(self, questions: Iterable[str], paths: Iterable[HopSequence]) -> None:
-        """Encode what is not cached in a few batches: questions, hops, and paths composed of them."""
-        with self._turn:
-            missing = [path for path in dict.fromkeys(paths) if path not in self._paths]
-            hops = {hop for path in missing for hop in path}
-            self._encode_texts([*questions, *sorted(map(verbalise_hop, hops))])
-            self._compose(missing)
+    def score(self, asked: Sequence[tuple[str, Sequence[HopSequence]]]) -> list[tuple[Floats, Floats]]:
+        """Return stop and extend of the paths for each question without its topic's mention, (num_paths,) each.
+
+        What is not cached is encoded in a few batches: questions, hops, and paths composed of them.
+        """
+        with self._turn, torch.inference_mode():
+            paths = list(dict.fromkeys(path for _, some in asked for path in some))
+            hops = {hop for path in paths if path not in self._paths for hop in path}
+            self._encode_texts([*(question for question, _ in asked), *sorted(map(verbalise_hop, hops))])
+            composed = self._compose(paths)
+            return [self._score(self._text(question), some, composed) for question, some in asked]
 
     def _encode_texts(self, texts: Sequence[str]) -> None:
         missing = [text for text in dict.fromkeys(texts) if text not in self._texts]
@@ -372,23 +376,19 @@ class StarModel:
         for text, vector in zip(missing, encoded, strict=True):
             self._texts[text] = vector.clone()
 
-    def _compose(self, paths: Iterable[HopSequence]) -> dict[HopSequence, Tensor]:
+    def _compose(self, paths: Sequence[HopSequence]) -> dict[HopSequence, Tensor]:
         """Return the state of each path, composed from its parent's unless cached."""
-        wanted = dict.fromkeys(paths)
-        states = {path: self._paths[path] for path in wanted if path in self._paths}
-        missing: dict[int, list[HopSequence]] = {}
-        unknown = [path for path in wanted if path not in states]
-        for part in dict.fromkeys(path[:length] for path in unknown for length in range(1, len(path) + 1)):
-            if part in self._paths:
-                states[part] = self._paths[part]
-            else:
-                missing.setdefault(len(part), []).append(part)
-        for _, some in sorted(missing.items()):
-            with torch.inference_mode():
+        states = {path: self._paths[path] for path in paths if path in self._paths}
+        missing: dict[int, dict[HopSequence, None]] = {}
+        for path in paths:
+            for length in range(1, len(path) + 1) if path not in states else ():
+                missing.setdefault(length, {})[path[:length]] = None
+        for _, parts in sorted(missing.items()):
+            states.update({part: self._paths[part] for part in parts if part in self._paths})
+            if some := [part for part in parts if part not in states]:
                 composed = _in_parts(some, lambda part: self._extend(part, states))
-            for path, state in zip(some, composed, strict=True):
-                states[path] = state
-                self._paths[path] = state.clone()
+                for path, state in zip(some, composed, strict=True):
+                    self._paths[path] = states[path] = state.clone()
         return states
 
     def _extend(self, paths: Sequence[HopSequence], states: Mapping[HopSequence, Tensor]) -> Tensor:
@@ -401,23 +401,20 @@ class StarModel:
         self._encode_texts([text])
         return self._texts[text]
 
-    def dual(self, question: str, paths: Sequence[HopSequence]) -> tuple[Floats, Floats]:
-        """Return stop and extend of the dual encoder, (num_paths,) each; `question` has no topic mention."""
-        network = self.network
-        with self._turn, torch.inference_mode():
-            composed = self._compose(paths)
-            vector = self._text(question)
-            scale = network.log_scale.exp()
+    def _score(
+        self, question: Tensor, paths: Sequence[HopSequence], composed: Mapping[HopSequence, Tensor]
+    ) -> tuple[Floats, Floats]:
+        scale = self.network.log_scale.exp()
 
-            def scored(some: Sequence[HopSequence]) -> Tensor:
-                states = torch.stack([composed[path] for path in some])
-                num_hops = torch.tensor([len(path) for path in some]).to(vector.device)
-                cost = network.hop_costs(vector.expand(len(some), -1), num_hops)
-                stop = scale * (states @ vector) + cost
-                extend = scale * (network.encode_prefixes(states) @ vector) + cost
-                return torch.stack([stop, extend], dim=1).float()
+        def scored(some: Sequence[HopSequence]) -> Tensor:
+            states = torch.stack([composed[path] for path in some])
+            num_hops = torch.tensor([len(path) for path in some]).to(question.device)
+            cost = self.network.hop_costs(question.expand(len(some), -1), num_hops)
+            stop = scale * (states @ question) + cost
+            extend = scale * (self.network.encode_prefixes(states) @ question) + cost
+            return torch.stack([stop, extend], dim=1).float()
 
-            both = _in_parts(paths, scored).cpu().numpy()
+        both = _in_parts(paths, scored).cpu().numpy()
         return both[:, 0], both[:, 1]
 
 

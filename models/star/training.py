@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import partial
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from ..calibration import fit_calibration
 from ..kinds import CheckpointOpenOptions, TrainingOptions
 from ..mined import INVERSE, THROUGH, Hops, MinedFile, MinedQuestion, hop_of, iterate_paths, words_of
-from ..text import Hop, RelationWords, verbalise_hop
+from ..text import Hop, verbalise_hop
 from ..text.bert import open_pretrained
 from ..training import Figures, Objective, TrainingFolder
 from ..word_places import mask_topic
@@ -48,66 +48,56 @@ ROOT = -1
 """The parent of a path of one hop."""
 
 
-@dataclass(slots=True)
 class PathTable:
     """Paths by number. A path's parent is the path without its last hop, and has a smaller number.
 
-    `hops` are the distinct hops, as words in `texts`.
+    hops: the distinct hops, as words in `texts`. written: each path as a mined file has it.
     """
 
-    words: Mapping[str, RelationWords]
-    hops: list[Hop] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    written: list[Hops] = field(default_factory=list)
-    _hop_numbers: dict[str, int] = field(default_factory=dict)
-    _numbers: dict[tuple[int, int], int] = field(default_factory=dict)
-    _parents: list[int] = field(default_factory=list)
-    _last: list[int] = field(default_factory=list)
-    _depths: list[int] = field(default_factory=list)
-    _arrays: tuple[Ints, Ints, Ints] | None = None
-    """Parents, last hops and depths; adding a path clears them."""
+    def __init__(self) -> None:
+        self.hops: list[Hop] = []
+        self.texts: list[str] = []
+        self.written: list[Hops] = []
+        self._hop_numbers: dict[Hop, int] = {}
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._rows: list[tuple[int, int, int]] = []
+        self._arrays = np.zeros((0, 3), dtype=np.int64)
 
     def __len__(self) -> int:
-        return len(self._parents)
+        return len(self._rows)
 
-    def number(self, hops: Hops) -> int:
+    def hop(self, hop: Hop) -> int:
+        """Return the number of a hop; a new one gets a new number."""
+        if hop not in self._hop_numbers:
+            self._hop_numbers[hop] = len(self.hops)
+            self.hops.append(hop)
+            self.texts.append(verbalise_hop(hop))
+        return self._hop_numbers[hop]
+
+    def number(self, written: Hops, hops: Sequence[int]) -> int:
         """Return the number of a path; a new path gets a new number."""
         at = ROOT
         for length, hop in enumerate(hops, start=1):
-            key = (at, self._hop(hop))
-            if key not in self._numbers:
-                self._arrays = None
-                self._numbers[key] = len(self._parents)
-                self._parents.append(at)
-                self._last.append(key[1])
-                self._depths.append(length)
-                self.written.append(hops[:length])
-            at = self._numbers[key]
+            if (at, hop) not in self._numbers:
+                self._numbers[at, hop] = len(self._rows)
+                self._rows.append((at, hop, length))
+                self.written.append(written[:length])
+            at = self._numbers[at, hop]
         return at
-
-    def _hop(self, written: str) -> int:
-        if written not in self._hop_numbers:
-            hop = hop_of(written, self.words)
-            self._hop_numbers[written] = len(self.hops)
-            self.hops.append(hop)
-            self.texts.append(verbalise_hop(hop))
-        return self._hop_numbers[written]
 
     def path_hops(self, number: int) -> tuple[Hop, ...]:
         found: list[Hop] = []
         while number != ROOT:
-            found.append(self.hops[self._last[number]])
-            number = self._parents[number]
+            number, last, _ = self._rows[number]
+            found.append(self.hops[last])
         return tuple(reversed(found))
 
     def arrays(self) -> tuple[Ints, Ints, Ints]:
         """Return the parent, the last hop and the number of hops of each path, (num_paths,) each."""
-        if self._arrays is None:
-            parents, last, depths = (
-                np.array(each, dtype=np.int64) for each in (self._parents, self._last, self._depths)
-            )
-            self._arrays = parents, last, depths
-        return self._arrays
+        if len(self._arrays) != len(self._rows):
+            self._arrays = np.array(self._rows, dtype=np.int64)
+        parents, last, depths = self._arrays.T
+        return parents, last, depths
 
     def slice(self, numbers: Ints) -> tuple[Ints, list[PathLevel], Ints]:
         """Return the part of the trie that these paths need, renumbered: its hops by their numbers in the table, its
@@ -151,7 +141,7 @@ class Candidates:
         return Candidates(np.concatenate([self.paths, others.paths]), np.concatenate([self.topics, others.topics]))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class QuestionExample:
     """One question with every path reachable from its topics, and how good each is.
 
@@ -181,24 +171,33 @@ class QuestionExample:
 
 @dataclass(frozen=True, slots=True)
 class ExampleSet:
+    """The questions of mined files with one table of paths: relations of two graphs are one if their words are."""
+
     table: PathTable
     examples: tuple[QuestionExample, ...]
-    mined: MinedFile
 
 
-def examples_of(mined: MinedFile) -> ExampleSet:
-    table = PathTable(words_of(mined.mining))
-    return ExampleSet(table, tuple(_example(question, table) for question in mined.questions), mined)
+def examples_of(files: Sequence[MinedFile]) -> ExampleSet:
+    table = PathTable()
+    found: list[QuestionExample] = []
+    for mined in files:
+        words = words_of(mined.header)
+        of_hop = cache(lambda written, words=words: table.hop(hop_of(written, words)))
+        found += (
+            _example(each, lambda path, of_hop=of_hop: table.number(path, list(map(of_hop, path))))
+            for each in mined.questions
+        )
+    return ExampleSet(table, tuple(found))
 
 
-def _example(question: MinedQuestion, table: PathTable) -> QuestionExample:
-    found = [(table.number(hops), topic) for topic, reach in enumerate(question.reach) for hops in iterate_paths(reach)]
+def _example(question: MinedQuestion, number: Callable[[Hops], int]) -> QuestionExample:
+    found = [(number(hops), topic) for topic, reach in enumerate(question.reach) for hops in iterate_paths(reach)]
     row = {key: at for at, key in enumerate(found)}
     values = np.zeros((3, len(found)), dtype=np.float32)
     positive = np.zeros(len(found), dtype=np.bool_)
     first_shortest = -1
     for path in question.paths:
-        at = row.get((table.number(path.hops), path.topic))
+        at = row.get((number(path.hops), path.topic))
         if at is None:
             continue  # mining cut the reach before this path
         values[:, at] = path.precision, path.recall, path.f1
@@ -217,7 +216,7 @@ def _example(question: MinedQuestion, table: PathTable) -> QuestionExample:
         positive=positive,
         first_shortest=first_shortest,
         has_gold=any(path.gold for path in question.paths),
-        negatives=_candidates([(table.number(path.hops), path.topic) for path in question.negatives]),
+        negatives=_candidates([(number(path.hops), path.topic) for path in question.negatives]),
     )
 
 
@@ -345,46 +344,13 @@ def best_mix(ranked: Sequence[Shortlisted], mixes: Sequence[float] = MIXES) -> t
     return best, figures[best]
 
 
-Key = tuple[int, int]
-"""The number of a mined file, and of an example in it."""
 EVALUATION_BATCH = 64
 EXAMPLES_AT_ONCE = 16
 ExampleCandidates = Sequence[tuple[QuestionExample, Candidates]]
-"""Examples of one file, each with some of its candidates."""
-NetworkT = TypeVar("NetworkT", bound=nn.Module)
+"""Examples of one set, each with some of its candidates."""
 
 
-class FileObjective(Objective[NetworkT, Key]):
-    """Trains on examples of mined files; each batch comes from one file."""
-
-    def __init__(
-        self,
-        network: NetworkT,
-        texts: CachedTokenizer,
-        sets: tuple[Sequence[ExampleSet], Sequence[ExampleSet]],
-        keys: Collection[Key],
-        training: TrainingOptions,
-        batch_size: int,
-    ) -> None:
-        super().__init__(network, list(keys), training, batch_size)
-        self.texts = texts
-        self.train, self.dev = sets
-
-    def batches(self, epoch: int) -> list[list[Key]]:
-        """Return batches of one file each; each file's examples are shuffled, and so are the batches."""
-        chance = random.Random(f"{self.training.seed}/{epoch}")  # noqa: S311 - an order, no secret
-        of_file: dict[int, list[Key]] = {}
-        for key in self.examples:
-            of_file.setdefault(key[0], []).append(key)
-        found = []
-        for keys in of_file.values():
-            chance.shuffle(keys)
-            found += [keys[at : at + self.batch_size] for at in range(0, len(keys), self.batch_size)]
-        chance.shuffle(found)
-        return found
-
-
-class DualObjective(FileObjective[DualEncoder]):
+class DualObjective(Objective[DualEncoder, QuestionExample]):
     """Listwise: the softmax over all reachable paths of a question against the target shares.
 
     stop: each path followed by END. extend: among the paths of each length that can continue, the part of the shares
@@ -395,40 +361,36 @@ class DualObjective(FileObjective[DualEncoder]):
         self,
         network: DualEncoder,
         texts: CachedTokenizer,
-        train: Sequence[ExampleSet],
-        dev: Sequence[ExampleSet],
+        train: ExampleSet,
+        dev: ExampleSet,
         options: DualOptions,
         training: TrainingOptions,
     ) -> None:
+        self.texts, self.train, self.dev = texts, train, dev
         self._extend_weight = options.extend_weight
         self._targets = {
-            (number, at): (shares, list(iterate_continuations(examples.table, example.reachable, shares)))
-            for number, examples in enumerate(train)
-            for at, example in enumerate(examples.examples)
+            example: (shares, list(iterate_continuations(train.table, example.reachable, shares)))
+            for example in train.examples
             if (shares := compute_target_shares(example, options.positives, options.any_weight)).any()
         }
-        super().__init__(network, texts, (train, dev), self._targets, training, options.batch_size)
+        super().__init__(network, list(self._targets), training, options.batch_size)
 
-    def loss(self, batch: Sequence[Key]) -> Tensor:
-        some = self.train[batch[0][0]]
-        examples = [some.examples[at] for _, at in batch]
-        candidates = [example.reachable for example in examples]
-        stop, extend = self.network(dual_batch(self.texts, some.table, examples, candidates))
+    def loss(self, batch: Sequence[QuestionExample]) -> Tensor:
+        candidates = [example.reachable for example in batch]
+        stop, extend = self.network(dual_batch(self.texts, self.train.table, batch, candidates))
+        sizes = list(map(len, candidates))
         total = stop.new_zeros(())
-        start = 0
-        for key, each in zip(batch, candidates, strict=True):
-            rows = slice(start, start + len(each))
-            start += len(each)
-            shares, continuations = self._targets[key]
-            total = total + listwise_loss(stop[rows], torch.from_numpy(shares).to(stop.device))
-            for beginnings, beyond in continuations:
-                chosen = extend[rows][torch.from_numpy(beginnings).to(stop.device)]
+        for example, stops, extends in zip(batch, stop.split(sizes), extend.split(sizes), strict=True):
+            shares, continuations = self._targets[example]
+            total = total + listwise_loss(stops, torch.from_numpy(shares).to(stop.device))
+            for rows, beyond in continuations:
+                chosen = extends[torch.from_numpy(rows).to(stop.device)]
                 total = total + self._extend_weight * listwise_loss(chosen, torch.from_numpy(beyond).to(stop.device))
         return total / len(batch)
 
     def evaluate(self) -> Figures:
         """Return the figures of the first path when all reachable paths are scored."""
-        return first_path_figures(each for examples in self.dev for each in self.iterate_stop_scores(examples))
+        return first_path_figures(self.iterate_stop_scores(self.dev))
 
     def iterate_stop_scores(self, examples: ExampleSet) -> Iterator[tuple[QuestionExample, Floats]]:
         """Yield each example with the stop scores of its reachable paths."""
@@ -437,8 +399,8 @@ class DualObjective(FileObjective[DualEncoder]):
             candidates = [example.reachable for example in chosen]
             with torch.inference_mode():
                 stop, _ = self.network(dual_batch(self.texts, examples.table, chosen, candidates))
-            ends = np.cumsum([len(each) for each in candidates])[:-1]
-            yield from zip(chosen, np.split(stop.float().cpu().numpy(), ends), strict=True)
+            parts = stop.float().cpu().split(list(map(len, candidates)))
+            yield from zip(chosen, (part.numpy() for part in parts), strict=True)
 
 
 def iterate_continuations(table: PathTable, reachable: Candidates, shares: Floats) -> Iterator[tuple[Ints, Floats]]:
@@ -479,58 +441,53 @@ def pool_of(example: QuestionExample, options: PoolTrainingOptions, chance: rand
     return TrainingPool(example.reachable.at(right), drawn_from.at(np.array(drawn, dtype=np.int64)))
 
 
-class PoolObjective(FileObjective[nn.Module]):
+class PoolObjective(Objective[nn.Module, QuestionExample]):
     """Trains a network to score positives above the negatives of a pool (see `PoolTrainingOptions`).
 
-    `dev_stop` are the dual encoder's scores of the reachable paths, per file and example. `mix` is the
-    network's weight against them (see `mix_shortlist_scores`); None to choose it at each evaluation.
+    `dev_stop` are the dual encoder's scores of the reachable paths of each dev example. `mix` is the network's weight
+    against them (see `mix_shortlist_scores`); None to choose it at each evaluation.
     """
 
     def __init__(
         self,
         network: nn.Module,
         texts: CachedTokenizer,
-        train: Sequence[ExampleSet],
-        dev: Sequence[ExampleSet],
-        dev_stop: Sequence[Sequence[Floats]],
+        train: ExampleSet,
+        dev: ExampleSet,
+        dev_stop: Sequence[Floats],
         options: PoolTrainingOptions,
         training: TrainingOptions,
         mix: float | None = None,
     ) -> None:
-        self.dev_stop = dev_stop
-        self.options = options
-        self.mix = mix
-        self.pools: dict[Key, TrainingPool] = {}
-        for number, examples in enumerate(train):
-            for at, example in enumerate(examples.examples):
-                chance = random.Random(f"{training.seed}/{number}/{example.id}")  # noqa: S311 - a sample, no secret
-                pool = pool_of(example, options, chance)
-                if len(pool.positives):
-                    self.pools[number, at] = pool
+        self.texts, self.train, self.dev = texts, train, dev
+        self.dev_stop, self.options, self.mix = dev_stop, options, mix
+        pools = {
+            example: pool_of(example, options, random.Random(f"{training.seed}/{example.id}"))  # noqa: S311 - no secret
+            for example in train.examples
+        }
+        self.pools = {example: pool for example, pool in pools.items() if len(pool.positives)}
         right, wrong = (
-            [(number, path) for (number, _), pool in self.pools.items() for path in candidates(pool).paths.tolist()]
+            [path for pool in self.pools.values() for path in candidates(pool).paths.tolist()]
             for candidates in (attrgetter("positives"), attrgetter("negatives"))
         )
         self._weights = path_weights(right, wrong, options.w_min, options.w_max) if options.path_weights else {}
-        self._hardest: dict[Key, Ints] = {}
-        super().__init__(network, texts, (train, dev), self.pools, training, options.batch_size)
+        self._hardest: dict[QuestionExample, Ints] = {}
+        super().__init__(network, list(self.pools), training, options.batch_size)
 
-    def batches(self, epoch: int) -> list[list[Key]]:
+    def batches(self, epoch: int) -> list[list[QuestionExample]]:
         """Shuffle the questions, and choose the hardest negatives of each pool with the current network."""
         self._hardest = {}
         if self.options.negatives == "hard" and epoch > 0:
             most = self.options.num_negatives
-            for number, examples in enumerate(self.train):
-                own = [key for key, pool in self.pools.items() if key[0] == number and len(pool.negatives) > most]
-                selected = [(examples.examples[at], self.pools[number, at].negatives) for _, at in own]
-                for key, scores in zip(own, self.score(examples, selected), strict=True):
-                    self._hardest[key] = np.argsort(-scores, kind="stable")[:most]
+            chosen = [(each, pool.negatives) for each, pool in self.pools.items() if len(pool.negatives) > most]
+            for (example, _), scores in zip(chosen, self.score(self.train, chosen), strict=True):
+                self._hardest[example] = np.argsort(-scores, kind="stable")[:most]
         return super().batches(epoch)
 
-    def negatives_of(self, key: Key) -> Candidates:
+    def negatives_of(self, example: QuestionExample) -> Candidates:
         """Return the negatives of a question that this epoch trains on."""
-        pool = self.pools[key].negatives
-        return pool.at(self._hardest.get(key, np.arange(min(len(pool), self.options.num_negatives))))
+        pool = self.pools[example].negatives
+        return pool.at(self._hardest.get(example, np.arange(min(len(pool), self.options.num_negatives))))
 
     def logits(self, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
         """Return the logits of all candidates, example by example, (num_candidates,)."""
@@ -546,24 +503,17 @@ class PoolObjective(FileObjective[nn.Module]):
         """Return the score s of STAR's contrastive loss, which uses e^(s / τ), (num_candidates,): σ(logit)."""
         return logits.sigmoid()
 
-    def loss(self, batch: Sequence[Key]) -> Tensor:
-        examples = self.train[batch[0][0]]
-        right = [self.pools[key].positives for key in batch]
-        wrong = [self.negatives_of(key) for key in batch]
-        both = [each.concatenate(others) for each, others in zip(right, wrong, strict=True)]
-        logits = self.logits(
-            examples, [(examples.examples[at], each) for (_, at), each in zip(batch, both, strict=True)]
-        )
+    def loss(self, batch: Sequence[QuestionExample]) -> Tensor:
+        right = [self.pools[example].positives for example in batch]
+        both = [each.concatenate(self.negatives_of(example)) for each, example in zip(right, batch, strict=True)]
+        logits = self.logits(self.train, list(zip(batch, both, strict=True)))
         total = logits.new_zeros(())
-        start = 0
-        for (number, _), positives, each in zip(batch, right, both, strict=True):
-            own = logits[start : start + len(each)]
-            start += len(each)
+        for positives, each, own in zip(right, both, logits.split(list(map(len, both))), strict=True):
             is_positive = torch.arange(len(each)).to(own.device) < len(positives)
             weights = torch.ones_like(own)
             if self._weights:
                 rows = zip(each.paths.tolist(), is_positive.tolist(), strict=True)
-                weights = torch.tensor([self._weights[kind][number, path] for path, kind in rows]).to(own)
+                weights = torch.tensor([self._weights[kind][path] for path, kind in rows]).to(own)
             scores = self.path_scores(own)
             total = total + path_weighted_contrastive_loss(scores, is_positive, weights, self.options.temperature)
         return total / len(batch)
@@ -587,10 +537,9 @@ class PoolObjective(FileObjective[nn.Module]):
 
     def iterate_shortlist_scores(self) -> Iterator[Shortlisted]:
         """Yield each dev example with the scores of its paths."""
-        for examples, stops in zip(self.dev, self.dev_stop, strict=True):
-            best = [np.argsort(-stop, kind="stable")[: self.options.shortlist] for stop in stops]
-            selected = [(e, e.reachable.at(rows)) for e, rows in zip(examples.examples, best, strict=True)]
-            yield from zip(examples.examples, stops, self.score(examples, selected), best, strict=True)
+        best = [np.argsort(-stop, kind="stable")[: self.options.shortlist] for stop in self.dev_stop]
+        selected = [(e, e.reachable.at(rows)) for e, rows in zip(self.dev.examples, best, strict=True)]
+        return zip(self.dev.examples, self.dev_stop, self.score(self.dev, selected), best, strict=True)
 
 
 UNANSWERABLE = 0.2
@@ -604,7 +553,7 @@ def fit(
     config: StarConfig, train: Sequence[MinedFile], dev: Sequence[MinedFile], out: TrainingFolder
 ) -> StarDescription:
     """Train the dual encoder, then the cross-attentive scorer if `config` asks for it, and write the checkpoint."""
-    examples, chosen = (list(map(examples_of, files)) for files in (train, dev))
+    examples, chosen = map(examples_of, (train, dev))
     options = asdict(config)
     torch.manual_seed(config.dual_training.seed)
     backbone = open_pretrained(config.encoder, SPECIAL_TOKENS)
@@ -614,8 +563,7 @@ def fit(
     out.train(DUAL, "dual", first, {"encoder": config.encoder, "options": options["dual"]})
     parts = {"dual": partial(write_network, backbone, dual)}
     with first.autocast():
-        scored = [list(first.iterate_stop_scores(each)) for each in chosen]
-    ranked = [each for some in scored for each in some]
+        ranked = list(first.iterate_stop_scores(chosen))
     mix = 0.0
     if config.scorer == "cross":
         torch.manual_seed(config.cross_training.seed)
@@ -625,7 +573,7 @@ def fit(
         if starts:
             start_from_shipped(cross)
         cross.to(out.device)
-        stops = [[stop for _, stop in some] for some in scored]
+        stops = [stop for _, stop in ranked]
         second = PoolObjective(
             cross, texts, examples, chosen, stops, config.cross, config.cross_training, mix=config.mix
         )
@@ -638,20 +586,19 @@ def fit(
                 (example, mix_shortlist_scores(stop, own, rows, mix))
                 for example, stop, own, rows in second.iterate_shortlist_scores()
             ]
-    tables = [each.table for each in chosen for _ in each.examples]
-    description: StarDescription = out.write(parts, calibration(ranked, tables), mix=mix)
+    description: StarDescription = out.write(parts, calibration(ranked, chosen.table), mix=mix)
     return description
 
 
-def calibration(ranked: Sequence[tuple[QuestionExample, Floats]], tables: Sequence[PathTable]) -> tuple[float, float]:
+def calibration(ranked: Sequence[tuple[QuestionExample, Floats]], table: PathTable) -> tuple[float, float]:
     """Return slope and intercept of the first path's probability, fitted on the dev questions and, with a fifth of
     the weight, on the same questions without the relations that lead to their answers.
 
-    ranked: each dev example with the scores of its paths. tables: of each.
+    ranked: each dev example with the scores of its paths.
     """
     answerable: list[tuple[float, float]] = []
     bare: list[tuple[float, float]] = []
-    for (example, scores), table in zip(ranked, tables, strict=True):
+    for example, scores in ranked:
         first = int(np.argmax(scores))
         answerable.append((float(scores[first]), float(example.f1[first] > 0)))
         left = mark_remaining_paths(example, table)

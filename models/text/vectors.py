@@ -32,8 +32,6 @@ AT_A_TIME = 10_000
 MAX_BYTES = 1 << 30
 """The largest file: beyond it no vectors are added. About 600,000 vectors of MiniLM."""
 _APPLICATION_ID = 0x4C4F4456  # LODV
-_FORMAT = 2
-"""Format 1 had no checksums: its vectors are encoded anew."""
 
 _log = logging.getLogger(__name__)
 
@@ -148,14 +146,10 @@ def _prepare(connection: sqlite3.Connection) -> None:
     execute = connection.execute
     execute("BEGIN IMMEDIATE")
     (application,) = execute("PRAGMA application_id").fetchone()
-    (format_,) = execute("PRAGMA user_version").fetchone()
-    is_empty = application == 0 and not execute("SELECT 1 FROM sqlite_schema").fetchone()
-    if not is_empty and application != _APPLICATION_ID:
-        raise ValueError("expected a store of vectors, found another file")
-    if is_empty or format_ != _FORMAT:
+    if application != _APPLICATION_ID:
+        if application or execute("SELECT 1 FROM sqlite_schema").fetchone():
+            raise ValueError("expected a store of vectors, found another file")
         execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        execute(f"PRAGMA user_version = {_FORMAT}")
-        execute("DROP TABLE IF EXISTS vectors")
         execute(
             "CREATE TABLE vectors (key TEXT PRIMARY KEY, dimension INTEGER NOT NULL, data BLOB NOT NULL, "
             "checksum BLOB NOT NULL)"
@@ -207,17 +201,11 @@ class TextVectors:
         self._entries: LRUCache[str, Entry] = LRUCache(max_texts)
 
     def encode(self, texts: Iterable[str], *, lasting: bool = False) -> None:
-        with self._turn:
-            missing = [text for text in dict.fromkeys(texts) if text not in self._entries]
-            self._fill(missing, lambda some: [(vector, None) for vector in self.encoder.encode(some)], lasting=lasting)
+        self._fill(texts, lasting=lasting, with_tokens=False)
 
     def encode_tokens(self, texts: Iterable[str], *, lasting: bool = False) -> None:
         """Encode the texts whose token vectors are not cached."""
-        with self._turn:
-            missing = [
-                text for text in dict.fromkeys(texts) if text not in self._entries or self._entries[text][1] is None
-            ]
-            self._fill(missing, self.encoder.encode_tokens, lasting=lasting, with_tokens=True)
+        self._fill(texts, lasting=lasting, with_tokens=True)
 
     def stack(self, texts: Sequence[str], *, lasting: bool = False) -> FloatArray:
         """Return the unit vectors of some texts, (num_texts, dimension)."""
@@ -240,28 +228,31 @@ class TextVectors:
             assert tokens is not None
             return tokens
 
-    def _fill(
-        self,
-        missing: Sequence[str],
-        encode: Callable[[Sequence[str]], Iterable[Entry]],
-        *,
-        lasting: bool,
-        with_tokens: bool = False,
-    ) -> None:
-        store = self._store if lasting else None
-        if store is not None and missing:
-            kept = store.get(missing, self.encoder.dimension)
-            for text, entry in kept.items():
-                if entry[1] is not None or not with_tokens:
+    def _fill(self, texts: Iterable[str], *, lasting: bool, with_tokens: bool) -> None:
+        def is_known(text: str, entries: Mapping[str, Entry]) -> bool:
+            return text in entries and not (with_tokens and entries[text][1] is None)
+
+        with self._turn:
+            missing = [text for text in dict.fromkeys(texts) if not is_known(text, self._entries)]
+            store = self._store if lasting else None
+            if store is not None and missing:
+                kept = store.get(missing, self.encoder.dimension)
+                for text in missing:
+                    if is_known(text, kept):
+                        self._entries[text] = kept[text]
+                missing = [text for text in missing if not is_known(text, kept)]
+            if missing:
+                encoded: Iterable[Entry] = (
+                    self.encoder.encode_tokens(missing)
+                    if with_tokens
+                    else ((vector, None) for vector in self.encoder.encode(missing))
+                )
+                entries = dict(zip(missing, encoded, strict=True))
+                self.num_encoded += len(missing)
+                for text, entry in entries.items():
                     self._entries[text] = entry
-            missing = [text for text in missing if text not in kept or (with_tokens and kept[text][1] is None)]
-        if missing:
-            entries = dict(zip(missing, encode(missing), strict=True))
-            self.num_encoded += len(missing)
-            for text, entry in entries.items():
-                self._entries[text] = entry
-            if store is not None:
-                store.put(entries)
+                if store is not None:
+                    store.put(entries)
 
 
 def encode_each_once(encode: Callable[[Sequence[str]], FloatArray]) -> Callable[[Sequence[str]], FloatArray]:

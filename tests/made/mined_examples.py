@@ -80,7 +80,7 @@ def mined(folder: Path, first: int = 0, last: int = len(COUNTRIES)) -> MinedFile
 
 
 def example_set(first: int = 0, last: int = len(COUNTRIES)) -> ExampleSet:
-    return examples_of(MinedFile(MINING, tuple(questions(first, last)), "3" * 64))
+    return examples_of([MinedFile(MINING, tuple(questions(first, last)), "3" * 64)])
 
 
 def example() -> QuestionExample:

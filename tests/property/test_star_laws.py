@@ -77,7 +77,7 @@ def test_what_is_written_is_read(mining: MinedFileOrigin, many: list[MinedQuesti
         found = read_mined_file(path)
         assert is_mined(path)
         assert [each.name for each in Path(folder).iterdir()] == [path.name]
-    assert found.mining == mining
+    assert found.header == mining
     assert found.questions == tuple(many)
 
 

@@ -33,4 +33,4 @@ def test_a_file_is_written_and_what_is_in_it_is_said(lodestar: Lodestar, questio
     said = {name.strip(): int(number) for name, number in (line.rsplit(maxsplit=1) for line in ran.out.splitlines())}
     assert (said["questions"], said["left out: no topic in the graph"]) == (2, 1)
     assert f"2 questions to {out}" in ran.err
-    assert read_mined_file(out).mining.counts["questions"] == 2
+    assert read_mined_file(out).header.counts["questions"] == 2

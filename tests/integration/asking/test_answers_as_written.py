@@ -15,10 +15,9 @@ from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.settings import Connection, Settings
-from lodestar.engine.supervision.mining import MiningOptions, mine_to_file
+from lodestar.engine.supervision.mining import MiningOptions, mine_paths
 from lodestar.loaders.formats.rdf import RdfSource
 from lodestar.loaders.question_sets import read_questions
-from lodestar.models.mined import read_mined_file
 
 from tests.conftest import clear_database
 from tests.made.graphs import load
@@ -84,12 +83,12 @@ def evaluated(path: str, recipe: str, settings: Settings, folder: Path, **option
 
 
 def test_what_leads_to_literals_is_mined_however_they_are_written(graph: Settings, tmp_path: Path) -> None:
-    out = tmp_path / "mined.jsonl"
     with Engine(graph) as engine:
-        counts = mine_to_file(read_questions(literal_questions(tmp_path)), engine, out, MiningOptions(max_hop=1)).counts
+        mined = mine_paths(read_questions(literal_questions(tmp_path)), engine, MiningOptions(max_hop=1))
+    counts = mined.header.counts
     assert counts["questions"] == counts["positive paths"] == 9
     assert not any(number for name, number in counts.items() if name.startswith("left out"))
-    positive = [path.hops for question in read_mined_file(out).questions for path in question.paths if path.positive]
+    positive = [path.hops for question in mined.questions for path in question.paths if path.positive]
     assert positive == [("country.founded",), ("country.motto",), ("country.population",)] * len(LITERALS)
 
 
@@ -110,6 +109,6 @@ def test_answers_that_are_names_are_matched_by_name(
         assert found["figures"]["path/answer_recall@10"]["mean"] == 1.0
     assert ("look like names" in caplog.text) == (field == "answers")
     with Engine(graph) as engine:
-        counts = mine_to_file(read_questions(path), engine, tmp_path / "mined.jsonl", MiningOptions(max_hop=1)).counts
+        counts = mine_paths(read_questions(path), engine, MiningOptions(max_hop=1)).header.counts
     # A training takes names as they stand: one of them is not so in the graph, and is counted.
     assert (counts["questions"], counts["left out: no answer in the graph"]) == (1, 1)

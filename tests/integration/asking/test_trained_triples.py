@@ -13,14 +13,14 @@ from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.reorganising import Reorganise
 from lodestar.engine.retrieval.triples import Gril, RegTriple
 from lodestar.engine.settings import Settings
-from lodestar.engine.supervision.subgraphs import write_question_graphs
+from lodestar.engine.supervision.subgraphs import read_subgraphs
 from lodestar.engine.training import training_config
 from lodestar.engine.values import Chain, Question, Triple
 from lodestar.models.gril import KIND as GRIL
 from lodestar.models.gril.training import EncodedSubgraphs, GrilCheckpoint
 from lodestar.models.kinds import CheckpointOpenOptions, ModelKind
 from lodestar.models.reg import TRIPLE as TRIPLES
-from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions, read_graphs
+from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions
 
 from tests.made.trainings import train_sets
 
@@ -38,11 +38,8 @@ def graphs_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, s
         GoldQuestion(f"{name}-{place}", text, (GoldAnswer(answer),), (topic,))
         for place, (text, topic, answer) in enumerate(asked)
     )
-    path = folder / f"{name}.safetensors"
-    write_question_graphs(
-        QuestionSet(name, "test", "1" * 64, questions), engine, engine.resources.vectors, path, SubgraphOptions()
-    )
-    return read_graphs(path)
+    asked_set = QuestionSet(name, "test", "1" * 64, questions)
+    return read_subgraphs(asked_set, engine, engine.resources.vectors, SubgraphOptions())
 
 
 def trained(kind: ModelKind, engine: Engine, folder: Path) -> str:

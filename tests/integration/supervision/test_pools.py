@@ -13,7 +13,7 @@ from lodestar.engine.errors import GraphError
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet, SkippedQuestion
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, mine_pool
-from lodestar.models.mined import PoolChain, PooledQuestion, read_pool
+from lodestar.models.mined import PoolChain, PooledQuestion, read_pool, write_mined_file
 
 from tests.made.plain_graph import write_graph
 
@@ -111,10 +111,11 @@ def test_a_file_has_the_pools(engine: Engine, tmp_path: Path) -> None:
         question("m.peru", "m.nothing", id_="d"),
     )
     out = tmp_path / "pool.jsonl.gz"
-    pool = mine_pool(QuestionSet("set", "test", "1" * 64, asked), engine, out, PoolBounds(), batch_size=2)
+    pool = mine_pool(QuestionSet("set", "test", "1" * 64, asked), engine, PoolBounds(), batch_size=2)
+    write_mined_file(out, pool.header, pool.questions)
     assert [each.id for each in pool.questions] == ["a", "b"]
     assert pool.header.counts["left out: no topic in the graph"] == 1
     read = read_pool(out)
-    assert (read.header, read.questions) == (pool.header, pool.questions)
+    assert read == pool
     with pytest.raises(GraphError, match="found 1 with no topic in the graph"):
-        mine_pool(QuestionSet("set", "test", "1" * 64, asked[2:3]), engine, out, PoolBounds())
+        mine_pool(QuestionSet("set", "test", "1" * 64, asked[2:3]), engine, PoolBounds())

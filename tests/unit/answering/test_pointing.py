@@ -95,7 +95,7 @@ def test_without_the_token_that_it_reads_it_is_one_line() -> None:
 def test_what_is_written_is_looked_up_in_the_triples(
     reply: WrittenReply, expected: list[tuple[str, str, tuple[int, ...]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ReaderModel, "write", lambda *_: [reply])
+    monkeypatch.setattr(ReaderModel, "read", lambda *_: [reply])
     (answer,) = answerer(reads="writing").answer([evidence(*TRIPLES)])
     assert [(each.name, each.origin, each.evidence) for each in answer.entities] == expected
     assert answer.confidence == (0.75 if expected else 0.0)

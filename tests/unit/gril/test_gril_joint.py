@@ -28,6 +28,7 @@ from lodestar.models.gril.training import (
     choose_triples,
 )
 from lodestar.models.kinds import CheckpointOpenOptions, TrainingOptions
+from lodestar.models.subgraphs import join_graphs
 from lodestar.models.text.bert import write_backbone_description
 from lodestar.models.text.vectors import TextVectors
 
@@ -222,13 +223,16 @@ def opened(folder: Path) -> GrilCheckpoint:
 
 def test_the_loss_of_a_batch_is_the_mean_over_its_questions_whatever_sets_they_are_of() -> None:
     network, sets = network_of(), [encoded(0, 2), encoded(2, 3)]
-    objective = JointObjective(network, HopPredictor(26, 8, 2), sets, sets, config("tiny"))
+    both = EncodedSubgraphs(join_graphs([each.graphs for each in sets]), LetterEncoder().encode, CPU)
+    objective = JointObjective(network, HopPredictor(26, 8, 2), both, both, config("tiny"))
     with torch.no_grad():
         two, one = (
-            sum(network.losses(some, list(range(size)), [4] * size).values())
+            sum(network.losses(some, list(range(size)), [5] * size).values())
             for some, size in zip(sets, (2, 1), strict=True)
         )
         assert not torch.isclose(one, two)
+        numbers = [objective._num_triples[each] for each in objective.examples]
+        assert len(numbers) == 3 and min(numbers) >= 5
         torch.testing.assert_close(objective.loss(objective.batches(0)[0]), (2 * two + one) / 3)
 
 

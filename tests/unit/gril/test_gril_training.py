@@ -18,7 +18,6 @@ from lodestar.models.gril.training import (
     hops_to_answers,
 )
 from lodestar.models.kinds import CheckpointOpenOptions, TrainingOptions
-from lodestar.models.reg.triples import TripleColumns
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -69,21 +68,8 @@ def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> 
     description, network = checkpoint.description, checkpoint.retriever._network
     graphs = question_graphs(30, 36)
     encoder = LetterEncoder()
-    texts = graphs.texts
-    columns = TripleColumns(
-        texts.questions,
-        texts.relations,
-        [None if place < 0 else texts.entities[place] for place in graphs.text_of.tolist()],
-        graphs.is_topic,
-        graphs.is_literal,
-        np.repeat(np.arange(len(graphs)), np.diff(graphs.node_starts)),
-        graphs.heads,
-        graphs.relation_of,
-        graphs.tails,
-        np.repeat(np.arange(len(graphs)), np.diff(graphs.triple_starts)),
-    )
     model = GrilModel(description, network, TextVectors(encoder))
-    found = model.grow(columns).grown
+    found = model.grow(graphs).grown
     encoded = EncodedSubgraphs(graphs, encoder.encode, CPU)
     with torch.no_grad():
         alone = [network(encoded.grow_inputs([question])) for question in range(len(graphs))]
@@ -91,8 +77,7 @@ def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> 
         torch.testing.assert_close(getattr(found, name), torch.cat([getattr(each, name) for each in alone]))
 
     # What nothing is asked of grows to nothing.
-    none = np.zeros(0, dtype=np.int64)
-    nothing = model.grow(TripleColumns([], [], [], none > 0, none > 0, none, none, none, none, none))
+    nothing = model.grow(question_graphs(0, 0))
     assert (len(nothing.logits), len(nothing.is_kept), nothing.tokens) == (0, 0, ())
 
     # The mask of a reader's bridge, σ(logit P / τ): of τ = ¼ it is P⁴ / (P⁴ + (1 − P)⁴).
@@ -100,7 +85,7 @@ def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> 
     bridge.register_forward_pre_hook(lambda _, arguments: given.append(arguments[2]))
     grow = replace(description.config.grow, temperature=0.25)
     sharp = replace(description, config=replace(description.config, grow=grow))
-    GrilModel(sharp, network, TextVectors(encoder), bridge).grow(columns)
+    GrilModel(sharp, network, TextVectors(encoder), bridge).grow(graphs)
     powers, others = found.path_probability**4, (1 - found.path_probability) ** 4
     torch.testing.assert_close(given, [powers / (powers + others) * found.is_seen])
 
@@ -120,7 +105,7 @@ def test_hops_are_predicted_from_the_question(trained: Path) -> None:
     assert (hops_to_answers(graphs, 1) == 1).all()
     encoded = EncodedSubgraphs(graphs, LetterEncoder().encode, CPU)
     torch.manual_seed(0)
-    objective = HopObjective(HopPredictor(26, 8, 4), [encoded], [encoded], CONFIG.hop_training)
+    objective = HopObjective(HopPredictor(26, 8, 4), encoded, encoded, CONFIG.hop_training)
     optimizer = torch.optim.Adam(objective.network.parameters(), 0.05)
     for _ in range(80):
         optimizer.zero_grad()

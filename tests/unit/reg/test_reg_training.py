@@ -14,13 +14,12 @@ from lodestar.models.reg import TRIPLE, TripleConfig, TripleDescription
 from lodestar.models.reg.triples import (
     EncodedGraphs,
     SubgraphModel,
-    TripleColumns,
     TripleObjective,
     TripleScorer,
     open_model,
     triple_figures,
 )
-from lodestar.models.subgraphs import GraphFileError, QuestionGraphs, encoding_width, read_graphs, write_graphs
+from lodestar.models.subgraphs import encoding_width
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -53,25 +52,9 @@ def opened(folder: Path) -> SubgraphModel:
     return open_model(folder, CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors))
 
 
-def columns_of(graphs: QuestionGraphs) -> TripleColumns:
-    texts = graphs.texts
-    return TripleColumns(
-        texts.questions,
-        texts.relations,
-        [None if place < 0 else texts.entities[place] for place in graphs.text_of.tolist()],
-        graphs.is_topic,
-        graphs.is_literal,
-        np.repeat(np.arange(len(graphs)), np.diff(graphs.node_starts)),
-        graphs.heads,
-        graphs.relation_of,
-        graphs.tails,
-        np.repeat(np.arange(len(graphs)), np.diff(graphs.triple_starts)),
-    )
-
-
 def test_the_right_triple_of_new_questions_comes_first(trained: Path) -> None:
     model, graphs = opened(trained), question_graphs(30, 42)
-    scores = model.score(columns_of(graphs))
+    scores = model.score(graphs)
     best = scores.reshape(-1, 4).argmax(axis=1)
     assert [RELATIONS[place] for place in best] == [RELATIONS[number % 3] for number in range(30, 42)]
     assert model.description.calibration[0] > 0
@@ -80,15 +63,15 @@ def test_the_right_triple_of_new_questions_comes_first(trained: Path) -> None:
 
 def test_all_right_triples_and_a_few_wrong_ones_are_learned_from() -> None:
     """Of three wrong triples one, another one in other epochs: its logit is that of the whole question's triples."""
-    graphs = [EncodedGraphs(question_graphs(0, 2), LetterEncoder().encode, 2, torch.device("cpu"))]
+    graphs = EncodedGraphs(question_graphs(0, 2), LetterEncoder().encode, 2, torch.device("cpu"))
     torch.manual_seed(0)
-    network = TripleScorer(graphs[0].dimension, encoding_width(2), 8).eval()
+    network = TripleScorer(graphs.dimension, encoding_width(2), 8).eval()
     objective = TripleObjective(network, graphs, graphs, replace(CONFIG, num_negatives=1))
-    _, _, every = next(objective.iterate_scores())
+    every, _ = next(objective.iterate_scores())
     drawn = []
     for epoch in range(20):
         objective.batches(epoch)
-        logits, right = objective.logits_and_labels(0, [0, 1])
+        logits, right = objective.logits_and_labels([0, 1])
         assert right.tolist() == [1, 0, 1, 0]
         assert logits[0].item() == pytest.approx(every[0], abs=1e-5)
         drawn.append(int(np.abs(every - logits[1].item()).argmin()))
@@ -102,24 +85,3 @@ def test_recall_is_of_the_best_10_50_100_and_500_and_of_equal_scores_the_earlier
         right[[2 * rank - 1 for rank in ranks]] = True  # every other triple is worth 1
         expected = sum((place + 1) / rank for place, rank in enumerate(ranks)) / 3
         assert triple_figures(scores, right) == pytest.approx([*recall, expected])
-
-
-class TestFile:
-    def test_what_is_written_is_read(self, tmp_path: Path) -> None:
-        graphs = question_graphs(0, 5)
-        write_graphs(tmp_path / "graphs", graphs)
-        found = read_graphs(tmp_path / "graphs")
-        assert found.texts == graphs.texts
-        for name in ("heads", "relation_of", "tails", "is_positive", "text_of", "is_topic", "node_starts"):
-            np.testing.assert_array_equal(getattr(found, name), getattr(graphs, name))
-        assert found.trained_on.num_questions == 5
-
-    @pytest.mark.parametrize("damage", ["missing", "cut"])
-    def test_a_damaged_file_is_one_line(self, tmp_path: Path, damage: str) -> None:
-        path = tmp_path / "graphs"
-        if damage == "cut":
-            write_graphs(path, question_graphs(0, 5))
-            path.write_bytes(path.read_bytes()[:-8])
-        with pytest.raises(GraphFileError, match="no such file" if damage == "missing" else "damaged") as raised:
-            read_graphs(path)
-        assert "\n" not in str(raised.value)

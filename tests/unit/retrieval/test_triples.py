@@ -11,8 +11,7 @@ from lodestar.engine.evidence import Calibration, Evidence, graph_token
 from lodestar.engine.linking import look_up_topics
 from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, Gril, RegTriple, SubgraphScorer
 from lodestar.engine.values import Question, Triple
-from lodestar.models.reg.triples import TripleColumns
-from lodestar.models.subgraphs import SubgraphOptions
+from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions
 from lodestar.models.text import RelationWords
 from lodestar.models.text.vectors import TextVectors
 
@@ -47,14 +46,18 @@ class KnownScores:
         self.description: Any = SimpleNamespace(
             config=SimpleNamespace(subgraph=options), calibration=(2.0, -1.0), kind="toy"
         )
-        self.seen: list[TripleColumns] = []
+        self.seen: list[QuestionGraphs] = []
 
-    def score(self, columns: TripleColumns) -> np.ndarray[Any, np.dtype[np.float32]]:
-        self.seen.append(columns)
-        names = [name or "m1" for name in columns.names]
-        relations = [text.split()[-1] for text in columns.relations]
-        rows = zip(columns.heads, columns.relation_of, columns.tails, strict=True)
+    def score(self, graphs: QuestionGraphs) -> np.ndarray[Any, np.dtype[np.float32]]:
+        self.seen.append(graphs)
+        names = names_of(graphs)
+        relations = [text.split()[-1] for text in graphs.texts.relations]
+        rows = zip(graphs.heads, graphs.relation_of, graphs.tails, strict=True)
         return np.array([SCORES[names[h], relations[r], names[t]] for h, r, t in rows], dtype=np.float32)
+
+
+def names_of(graphs: QuestionGraphs) -> list[str]:
+    return ["m1" if place < 0 else graphs.texts.entities[place] for place in graphs.text_of.tolist()]
 
 
 def scorer(**options: Any) -> tuple[SubgraphScorer, KnownScores]:
@@ -96,21 +99,22 @@ def test_the_best_triples_of_each_question_come_first_with_their_scores() -> Non
     assert {each.calibration for each in found} == {Calibration("logit", 2.0, -1.0, of="triple")}
     assert [each.note for each in found] == ["", NOTHING, ""]
     assert [[topic.entity.id for topic in each.topics] for each in found] == [["film"], [], ["town"]]
-    (columns,) = model.seen
-    assert [columns.questions[number] for number in sorted(set(columns.question_of.tolist()))] == ["who is in it"] * 2
-    assert sorted(columns.names[node] or "" for node in np.flatnonzero(columns.is_topic).tolist()) == ["film", "town"]
+    (graphs,) = model.seen
+    assert graphs.texts.questions == ("who is in it",) * 3
+    assert [size > 0 for size in np.diff(graphs.triple_starts)] == [True, False, True]
+    assert sorted(names_of(graphs)[node] for node in np.flatnonzero(graphs.is_topic).tolist()) == ["film", "town"]
 
 
 class KnownGrowth(KnownScores):
     """Grows whole subgraphs; what leads home is pruned. Each question has its number as its token."""
 
-    def grow(self, columns: TripleColumns) -> Any:
-        assert columns.is_literal.tolist() == [False] * len(columns.names)
-        logits = self.score(columns)
-        home = [text.split()[-1] == "home" for text in columns.relations]
-        is_kept = np.array([not home[relation] for relation in columns.relation_of], dtype=np.bool_)
-        tokens = [(float(number),) for number in range(len(columns.questions))]
-        assert sorted(set(columns.node_question.tolist())) == [0, 2], "nothing is around the second"
+    def grow(self, graphs: QuestionGraphs) -> Any:
+        assert not graphs.is_literal.any()
+        logits = self.score(graphs)
+        home = [text.split()[-1] == "home" for text in graphs.texts.relations]
+        is_kept = np.array([not home[relation] for relation in graphs.relation_of], dtype=np.bool_)
+        tokens = [(float(number),) for number in range(len(graphs))]
+        assert [size > 0 for size in np.diff(graphs.node_starts)] == [True, False, True], "nothing is around the second"
         return SimpleNamespace(logits=logits, is_kept=is_kept, tokens=tokens)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
-from lodestar.models.mined import MAX_RATIO, MinedFileError, read_pool, write_pool
+from lodestar.models.mined import MAX_RATIO, MinedFileError, read_pool, write_mined_file
 from lodestar.models.mined import read_mined_file as read_mined
 
 from tests.made.mined_examples import mined_file
@@ -29,7 +29,8 @@ def test_a_small_file_that_is_large_when_it_is_unpacked_is_not_taken_in(
     monkeypatch.setattr("lodestar.models.mined.FREE_BYTES", 1 << 20)
     monkeypatch.setattr("lodestar.models.mined.MAX_LINE_BYTES", 1 << 18)
     path = tmp_path / "bomb.jsonl.gz"
-    (write_pool(path, candidate_pool(1)) if read is read_pool else mined_file(path))
+    pool = candidate_pool(1)
+    (write_mined_file(path, pool.header, pool.questions) if read is read_pool else mined_file(path))
     with gzip.open(path, "rb") as file:
         head, question, *_ = file.read().splitlines(keepends=True)
     for lines, fault in (

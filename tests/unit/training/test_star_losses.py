@@ -30,9 +30,9 @@ def dual_objective(**options: float) -> DualObjective:
     backbone = tiny_backbone()
     network = DualEncoder(backbone).eval()
     learned(network)
-    train = [example_set(0, 2)]
+    train = example_set(0, 2)
     settings = replace(DualOptions(batch_size=4), **options)
-    return DualObjective(network, CachedTokenizer(backbone.tokenizer), train, [], settings, TrainingOptions())
+    return DualObjective(network, CachedTokenizer(backbone.tokenizer), train, train, settings, TrainingOptions())
 
 
 def loss_of(objective: DualObjective) -> torch.Tensor:
@@ -51,7 +51,7 @@ def compute_loss(examples: ExampleSet, example: QuestionExample, stop: torch.Ten
 def test_the_dual_loss_is_that_of_whole_paths_and_weighted_that_of_their_beginnings() -> None:
     """The mean over questions of −Σ t log softmax(stop) − .7 Σ_length Σ t log softmax(extend)."""
     objective = dual_objective(extend_weight=0.7)
-    (examples,) = objective.train
+    examples = objective.train
     expected = []
     with torch.no_grad():
         for example in examples.examples:
@@ -66,8 +66,8 @@ def test_the_weights_of_paths_reach_the_contrastive_loss() -> None:
     options = PoolTrainingOptions(batch_size=8, temperature=0.5, w_min=0.2, w_max=1.8)
     examples = example_set(0, 2)
     asked = examples.examples[:-1]  # two questions for a capital, one for a currency
-    train = [replace(examples, examples=asked)]
-    stop = [[np.zeros(len(each.reachable), dtype=np.float32) for each in asked]]
+    train = replace(examples, examples=asked)
+    stop = [np.zeros(len(each.reachable), dtype=np.float32) for each in asked]
     network = CrossAttentiveScorer(tiny_backbone()).eval()
     learned(network)
     texts = CachedTokenizer(tiny_backbone().tokenizer)
@@ -82,7 +82,7 @@ def test_the_weights_of_paths_reach_the_contrastive_loss() -> None:
     expected = []
     for example, positive in zip(asked, right, strict=True):
         candidates = positive.concatenate(example.negatives)
-        (logits,) = objective.score(train[0], [(example, candidates)])
+        (logits,) = objective.score(train, [(example, candidates)])
         powers = np.exp(1 / (1 + np.exp(-logits)) / 0.5)
         against = sum(
             weight_of[1][path] * power for path, power in zip(candidates.paths[1:].tolist(), powers[1:], strict=True)
