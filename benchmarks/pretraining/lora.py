@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from lodestar.models.text.adapter import KNOWN_BY, digest_map
+from lodestar.models.text.encoders import KNOWN_BY, digest_map
 from torch import Tensor, nn
 
 RANK, ALPHA = 8, 16
@@ -44,7 +44,7 @@ class LoRA:
 
     def __init__(self, model: Any) -> None:
         self.base = digest_map(model.get_parameter(f"{KNOWN_BY}.weight").detach().numpy())
-        """Of the network that is changed, for `models.text.adapter`."""
+        """Of the network that is changed, for `models.text.encoders`."""
         model.to(torch.bfloat16).eval()
         model.set_attn_implementation("eager")  # several times faster than the fused one, backwards on a CPU
         for each in model.parameters():
@@ -73,7 +73,7 @@ class LoRA:
                 adapted.strength = 1.0
 
     def tensors(self, strength: float = 1.0) -> dict[str, np.ndarray[Any, Any]]:
-        """Return the matrices as `models.text.adapter` reads them, in half precision."""
+        """Return the matrices as `models.text.encoders` reads them, in half precision."""
         tensors = {}
         for name, adapted in self.maps.items():
             tensors[f"{name}.a"] = adapted.a.detach().numpy().astype(np.float16)

@@ -248,7 +248,7 @@ def train(corpus: Path, data: Path, out: Path, num_steps: int, seed: int, second
 
 
 def write_adapter(encoder: Encoder, out: Path) -> None:
-    """Write the low-rank maps at `STRENGTH` as `models.text.adapter` reads them."""
+    """Write the low-rank maps at `STRENGTH` as `models.text.encoders` reads them."""
     from safetensors.numpy import save_file
 
     save_file(encoder.lora.tensors(STRENGTH), out / "adapter.safetensors", {"base": encoder.lora.base})

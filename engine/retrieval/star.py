@@ -17,7 +17,7 @@ from ...models import Range, Share
 from ...models.calibration import lower_other_scores
 from ...models.star.shipped import Floats, PairAttention, PairReader, ShippedStar
 from ...models.text import RelationWords
-from ...models.text.adapter import EncoderUnavailableError
+from ...models.text.encoders import EncoderUnavailableError
 from ..errors import EncoderError, UsageError
 from ..evidence import SIMILARITY, Calibration, Evidence, Kind, item_sort_key
 from ..linking import compute_link_penalties

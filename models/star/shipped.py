@@ -16,8 +16,15 @@ import numpy.typing as npt
 
 from ..calibration import sigmoid
 from ..text import Hop, verbalise_hop
-from ..text.adapter import EncoderUnavailableError, merge_adapter
-from ..text.encoders import INSTALL_WEIGHTS, SentenceEncoder, gelu, merge_into_network, plain_encoder
+from ..text.encoders import (
+    INSTALL_WEIGHTS,
+    EncoderUnavailableError,
+    SentenceEncoder,
+    gelu,
+    merge_adapter,
+    merge_into_network,
+    plain_encoder,
+)
 from . import SPECIAL_TOKENS
 
 if TYPE_CHECKING:

@@ -6,8 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lodestar.models.text.adapter import KNOWN_BY, digest_map, merge_adapter
-from lodestar.models.text.encoders import EncoderUnavailableError, SentenceEncoder, plain_encoder
+from lodestar.models.text.encoders import (
+    KNOWN_BY,
+    EncoderUnavailableError,
+    SentenceEncoder,
+    digest_map,
+    merge_adapter,
+    plain_encoder,
+)
 from safetensors.numpy import save_file
 
 MODEL = Path(SentenceEncoder("all-MiniLM-L6-v2").location)
