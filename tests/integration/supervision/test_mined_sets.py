@@ -13,7 +13,8 @@ from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.supervision.mining import mined_sets
-from lodestar.engine.training import TrainingRequest
+from lodestar.engine.training import TrainingRequest, read_sets
+from lodestar.models.kinds import load_kind
 from lodestar.models.mined import MinedFile
 from lodestar.models.training import TrainingFolder
 
@@ -70,5 +71,6 @@ def test_without_the_graph_nothing_is_mined(ask: Asked, settings: Settings) -> N
 
 @pytest.mark.parametrize("place", ["/dev/null/out", "/proc/out"])
 def test_a_folder_that_cannot_be_made_is_one_line(place: str, settings: Settings) -> None:
+    request = TrainingRequest(["a"], [], Path(place), settings, lambda _: QUESTIONS)
     with pytest.raises(StorageError, match=f"{place}: cannot be written"):
-        Asked(Path(place), settings)()
+        read_sets(load_kind("star"), None, request)
