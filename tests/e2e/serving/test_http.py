@@ -12,23 +12,20 @@ from dataclasses import replace
 from typing import Any
 
 import httpx
-import neo4j
 import openai
 import pytest
 from lodestar import Engine
-from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.serving import server
 from lodestar.engine.serving.lookups import AskForm, ChatForm
 from lodestar.engine.serving.server import ServerOptions
-from lodestar.engine.settings import Connection, Settings
+from lodestar.engine.settings import Settings
 from openapi_spec_validator import validate
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import BaseModel, ValidationError
 
-from tests.conftest import clear_database
 from tests.fakes.scripted_llm import ScriptedLLM, says, streamed
-from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.made.graphs import COUNTRIES
 from tests.made.serving import serving
 
 QUESTION = "Which currency is used in Peru?"
@@ -354,20 +351,6 @@ def test_one_address_does_not_hold_all_places(url: str, client: httpx.Client, mo
         elsewhere = held.enter_context(socket.create_connection((host, int(port)), 10, source_address=("127.0.0.2", 0)))
         elsewhere.sendall(f"GET /healthz HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
         assert b" 200 " in elsewhere.recv(4096)
-
-
-# The graph changes
-
-
-def test_the_next_question_sees_what_was_loaded(
-    client: httpx.Client, gateway: Gateway, driver: neo4j.Driver, connection: Connection
-) -> None:
-    question = {"question": "Which currency is used in Bolivia?"}
-    assert client.post("/v1/ask", json=question).json()["kind"] == "none"
-    clear_database(driver, connection.database)
-    more = (*COUNTRIES, ("m.bolivia", "location.country.currency_used", "m.boliviano"))
-    load(TripleSource(more, {**COUNTRY_NAMES, "m.bolivia": "Bolivia", "m.boliviano": "Boliviano"}), gateway)
-    assert client.post("/v1/ask", json=question).json()["answer"] == "Boliviano"
 
 
 def test_an_address_that_others_reach_needs_a_token() -> None:

@@ -33,11 +33,6 @@ from tests.made.mined_examples import example_set, tiny_encoder
 from tests.made.tiny_checkpoint import tiny_backbone
 
 QUESTION, PATH, END = SPECIAL_TOKENS
-PAIRS = [
-    ("What is the capital of Peru?", "peru, capital"),
-    ("Is it?", "lima, country capital, capital country, official language of the country"),
-    ("Which official currency is used in the capital of the country of Lima?", "x"),
-]
 
 
 def learned(network: nn.Module, seed: int = 5) -> None:
@@ -186,27 +181,3 @@ def test_the_cross_attentive_scorer_against_its_formula(cross: CrossAttentiveSco
     assert of_question[0, 2:6].tolist() == pytest.approx(question_weights.tolist(), abs=1e-6)
     assert of_path[0, at + 1 : -1].tolist() == pytest.approx(path_weights.tolist(), abs=1e-6)
     assert float(of_question.sum()) == pytest.approx(1) == float(of_path.sum())
-
-
-def test_cross_scores_do_not_depend_on_the_batch_or_its_padding(
-    cross: CrossAttentiveScorer, texts: CachedTokenizer
-) -> None:
-    with torch.inference_mode():
-        pairs = [texts.pair(*pair) for pair in PAIRS]
-        together = cross(pairs * 3, part=4)
-        padded = cross(pairs, part=100)
-        alone = torch.cat([cross([pair]) for pair in pairs])
-    assert torch.allclose(together, alone.repeat(3), atol=1e-5)
-    assert torch.allclose(padded, alone, atol=1e-5)
-    assert len({round(float(score), 4) for score in alone}) == 3
-
-
-def test_dual_scores_do_not_depend_on_the_batch_or_its_padding(dual: DualEncoder, texts: CachedTokenizer) -> None:
-    examples = example_set(0, 6)
-    chosen = list(examples.examples)
-    candidates = [each.reachable for each in chosen]
-    with torch.inference_mode():
-        stop, extend = dual(dual_batch(texts, examples.table, chosen, candidates))
-        alone = [dual(dual_batch(texts, examples.table, [e], [c])) for e, c in zip(chosen, candidates, strict=True)]
-    assert torch.allclose(stop, torch.cat([each for each, _ in alone]), atol=1e-5)
-    assert torch.allclose(extend, torch.cat([each for _, each in alone]), atol=1e-5)
