@@ -573,11 +573,11 @@ class Engine:
 
         return add_triples(self.gateway(), triples, names)
 
-    def remove(self, triples: Iterable[Stated], *, missing_ok: bool = False) -> ChangeReport:
-        """Remove triples; with `missing_ok` those that are not there are passed over. See `remove_triples`."""
+    def remove(self, triples: Iterable[Stated]) -> ChangeReport:
+        """Remove triples. See `remove_triples`."""
         from .writing.changing import remove_triples
 
-        return remove_triples(self.gateway(), triples, missing_ok=missing_ok)
+        return remove_triples(self.gateway(), triples)
 
     # Connections
 

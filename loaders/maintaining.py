@@ -23,7 +23,7 @@ from ..engine.writing.changing import ChangeReport, LiteralValue, Stated, check_
 from .export import stream_triples
 from .loading import load_lock
 from .reading import LINES
-from .source import ROWS, LineFile, Source, record_batches
+from .source import ROWS, FileSource, LineFile, record_batches
 from .stage import prepare_parser, query
 
 
@@ -246,49 +246,37 @@ def find_load(loads: Sequence[LoadManifest], which: str) -> LoadManifest:
     raise GraphError(f"{problem}: give the number of one of {listed}")
 
 
-def change_lines(source: Source, gateway: Gateway, *, remove: bool = False, missing_ok: bool = False) -> ChangeReport:
+def change_lines(source: FileSource, gateway: Gateway, *, remove: bool) -> ChangeReport:
     """Add or remove the triples of a source of lines as one change; raise `InputError` with the place of a bad line."""
-    triples, names = read_lines(source)
-    if remove:
-        return changing.remove_triples(gateway, triples, missing_ok=missing_ok)
-    return changing.add_triples(gateway, triples, names)
-
-
-def read_lines(source: Source) -> tuple[list[Stated], dict[str, list[Name]]]:
     triples: list[Stated] = []
-    named: defaultdict[str, list[Name]] = defaultdict(list)
+    names: defaultdict[str, list[str]] = defaultdict(list)
     for part in source.parts():
-        for row in _rows(part):
-            match row["category"]:
-                case "triple":
-                    value = LiteralValue(row["tail"], row["datatype"], row["language"])
-                    triples.append((row["head"], row["relation"], value if row["is_literal"] else row["tail"]))
-                case "name":
-                    is_alias = row["tag"] == "alias" or (row["tag"] is None and row["head"] in named)
-                    named[row["head"]].append(Name(row["tail"], row["language"] or "", is_alias=is_alias))
-                case "reject":
-                    raise InputError(f"{source.name}:{row['line']}: {row['reason']}: nothing was changed")
+        for row in _rows(part) if isinstance(part, LineFile) else ():
+            if row["category"] == "reject":
+                raise InputError(f"{part.shown}:{row['line']}: {row['reason']}: nothing was changed")
+            if row["category"] == "name":
+                names[row["head"]].append(row["tail"])
+            elif row["category"] == "triple":
+                value = LiteralValue(row["tail"], row["datatype"], row["language"])
+                triples.append((row["head"], row["relation"], value if row["is_literal"] else row["tail"]))
         if len(triples) > changing.MAX_TRIPLES:
             raise InputError(
                 f"{source.name}: expected at most {changing.MAX_TRIPLES:,} triples, found more: name the format, as in "
                 f"`lodestar load {source.kind} - --append`"
             )
-    ranks = {language: rank for rank, language in enumerate(source.languages)}
-    for names in named.values():  # names before aliases, then by language as the source prefers them
-        names.sort(key=lambda name: (name.is_alias, ranks.get(name.language.lower(), len(ranks))))
-    return triples, named
+    if remove:
+        return changing.remove_triples(gateway, triples)
+    return changing.add_triples(gateway, triples, names)
 
 
-def _rows(part: Any) -> Iterator[dict[str, Any]]:
-    if not isinstance(part, LineFile):
-        yield from (row for batch in part.batches for row in batch.to_pylist())
-        return
-    unread: list[tuple[int, str, str]] = []
+def _rows(part: LineFile) -> Iterator[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+
+    def reject(line: int, reason: str, _text: str) -> None:
+        rows.append({"line": line, "category": "reject", "reason": reason})
+
     with duckdb.connect(config={"threads": 1}) as connection:
         text = prepare_parser(connection, part.parser, part.parameters)
-        connection.register(
-            "lines", pa.Table.from_batches(list(part.file.batches(lambda *reject: unread.append(reject))), LINES)
-        )
-        rows = connection.sql(text).to_arrow_table().to_pylist()
-    rows += [{"line": line, "category": "reject", "reason": reason} for line, reason, _ in unread]
+        connection.register("lines", pa.Table.from_batches(list(part.file.batches(reject)), LINES))
+        rows += connection.sql(text).to_arrow_table().to_pylist()
     yield from sorted(rows, key=lambda row: row["line"])

@@ -11,7 +11,6 @@ import pyarrow as pa
 from ..engine.errors import InputError, UsageError
 from ..engine.neo4j.gateway import Gateway
 from ..engine.settings import Settings
-from ..engine.values import Entity
 from ..engine.writing.changing import LiteralValue, Stated, parse_stated_triples
 from ..models import quote_line
 from . import source
@@ -61,11 +60,10 @@ class TriplesSource(Source):
 
 def _stated_rows(triples: Iterable[Stated], names: Mapping[str, str | Sequence[str]]) -> Iterator[source.StatementRow]:
     for number, (head, relation, tail) in enumerate(parse_stated_triples(triples), 1):
-        start = head.id if isinstance(head, Entity) else head
         if isinstance(tail, LiteralValue):
-            yield source.StatementRow(number, "triple", start, relation, tail.value, True, tail.datatype, tail.language)
+            yield source.StatementRow(number, "triple", head, relation, tail.value, True, tail.datatype, tail.language)
         else:
-            yield source.triple_row(number, start, relation, tail.id if isinstance(tail, Entity) else tail)
+            yield source.triple_row(number, head, relation, tail)
     for id_, given in names.items():
         first, *more = [given] if isinstance(given, str) else given
         yield source.name_row(0, id_, first)

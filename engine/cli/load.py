@@ -385,10 +385,9 @@ def _open_neo4j(
 @command.command("-")
 @_OPTIONS["names_path"]
 @click.option("--remove", is_flag=True, help="Remove the triples instead.")
-@click.option("--missing-ok", is_flag=True, help="With --remove: pass over triples that are not there.")
 @json_option
 @gateway_options
-def add_lines(names_path: str | None, remove: bool, missing_ok: bool, as_json: bool, gateway: Gateway) -> None:
+def add_lines(names_path: str | None, remove: bool, as_json: bool, gateway: Gateway) -> None:
     """Add the triples of a few lines of TSV from standard input to the graph, or remove them, as one change.
 
     Ends are ids or names of entities; what is neither is new. At most 100,000 triples; more are a load of their own
@@ -404,8 +403,6 @@ def add_lines(names_path: str | None, remove: bool, missing_ok: bool, as_json: b
 
     if names_path is not None and remove:
         raise UsageError("--names goes without --remove")
-    if missing_ok and not remove:
-        raise UsageError("--missing-ok goes with --remove")
     source = source_class("tsv")(path="-", has_header=False, names_path=names_path)
-    report = maintaining.change_lines(source, gateway, remove=remove, missing_ok=missing_ok)
+    report = maintaining.change_lines(source, gateway, remove=remove)
     print_report(str(report), dataclasses.asdict(report), as_json)

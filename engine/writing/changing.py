@@ -26,7 +26,7 @@ from ..neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_g
 from ..neo4j.gateway import Gateway, OpenTransaction
 from ..neo4j.graph import find_entities_by_name
 from ..relations import refresh_end_kinds
-from ..values import Entity, literal_term
+from ..values import literal_term
 from ..writing import BASE_LOAD, Name, make_write_request, run_batches
 
 MAX_ID_BYTES = 8_000  # Neo4j's range index takes keys of about 8,160 bytes
@@ -40,7 +40,6 @@ _DATATYPES = {  # a datetime is a date, too, and a bool an int
     datetime: "dateTime", date: "date", time: "time",
 }  # fmt: skip
 _IRI = re.compile(r'[^\x00-\x20<>"{}|^`\\]+')
-_TERM = re.compile(r'"(?:[^"\\]|\\.)*"(?:@(?P<language>[A-Za-z0-9-]+)|\^\^<(?P<datatype>[^<>\s]*)>)?', re.DOTALL)
 _NO_NAME = re.compile(r"[mg]\.[0-9a-z_]+|_:.*|[A-Za-z][A-Za-z0-9+.-]*:/.*", re.DOTALL)
 """What is an id and no name: Freebase's, a blank node's, an IRI."""
 _PRIME = (1 << 31) - 1
@@ -72,12 +71,9 @@ class LiteralValue:
         return term
 
 
-End = str | Entity
-Tail = End | LiteralValue | bool | int | float | Decimal | date | time
-Stated = tuple[End, str, Tail]
-"""A triple as a caller states it: a text is the id or the name of an entity; an `Entity` has its id; other values of
-Python are literals."""
-Parsed = tuple[End, str, End | LiteralValue]
+Stated = tuple[str, str, str | LiteralValue | bool | int | float | Decimal | date | time]
+"""A triple as a caller states it: a text is the id or the name of an entity; other values of Python are literals."""
+Parsed = tuple[str, str, str | LiteralValue]
 
 
 class TripleKey(NamedTuple):
@@ -125,20 +121,15 @@ def _parse(place: int, triple: Sequence[object]) -> Parsed:
     raise InputError(f"triple {place}: {fault}, found {shown}")
 
 
-def _parse_end(end: object) -> End | LiteralValue | None:
+def _parse_end(end: object) -> str | LiteralValue | None:
     if isinstance(end, bool | int | float | Decimal | date | time):
         return LiteralValue.of(end)
-    if isinstance(end, Entity) and end.is_literal:  # of an answer or a path: its id is its term, its name its value
-        term = _TERM.fullmatch(end.id)
-        if term is None:
-            raise InputError(f"expected a literal by its term, found {quote_line(end.id)}: give a LiteralValue")
-        return LiteralValue(end.name or "", term["datatype"], term["language"])
-    return end if isinstance(end, str | Entity | LiteralValue) else None
+    return end if isinstance(end, str | LiteralValue) else None
 
 
-def _fault_of_end(end: End | LiteralValue) -> str | None:
+def _fault_of_end(end: str | LiteralValue) -> str | None:
     if not isinstance(end, LiteralValue):
-        return fault_of_id(end.id if isinstance(end, Entity) else end)
+        return fault_of_id(end)
     if "\0" in end.value or _is_no_text(end.value):
         return "a literal has a zero byte in it or is not UTF-8 text"
     if len(end.value) > MAX_VALUE_CHARS:
@@ -179,9 +170,8 @@ class EntityLookup:
     def __init__(
         self, db: OpenTransaction, triples: Sequence[Parsed], others: Iterable[str] = (), *, with_values: bool = False
     ) -> None:
-        ends = [end for head, _, tail in triples for end in (head, tail) if not isinstance(end, LiteralValue)]
-        texts = {*others, *(end for end in ends if isinstance(end, str))}
-        self.names = writing.read_names(db, sorted({*texts, *(end.id for end in ends if isinstance(end, Entity))}))
+        texts = {*others, *(end for head, _, tail in triples for end in (head, tail) if isinstance(end, str))}
+        self.names = writing.read_names(db, sorted(texts))
         """The names of the entities that the graph has, by id."""
         self._called: dict[str, tuple[str, ...]] = {}
         values = {tail for _, _, tail in triples if with_values and isinstance(tail, str)}
@@ -189,29 +179,20 @@ class EntityLookup:
             self._called |= db.run(find_entities_by_name(some))
         self.names |= writing.read_names(db, {id_ for ids in self._called.values() for id_ in ids} - self.names.keys())
 
-    def candidates(self, end: End) -> tuple[str, ...]:
+    def candidates(self, text: str) -> tuple[str, ...]:
         """Return the ids of the entities that this may be; none where the graph has no such entity."""
-        id_ = end.id if isinstance(end, Entity) else end
-        if id_ in self.names:
-            return (id_,)
-        return () if isinstance(end, Entity) else tuple(i for i in self._called.get(end, ()) if i in self.names)
+        return (text,) if text in self.names else tuple(i for i in self._called.get(text, ()) if i in self.names)
 
     def values(self, text: str) -> tuple[str, ...]:
         return tuple(id_ for id_ in self._called.get(text, ()) if id_ not in self.names)
 
-    def resolve(self, end: End) -> str:
+    def resolve(self, text: str) -> str:
         """Return the id of an entity, itself where it is new; raise `UsageError` where several have the name."""
-        found = self.candidates(end)
+        found = self.candidates(text)
         if len(found) > 1:
             some = ", ".join(map(quote_line, found[:5]))
-            raise UsageError(f"several entities are called {quote_line(str(end))}: give the id of one of {some}")
-        return found[0] if found else end.id if isinstance(end, Entity) else end
-
-
-def default_entity_name(end: End) -> tuple[Name, ...]:
-    """Return the name of a new entity that none is given for: what it is called by, unless that is but an id."""
-    text = end.name if isinstance(end, Entity) else None if _NO_NAME.fullmatch(end) else end
-    return (Name(text),) if text and text.strip() else ()
+            raise UsageError(f"several entities are called {quote_line(text)}: give the id of one of {some}")
+        return found[0] if found else text
 
 
 def resolve_relations(db: OpenTransaction, triples: Iterable[Parsed]) -> tuple[dict[str, str], dict[str, RelationInfo]]:
@@ -257,8 +238,8 @@ CHANGES_SHA256 = hashlib.sha256(SOURCE.encode()).hexdigest()
 MAX_TRIPLES = 100_000  # of one change, because the database holds all of a transaction in memory
 _SHOWN = 3
 
-Names = Mapping[str, str | Name | Sequence[str | Name]]
-"""A name, or a name and aliases, of entities by id or name: texts, or `Name` with a language."""
+Names = Mapping[str, str | Sequence[str]]
+"""A name, or a name and aliases, of entities by id or name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +249,6 @@ class ChangeReport:
     num_added: int = 0
     num_known: int = 0  # triples to add that the graph had
     num_removed: int = 0
-    num_missing: int = 0  # triples to remove that the graph did not have
     num_names: int = 0  # names that were new to their entities
     new_entities: tuple[str, ...] = ()
     new_relations: tuple[str, ...] = ()
@@ -277,7 +257,7 @@ class ChangeReport:
 
     def __str__(self) -> str:
         counts = (self.num_added, "added"), (self.num_known, "there already"), (self.num_removed, "removed")
-        parts = [f"{num:,} {what}" for num, what in (*counts, (self.num_missing, "not there")) if num]
+        parts = [f"{num:,} {what}" for num, what in counts if num]
         parts = parts or ["nothing to change"]
         parts += [f"{self.num_names:,} new names"] if self.num_names else []
         listed = (
@@ -297,8 +277,7 @@ def add_triples(gateway: Gateway, triples: Iterable[Stated], names: Names | None
     """Add triples and names to the graph: all of them, or none where an error is raised.
 
     A text is the id of an entity, else its exact name, else the id of a new entity, which is called by it. A relation
-    is known by its name or its label. `names` has a name, or a name and aliases, of entities by id or name; of a
-    `Name` its text, language and whether it is an alias count.
+    is known by its name or its label. `names` has a name, or a name and aliases, of entities by id or name.
 
     Raises `InputError` for what cannot be a triple or a name, `UsageError` for a name that several have and for more
     than `MAX_TRIPLES`, `GraphError` for a graph that is not whole, `LoadInProgressError` while a load runs.
@@ -313,17 +292,16 @@ def add_triples(gateway: Gateway, triples: Iterable[Stated], names: Names | None
     return report
 
 
-def remove_triples(gateway: Gateway, triples: Iterable[Stated], *, missing_ok: bool = False) -> ChangeReport:
+def remove_triples(gateway: Gateway, triples: Iterable[Stated]) -> ChangeReport:
     """Remove triples, and the entities and relations that no triple has any more: all of them, or none.
 
     A text is the id or the exact name of an entity, at the end of a triple also the value of a literal.
 
-    Raises `EntityNotFoundError` for an entity, `GraphError` for a triple that is not there, unless
-    `missing_ok`; otherwise as `add_triples`.
+    Raises `EntityNotFoundError` for an entity, `GraphError` for a triple that is not there; otherwise as `add_triples`.
     """
     stated = _check_number(parse_stated_triples(triples))
     writing.ensure_schema(gateway)
-    return gateway.write(lambda db: _remove(db, stated, missing_ok))
+    return gateway.write(lambda db: _remove(db, stated))
 
 
 def _check_number(stated: list[Parsed]) -> list[Parsed]:
@@ -332,17 +310,13 @@ def _check_number(stated: list[Parsed]) -> list[Parsed]:
     return stated
 
 
-def _check_names(id_: str, given: str | Name | Sequence[str | Name]) -> tuple[Name, ...]:
-    some = [given] if isinstance(given, str | Name) else list(given)
-    names = [each if isinstance(each, Name) else Name(each, is_alias=place > 0) for place, each in enumerate(some)]
-    for name in names:
-        if not isinstance(name.text, str) or not name.text.strip() or fault_of_id(name.text) is not None:
-            found = quote_line(str(name.text))
+def _check_names(id_: str, given: str | Sequence[str]) -> tuple[Name, ...]:
+    texts = [given] if isinstance(given, str) else list(given)
+    for text in texts:
+        if not isinstance(text, str) or not text.strip() or fault_of_id(text) is not None:
+            found = quote_line(str(text))
             raise InputError(f"expected a name of at most 8,000 bytes of text for {quote_line(id_)}, found {found}")
-        if name.language and not LANGUAGE.fullmatch(name.language):
-            found = f"the name {quote_line(name.text)}, found {quote_line(name.language)}"
-            raise InputError(f"expected a language as en or pt-br for {found}")
-    return tuple(names)
+    return tuple(Name(text, is_alias=place > 0) for place, text in enumerate(texts))
 
 
 def check_loads_complete(loads: Sequence[LoadManifest]) -> None:
@@ -358,19 +332,12 @@ def _add(db: OpenTransaction, stated: Sequence[Parsed], named_texts: Mapping[str
     changes = _read_changes(db)
     lookup = EntityLookup(db, stated, named_texts)
     meant, relations = resolve_relations(db, stated)
-    ends: dict[str, End] = {}
     literals: dict[str, LiteralValue] = {}
     triples: dict[TripleKey, None] = {}
     for head, relation, tail in stated:
-        head_id = lookup.resolve(head)
-        ends[head_id] = head
-        if isinstance(tail, LiteralValue):
-            tail_id = tail.id
-            literals[tail_id] = tail
-        else:
-            tail_id = lookup.resolve(tail)
-            ends[tail_id] = tail
-        triples[TripleKey(head_id, meant[relation], tail_id, isinstance(tail, LiteralValue))] = None
+        tail_id = tail.id if isinstance(tail, LiteralValue) else lookup.resolve(tail)
+        literals |= {tail_id: tail} if isinstance(tail, LiteralValue) else {}
+        triples[TripleKey(lookup.resolve(head), meant[relation], tail_id, isinstance(tail, LiteralValue))] = None
     stating = _read_stating_loads(db, triples)
     stated_now = [triple for triple in triples if changes.number not in stating.get(triple, ())]
     created = [triple for triple in triples if triple not in stating]
@@ -381,7 +348,8 @@ def _add(db: OpenTransaction, stated: Sequence[Parsed], named_texts: Mapping[str
     entities = {}
     for id_ in dict.fromkeys((*touched, *named)):
         known = lookup.names.get(id_, ())
-        given = named.get(id_) or (() if id_ in lookup.names else default_entity_name(ends[id_]))
+        is_called = id_ in lookup.names or not id_.strip() or _NO_NAME.fullmatch(id_)  # or is no name itself
+        given = named.get(id_) or (() if is_called else (Name(id_),))
         names = writing.add_load_names(known, given, changes.number)
         if id_ in touched or names != known:
             entities[id_] = names
@@ -410,7 +378,7 @@ def _add(db: OpenTransaction, stated: Sequence[Parsed], named_texts: Mapping[str
         "num_names": changes.num_names + num_names,
     }
     run_batches(db, "write_changed_loads", "loads", [_change_load(changes, stated_now, 1) | counts])
-    return ChangeReport(len(created), num_known, 0, 0, num_names, new, new_relations)
+    return ChangeReport(len(created), num_known, 0, num_names, new, new_relations)
 
 
 def _read_changes(db: OpenTransaction) -> LoadManifest:
@@ -469,7 +437,7 @@ def _change_load(load: LoadManifest, triples: Collection[TripleKey], sign: int) 
     }
 
 
-def _remove(db: OpenTransaction, stated: Sequence[Parsed], missing_ok: bool) -> ChangeReport:
+def _remove(db: OpenTransaction, stated: Sequence[Parsed]) -> ChangeReport:
     loads = db.run(read_loads())
     check_loads_complete(loads)
     lookup = EntityLookup(db, stated, with_values=True)
@@ -477,18 +445,16 @@ def _remove(db: OpenTransaction, stated: Sequence[Parsed], missing_ok: bool) -> 
     choices = [_choices(lookup, head, meant[relation], tail) for head, relation, tail in stated]
     stating = _read_stating_loads(db, dict.fromkeys(triple for some in choices for triple in some))
     removed: dict[TripleKey, None] = {}
-    num_missing = 0
     for place, (triple, some) in enumerate(zip(stated, choices, strict=True), start=1):
         there = [choice for choice in some if choice in stating]
         if len(there) > 1:
             listed = " and ".join(map(str, there[:2]))
             raise UsageError(f"triple {place}: several triples fit, {listed}: give ids, and literals as LiteralValue")
-        if not there and not missing_ok:
+        if not there:
             raise _absence(lookup, place, *triple)
-        num_missing += not there
         removed |= dict.fromkeys(there)
     if not removed:
-        return ChangeReport(num_missing=num_missing)
+        return ChangeReport()
     _run_on_triples(db, "remove_triples", removed)
     alone = _count_triples(db, removed, relations, -1)
     orphans = run_batches(db, "remove_orphans", "ids", alone, {"TAIL": "Entity"})
@@ -506,26 +472,22 @@ def _remove(db: OpenTransaction, stated: Sequence[Parsed], missing_ok: bool) -> 
     run_batches(db, "write_changed_loads", "loads", changed)
     return ChangeReport(
         num_removed=len(removed),
-        num_missing=num_missing,
         removed_entities=tuple(id_ for (id_,) in orphans),
         removed_relations=unused,
     )
 
 
-def _choices(lookup: EntityLookup, head: End, relation: str, tail: End | LiteralValue) -> list[TripleKey]:
+def _choices(lookup: EntityLookup, head: str, relation: str, tail: str | LiteralValue) -> list[TripleKey]:
     heads = lookup.candidates(head)
     if isinstance(tail, LiteralValue):
         return [TripleKey(id_, relation, tail.id, True) for id_ in heads]
     found = [TripleKey(ids[0], relation, ids[1], False) for ids in product(heads, lookup.candidates(tail))]
-    values = lookup.values(tail) if isinstance(tail, str) else ()
-    return found + [TripleKey(ids[0], relation, ids[1], True) for ids in product(heads, values)]
+    return found + [TripleKey(ids[0], relation, ids[1], True) for ids in product(heads, lookup.values(tail))]
 
 
-def _absence(lookup: EntityLookup, place: int, head: End, relation: str, tail: End | LiteralValue) -> GraphError:
+def _absence(lookup: EntityLookup, place: int, head: str, relation: str, tail: str | LiteralValue) -> GraphError:
     for end in (head, tail):
-        if not isinstance(end, LiteralValue) and not lookup.candidates(end):
-            text = end.id if isinstance(end, Entity) else end
-            if not lookup.values(text):
-                return EntityNotFoundError(f"triple {place}: no entity is {quote_line(text)}: nothing was removed")
+        if isinstance(end, str) and not lookup.candidates(end) and not lookup.values(end):
+            return EntityNotFoundError(f"triple {place}: no entity is {quote_line(end)}: nothing was removed")
     shown = ", ".join(quote_line(end if isinstance(end, str) else end.id) for end in (head, relation, tail))
     return GraphError(f"triple {place}: the graph has no triple ({shown}): nothing was removed")

@@ -32,7 +32,6 @@ def test_lines_are_added_and_removed(lodestar: Lodestar) -> None:
     assert lodestar("db", "check").code == 0
     missing = lodestar("load", "-", "--remove", stdin=lines)
     assert (missing.code, "nothing was removed" in missing.err) == (5, True)
-    assert lodestar("load", "-", "--remove", "--missing-ok", stdin=lines).err == "2 not there\n"
 
 
 def test_the_next_question_knows_what_was_added_with_its_names(lodestar: Lodestar) -> None:
@@ -47,7 +46,6 @@ def test_the_next_question_knows_what_was_added_with_its_names(lodestar: Lodesta
         ((), "Lima\tmayor\tAna\nLima mayor\n", 3, "stdin:2: expected head, relation and tail parted by tabs"),
         ((), "", 3, "stdin"),
         (("--names", "x", "--remove"), "a\tb\tc\n", 2, "--names goes without --remove"),
-        (("--missing-ok",), "a\tb\tc\n", 2, "--missing-ok goes with --remove"),
     ],
 )
 def test_bad_lines_change_nothing(
