@@ -58,11 +58,7 @@ if TYPE_CHECKING:
     from ..api import Engine
     from ..training import Sets, TrainingRequest
 
-CUT_ANSWERS = "answers"
-CUT_PATHS = "paths"
-CUT_NEIGHBOURS = "neighbours"
-CUT_CHAINS = "chains"
-CUTS = (CUT_ANSWERS, CUT_PATHS, CUT_NEIGHBOURS, CUT_CHAINS)
+CUTS = ("answers", "paths", "neighbours", "chains")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,19 +122,19 @@ def _pool(
     for topic in topics:
         add("query", topic, around.get(topic, ()))
     add("answer", answer, around.get(answer, ()))
-    cuts = {
-        CUT_ANSWERS: len(placed.answers) - len(set(topics) & placed.answers) > len(answers),
-        CUT_PATHS: any(chain.cut for topic in topics for each in answers for chain in paths[topic, each]),
-        CUT_NEIGHBOURS: any(chain.cut for id_ in (*topics, *answers) for chain in around.get(id_, ())),
-        CUT_CHAINS: len(chains) > options.max_chains,
-    }
+    cuts = (
+        len(placed.answers) - len(set(topics) & placed.answers) > len(answers),
+        any(chain.cut for topic in topics for each in answers for chain in paths[topic, each]),
+        any(chain.cut for id_ in (*topics, *answers) for chain in around.get(id_, ())),
+        len(chains) > options.max_chains,
+    )
     return PooledQuestion(
         placed.question.id,
         placed.question.text,
         topics,
         answer,
         tuple(chains.values())[: options.max_chains],
-        tuple(name for name, is_cut in cuts.items() if is_cut),
+        tuple(name for name, is_cut in zip(CUTS, cuts, strict=True) if is_cut),
     )
 
 

@@ -75,8 +75,3 @@ class SubgraphBatch:
     def node_questions(self) -> Ints:
         """The question that each node belongs to, (num_nodes,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.node_starts))
-
-    @property
-    def triple_questions(self) -> Ints:
-        """The question that each triple belongs to, (num_triples,)."""
-        return np.repeat(np.arange(len(self)), np.diff(self.triple_starts))
