@@ -25,7 +25,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, product
+from itertools import chain, groupby, product
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +44,8 @@ from ..pages.results import AskedGraph, graphs, serve_graph, set_reach
 from .star_paths import ENCODER, PATH_F1, RARE, RIGHT, SHORTCUT, Scores, score_first_paths
 
 TOKENS = 500
+BATCH = 10
+"""Questions that are retrieved together."""
 
 
 @dataclass(frozen=True)
@@ -255,7 +257,9 @@ def score_by_recipe(cell: Cell, asked: AskedGraph, settings: Settings) -> tuple[
         records = ask_remaining_questions(dev, recipe, settings, run).records
         return [each.id for each in records], {F1: [each.scores["strict/f1"] for each in records]}
     with Engine(settings, recipe=recipe) as engine:
-        evidence = engine.retrieve_batch([each.as_question(each.topic_ids) for each in dev.questions])
+        given = [each.as_question(each.topic_ids) for each in dev.questions]
+        parts = (engine.retrieve_batch(given[at : at + BATCH]) for at in range(0, len(given), BATCH))
+        evidence = list(chain.from_iterable(parts))
     chars = TOKENS * BYTES_PER_TOKEN
     written = [fit_evidence(each.items, each.labels, max_names=MAX_NAMES, max_chars=chars)[0] for each in evidence]
     names = [[next(iter(one.names), one.id or "") for one in each.answers] for each in dev.questions]
