@@ -263,7 +263,12 @@ def score_by_recipe(cell: Cell, asked: AskedGraph, settings: Settings) -> tuple[
     chars = TOKENS * BYTES_PER_TOKEN
     written = [fit_evidence(each.items, each.labels, max_names=MAX_NAMES, max_chars=chars)[0] for each in evidence]
     names = [[next(iter(one.names), one.id or "") for one in each.answers] for each in dev.questions]
-    return ids, {NAMED: [np.mean([name in text for name in some]) for some, text in zip(names, written, strict=True)]}
+    pairs = zip(names, written, strict=True)  # PathQuestion writes names with underscores, evidence without
+    return ids, {NAMED: [float(np.mean([as_words(name) in as_words(text) for name in some])) for some, text in pairs]}
+
+
+def as_words(text: str) -> str:
+    return text.replace("_", " ")
 
 
 def cells(given: argparse.Namespace) -> list[Cell]:
