@@ -98,7 +98,7 @@ class Trace:
         self._charge()
         self._open.append(name)
         self._costs.setdefault(name, StageCost(name))
-        token = on_call.set(lambda call: self.count(**{call: 1}))
+        token = on_call.set(lambda call: self.count(**dict[str, Any]({call: 1})))
         try:
             yield
         finally:

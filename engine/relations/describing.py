@@ -105,7 +105,8 @@ def read_descriptions(path: Path, catalogue: Catalogue) -> dict[str, RelationDes
                 if total > MAX_TOTAL:
                     raise InputError(f"expected at most {MAX_TOTAL:,} phrases together")
                 checked = [_check_column(column) for column in columns if column.strip()]
-                said += [(*known.find(name.strip()), column, origin) for column in checked]
+                relation, inverse = known.find(name.strip())
+                said.extend((relation, inverse, column, origin) for column in checked)
             except (InputError, UsageError) as error:
                 raise InputError(f"{path}:{number}: {error}") from error
     return _describe(said)
