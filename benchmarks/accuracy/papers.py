@@ -220,9 +220,6 @@ def checkpoint(cell: Cell, asked: AskedGraph) -> Path:
     name = "-".join((side.kind, *(each.replace("=", "").replace("/", "-") for each in side.training)))
     out = cell.folder / f"{name}-{cell.seed}"
     if not (out / f"{side.kind}.json").exists():
-        out.mkdir(exist_ok=True)
-        for read in cell.folder.glob("*/subgraphs-*"):  # they do not depend on the seed
-            (out / read.name).exists() or os.link(read, out / read.name)
         own = [f"subgraph.num_hops={hops}", *(each for each in side.training if each != "refined")]
         more = [word for change in own for word in ("--set", change)]
         if "refined" in side.training:
