@@ -369,15 +369,16 @@ class TableGraph(graphs.PropertyGraph):
 
     def _find_end(self, reference: Reference) -> Callable[[Mapping[str, Any]], str | None]:
         """Return what finds the id of the node that a row refers to."""
-        other, keys = self._tables[reference.table], {}
+        other = self._tables[reference.table]
+        keys: dict[tuple[str, ...], Sequence[str]] = {}
         if reference.target != other.key:
             rows = self._database.rows(other, [*dict.fromkeys([*reference.target, *other.key])])
             keys = {(row[reference.target[0]],): [row[name] for name in other.key] for _, row in rows}
 
         def find(row: Mapping[str, Any]) -> str | None:
-            values: Sequence[str] | None = tuple(row[name] for name in reference.columns)
-            values = keys.get(values) if reference.target != other.key else values
-            return self._id(other, values) if values and None not in values else None
+            values = tuple(row[name] for name in reference.columns)
+            found = None if None in values else values if reference.target == other.key else keys.get(values)
+            return self._id(other, found) if found else None
 
         return find
 
