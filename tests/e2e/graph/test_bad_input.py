@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 COMMAND = [sys.executable, "-c", "from lodestar.engine.cli.main import run; run()"]
@@ -36,15 +35,17 @@ def test_closed_standard_input_is_said(environment: dict[str, str]) -> None:
 
 
 def test_ctrl_c_is_one_line_and_130(environment: dict[str, str], tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "questions")  # nobody writes to it: the command waits for it until it is interrupted
-    with subprocess.Popen(
-        [*COMMAND, "ask", "--file", str(tmp_path / "questions")],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        time.sleep(1.0)
+    os.mkfifo(tmp_path / "questions")  # nobody writes to it: the command waits until it is interrupted
+    with (
+        subprocess.Popen(
+            [*COMMAND, "ask", "--file", str(tmp_path / "questions")],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+        (tmp_path / "questions").open("w"),
+    ):  # as soon as the command has opened it, too
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err.strip()) == (130, "", "lodestar: interrupted")
