@@ -81,9 +81,9 @@ def graphs_of(batch: SubgraphBatch, questions: Sequence[str], relations: GraphRe
     numbers, relation_of = np.unique(batch.relations, return_inverse=True)
     texts = [entity_text(batch.table[place]) for place in batch.entities.tolist()]
     names = {text: place for place, text in enumerate(dict.fromkeys(text for text in texts if text is not None))}
-    of_relations = [tuple(table[number] for number in numbers.tolist()) for table in (relations.texts, relations.names)]
+    said, named = (tuple(table[number] for number in numbers.tolist()) for table in (relations.texts, relations.names))
     return QuestionGraphs(
-        GraphTexts("", "", "", {}, (), tuple(questions), tuple(names), *of_relations, (), ()),
+        GraphTexts("", "", "", {}, (), tuple(questions), tuple(names), said, named, (), ()),
         heads=batch.heads,
         relation_of=relation_of,
         tails=batch.tails,
@@ -121,7 +121,7 @@ class SubgraphScorer:
     ) -> Evidence[Triple]:
         """Return some triples of a batch, `rows`, as the evidence of its question `number`, best first."""
 
-        def entity(node: int) -> Entity:
+        def entity(node: Any) -> Entity:
             return batch.table[int(batch.entities[node])]
 
         items = [

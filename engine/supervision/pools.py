@@ -207,13 +207,13 @@ def pool_sets(request: TrainingRequest, _config: Any, _out: TrainingFolder, *, s
 
     sets = list(map(request.questions, (*request.train_files, *request.dev_files)))
     refined = read_refined_pools(supervision, [each.sha256 for each in sets])
-    pools = []
+    pools, texts = [], {}
     for questions in sets:
         with request.open_graph(questions.name, "mining") as (engine, progress):
             pool = refined.get(questions.sha256)
             pools.append(pool or mine_pool(questions, engine, PoolBounds(), progress=progress))
-            relations = engine.gateway().run(read_catalogue()).relations
-    return request.split(pools, relation_texts(words_of_relations(relations)))
+            texts = relation_texts(words_of_relations(engine.gateway().run(read_catalogue()).relations))
+    return request.split(pools, texts)
 
 
 def read_refined_pools(supervision: Sequence[str], sets: Collection[str]) -> dict[str, PoolFile]:
