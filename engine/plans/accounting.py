@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 from ...models.text import SUBCLASS_RELATIONS, RelationWords
@@ -30,6 +31,10 @@ ENDS = 5
 """Answers whose kinds are read."""
 LIMIT = 50
 """Kinds of one answer, and entities of one name, that are read."""
+MOST_WORDS = 4
+"""Of a relation's name that a question asks for."""
+NAMES = {"name", "title"}
+"""Relations whose value is the answer itself."""
 LINKED = 0.5
 """The least probability of a linked name that has to be used. Our own choice."""
 
@@ -72,6 +77,8 @@ class _Account:
     def __init__(self, graph: GraphResources) -> None:
         self._words = graph.words
         relations = graph.catalogue.relations
+        properties = (each.properties[-1] for each in graph.words.values() if each.properties and not each.is_type)
+        self._properties = {" ".join(_split(each)) for each in properties} - NAMES
         types = [relation for relation in relations if graph.words[relation.name].is_type]
         self._relations = {
             "types": [relation.name for relation in types],
@@ -91,6 +98,7 @@ class _Account:
             left = [
                 *_find_unused(answers[at], reading, strict),
                 *self._find_wrong_noun(reading, kinds.get(at, ((), ()))),
+                *self._find_unused_properties(answers[at], reading),
             ]
             if left:
                 answers[at] = answers[at].withhold(tuple(dict.fromkeys(left)))
@@ -132,6 +140,20 @@ class _Account:
         if not nouns or not is_known or reading.covers(nouns[0].split()) or nouns[0] in kinds:
             return []
         return [] if self._leads_to(reading, nouns[0]) else nouns[:1]
+
+    def _find_unused_properties(self, answer: Answer, reading: _Reading) -> list[str]:
+        """Return what "… of" and "'s …" ask for, where it is a relation's name that no relation of the path has."""
+        text = answer.evidence.question.text
+        for topic in answer.evidence.topics:
+            text = text.replace(topic.mention, "_") if topic.mention else text
+        said = re.findall(r"['’]s?(?!\w)|\w+", text)
+        left = []
+        for start, size in product(range(len(said)), range(1, MOST_WORDS + 1)):
+            name, words = " ".join(said[start : start + size]), _split(" ".join(said[start : start + size]))
+            is_asked = said[start + size : start + size + 1] == ["of"] or said[max(start - 1, 0)][0] in "'’"
+            if is_asked and " ".join(words) in self._properties and said[start] != "the" and not reading.covers(words):
+                left.append(name)
+        return left
 
     def _leads_to(self, reading: _Reading, noun: str) -> bool:
         """Return whether what the path leads to is called so."""

@@ -57,6 +57,9 @@ def engine(gateway: Gateway, driver: neo4j.Driver, connection: Connection, setti
         ("Which city borders Arvonia?", {"city"}),
         ("Which supplier directed Zinc?", {"supplier"}),
         ("Which film is supplied by Norrick Foods?", {"film"}),
+        ("What is the elevation of the capital of Arvonia?", {"capital"}),
+        ("What is the release year of what Norrick Foods supplied?", {"release year"}),
+        ("What is Zinc's release year?", {"release year"}),
     ],
 )
 def test_words_that_no_path_uses(engine: Engine, text: str, words: set[str]) -> None:
