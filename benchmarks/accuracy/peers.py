@@ -29,8 +29,9 @@ MAX_ROWS = 1_000
 NUM_PASSAGES = 5
 MAX_STEPS = 6
 MAX_CHARS = 4_000
-AGENT = """Answer questions about a Neo4j database with the tools. Read the schema first, then query. At the end write
-only the names or the number that answer, separated by semicolons; "unknown" if the database lacks it."""
+AGENT = """You answer questions about a Neo4j database by calling tools: first get_neo4j_schema, then read_neo4j_cypher
+with a query that fits the schema. After the result of the query, reply with the names or the number that answer, and
+nothing else, separated by semicolons."""
 TOOLS: Any = [
     {"type": "function", "function": {"name": name, "description": text, "parameters": parameters}}
     for name, text, parameters in (
@@ -216,13 +217,14 @@ def open_agent(server: str) -> Iterator[Ask]:
 
 
 def read_json(text: str) -> dict[str, Any]:
-    """Return the first object of a text, which may stand in a block of code; {} for none."""
-    found = re.search(r"\{.*\}", text, re.S)
-    try:
-        value = json.loads(found[0]) if found else {}
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+    """Return the first object that a text has, in a block of code or in doubled braces; {} for none."""
+    for brace in re.finditer(r"\{", text):
+        try:
+            value, _ = json.JSONDecoder().raw_decode(text[brace.start() :])
+        except ValueError:
+            continue
+        return value
+    return {}
 
 
 def split_said(said: str) -> list[str]:
