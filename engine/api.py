@@ -21,7 +21,7 @@ from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, Usa
 from .evidence import Absence, Answer, Evidence, Item, PlanAnswer
 from .evidence.bridges import Quotes, collect_snippets, convert_item_kind
 from .neo4j import split_into_requests
-from .neo4j.catalogue import Edition, RelationInfo, read_catalogue, read_graph_revision, read_graph_state
+from .neo4j.catalogue import Edition, RelationInfo, read_catalogue, read_edition, read_graph_state
 from .parallel import start
 from .parts import Expression, Joined, Named, Part, list_stages
 from .progress import Progress, ignore_progress
@@ -258,7 +258,7 @@ class Engine:
         """Return the relations nearest to a text by cosine."""
         question = validate_question(text)
         opened = self._opened
-        if opened is None or self.gateway().run(read_graph_revision()) != opened.edition:
+        if opened is None or self.gateway().run(read_edition()) != opened.edition:
             opened = self._read_graph(anew=True)
         return opened.graph.index.search(self.encoder.encode([question.text]), top_k)[0]
 
@@ -318,7 +318,7 @@ class Engine:
             asked = [replace(each, filter=filter_) for each in asked]
         is_fresh = anew or self._opened is None
         opened, recipe = self._open(options, anew=anew)
-        revision = None if is_fresh else start(partial(self.gateway().run, read_graph_revision()), "lodestar-revision")
+        revision = None if is_fresh else start(partial(self.gateway().run, read_edition()), "lodestar-edition")
         top_k = options.get("top_k") or _num_kept(recipe, opened.graph)
         ctx = Context(self.gateway(), opened.graph, on_event=options.get("on_event"), chat=self._chat)
         try:
@@ -385,7 +385,7 @@ class Engine:
             opened = None if anew else self._opened
             if opened is None:
                 gateway = self.gateway()
-                edition = gateway.run(read_graph_revision())
+                edition = gateway.run(read_edition())
                 state = gateway.run(read_graph_state())
                 state.check()
                 for warning in state.warnings:

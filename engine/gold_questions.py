@@ -263,7 +263,7 @@ def _mention(question: GoldQuestion, id_: str, named: Mapping[str, Sequence[str]
     return next((name for name in names if fold_spelling(name) in text), label)
 
 
-def say_nothing_found(questions: QuestionSet, found: Sequence[object]) -> str:
+def nothing_found_message(questions: QuestionSet, found: Sequence[object]) -> str:
     """Return the message for a question set of which nothing can be used; found: with the skipped questions."""
     reasons = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
     why = ", ".join(f"{number:,} with {reason}" for reason, number in reasons.items())

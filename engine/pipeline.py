@@ -1,4 +1,4 @@
-"""Link a batch of questions, join what two retrievers found, and answer: what `Engine` runs a recipe by."""
+"""Link a batch of questions, join what two retrievers found, and answer. `Engine._retrieve` loops over the stages."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Verification:
 
 def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verification:
     """Count everything in the graph again and compare it with the catalogue, the signatures and the manifests."""
-    before = gateway.run(catalogue.read_graph_revision())
+    before = gateway.run(catalogue.read_edition())
     state = gateway.run(read_graph_state())
     loads = gateway.run(catalogue.read_loads())
     relations = gateway.run(read_catalogue()).relations
@@ -55,7 +55,7 @@ def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verificati
     stated = _read_stated(gateway, state.num_triples, progress)
     for load in loads:
         faults.extend(_faults_of_load(load, *stated.get(load.number, (0, 0))))
-    if faults and gateway.run(catalogue.read_graph_revision()) != before:
+    if faults and gateway.run(catalogue.read_edition()) != before:
         faults = ["the graph is written to while it is checked: check it again when that has ended"]
     return Verification(len(loads), state.num_triples, state.num_entities, tuple(faults))
 

@@ -216,14 +216,14 @@ memory, not length × length.
 
 
 @dataclass(slots=True)
-class LastRow:
+class LastAttentionRow:
     """The recorded row, (batch, num_heads, length) float32; None until the layer has run."""
 
     layer: int
     weights: torch.Tensor | None = None
 
 
-_wanted: ContextVar[LastRow | None] = ContextVar("wanted", default=None)
+_wanted: ContextVar[LastAttentionRow | None] = ContextVar("wanted", default=None)
 
 
 class _EnoughError(Exception):
@@ -231,9 +231,9 @@ class _EnoughError(Exception):
 
 
 @contextmanager
-def record_last_row(layer: int) -> Iterator[LastRow]:
+def record_last_row(layer: int) -> Iterator[LastAttentionRow]:
     """Record the last row of this layer, counted from 0, of the model that the block runs; the row ends the block."""
-    row = LastRow(layer)
+    row = LastAttentionRow(layer)
     token = _wanted.set(row)
     try:
         yield row

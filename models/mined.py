@@ -38,7 +38,7 @@ FREE_BYTES = 1 << 26
 
 
 class MinedFileError(Exception):
-    """The file is not what `write_mined_records` writes; the message says where."""
+    """The file is not what `write_mined_file` writes; the message says where."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from ...models.text.vectors import TextVectors
 from ...models.whole_file import atomic_write, file_sha256, make_private_folder
 from ..errors import EncoderError, UsageError
 from ..neo4j import Request, template
-from ..neo4j.catalogue import Catalogue, Edition, read_catalogue, read_graph_revision, read_graph_state, type_words
+from ..neo4j.catalogue import Catalogue, Edition, read_catalogue, read_edition, read_graph_state, type_words
 from ..neo4j.gateway import Gateway
 from ..progress import Progress, ignore_progress
 from ..settings import Connection, Settings
@@ -315,7 +315,7 @@ def index_entities(
             f"the graph has {state.num_entities:,} entities, and their index takes much time and disk space "
             f"(docs/how-it-works.md): expected at most {max_entities:,}; raise it with --max-entities"
         )
-    edition = gateway.run(read_graph_revision())
+    edition = gateway.run(read_edition())
     kinds = EntityTypes(gateway.run(read_catalogue()))
 
     ids: list[str] = []

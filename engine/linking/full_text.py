@@ -192,14 +192,14 @@ class FullText(Linker):
 class FullTextLinker:
     """Links questions by names and aliases, and to the literals that match the values in them.
 
-    type_words: those that name types of entities: "film" in small letters is rarely what a question is about. evidence:
-    reranks the candidates by their relations. nearest: finds names by embedding. types: numbers of the relations from
-    things to their kinds; a kind is no topic beside another one.
+    type_words: those that name types of entities: "film" in small letters is rarely what a question is about.
+    extractor: reranks the candidates by their relations. nearest: finds names by embedding. types: numbers of the
+    relations from things to their kinds; a kind is no topic beside another one.
     """
 
     top_k: int = 10
     type_words: Collection[str] = frozenset()
-    evidence: RelationFeatureExtractor | None = None
+    extractor: RelationFeatureExtractor | None = None
     nearest: NearestEntitySearch | None = None
     types: frozenset[int] = frozenset()
 
@@ -241,24 +241,24 @@ class FullTextLinker:
     def _rank_mentions(self, words: QuestionWords, found: Sequence[Mention]) -> tuple[Topic, ...]:
         weighed = zip(self._weigh(words, found), found, strict=True)
         likely = sorted(weighed, key=lambda each: (-each[0], each[1].named.entity.id))
-        kept = likely[: CONSIDERED if self.evidence else self.top_k]
+        kept = likely[: CONSIDERED if self.extractor else self.top_k]
         return tuple(make_candidate(words, mention, probability) for probability, mention in kept)
 
     def rerank(self, texts: Sequence[str], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
         """Return the candidates of each question with their probabilities by words and relations, best first."""
-        if self.evidence is None:
+        if self.extractor is None:
             return [list(some) for some in found]
-        kept = [self.evidence.leave_out_asked_type(text, some) for text, some in zip(texts, found, strict=True)]
-        relations = self.evidence.features(texts, kept)
+        kept = [self.extractor.leave_out_asked_type(text, some) for text, some in zip(texts, found, strict=True)]
+        relations = self.extractor.features(texts, kept)
         return [self._rerank(some, x) for some, x in zip(kept, relations, strict=True)]
 
     def _rerank(self, some: Sequence[Topic], relations: Floats) -> list[Topic]:
-        assert self.evidence is not None
+        assert self.extractor is not None
         if not some:
             return []
         likely = weigh_candidates(some, relations).tolist()
         weighed = [
-            replace(each, score=p, probability=p, kind=self.evidence.kind(each))
+            replace(each, score=p, probability=p, kind=self.extractor.kind(each))
             for p, each in zip(likely, some, strict=True)
         ]
         return sorted(weighed, key=lambda each: (-each.score, each.entity.id))[: self.top_k]

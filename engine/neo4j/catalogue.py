@@ -277,7 +277,7 @@ def read_graph_state() -> Request[GraphState]:
     return Request(template("read_graph_state"), {}, decode)
 
 
-def read_graph_revision() -> Request[Edition]:
+def read_edition() -> Request[Edition]:
     """Read the edition, which differs after every change of the graph by Lodestar."""
 
     def decode(rows: Sequence[Row]) -> Edition:

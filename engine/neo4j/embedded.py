@@ -307,7 +307,7 @@ class EmbeddedServer:
 
         Raises `CutLogError` where the log of transactions ends in the middle of one; with `cuts_log` that is cut off.
         """
-        from .catalogue import read_graph_revision
+        from .catalogue import read_edition
         from .gateway import Gateway
 
         state = self._plan(given)
@@ -325,7 +325,7 @@ class EmbeddedServer:
         try:
             with Gateway(self.connection(START_TIMEOUT_S)) as gateway:  # the first query of a busy machine is slow
                 gateway.version()
-                gateway.run(read_graph_revision())
+                gateway.run(read_edition())
         except AuthenticationError as error:
             raise EmbeddedServerError(
                 f"{self.home.password_file}: expected the password of user {USER}, which was changed in the server: "

@@ -36,7 +36,7 @@ from ..errors import (
 from ..parallel import start
 from ..settings import GRACE_S, Connection, Settings
 from . import Request, Row, template
-from .catalogue import read_graph_revision
+from .catalogue import read_edition
 
 if TYPE_CHECKING:
     from ..context import Trace
@@ -379,7 +379,7 @@ class Gateway:
         """Get the bookmark of the server that takes writes: whichever server is read from then on waits until it has
         what others wrote, such as a load that has just ended. If no server takes writes, reads go on without."""
         answer: Future[list[Row]] = Future()
-        self._query(read_graph_revision(), answer, self.connection.timeout_s, at_writer=True)
+        self._query(read_edition(), answer, self.connection.timeout_s, at_writer=True)
         with suppress(*_NO_SERVER):
             answer.result()
 

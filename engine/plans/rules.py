@@ -1,4 +1,7 @@
-"""Combine neighbouring parts of plans: a rule of two returns what they may make together."""
+"""Combine neighbouring parts of plans: a rule of two returns what they may make together.
+
+`_words_set` joins words on the left and a set on the right. `RULES`, at the end, has the rule of each two kinds.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ from .words import dimension_of, lexicon, unit_size
 Rule = Callable[[Chart, Node, Node], list[Node]]
 
 
-def words_set(chart: Chart, words: Node, of: Node, *, after: bool = False) -> list[Node]:
+def _words_set(chart: Chart, words: Node, of: Node, *, after: bool = False) -> list[Node]:
     """Words and a set: what a relation that the words mean leads to."""
     return [
         chart.make_set(
@@ -46,7 +49,7 @@ def words_set(chart: Chart, words: Node, of: Node, *, after: bool = False) -> li
     ]  # fmt: skip
 
 
-def peak_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _peak_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     """The highest of the highest points of the states."""
     step, path, how = left.plan
     share, is_one = right.cls.steps.get(step, 0.0), isinstance(right.plan, Topics) and len(right.plan.ids) == 1
@@ -56,7 +59,7 @@ def peak_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     return [chart.make_set(plan, chart.schema.ends[step], (left, right), share=math.log(share), size=2)]
 
 
-def set_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     """A noun and what modifies it, which stands behind it or before it."""
     return [*_modify(chart, left, right, before=False), *_modify(chart, right, left, before=True)]
 
@@ -117,7 +120,7 @@ def _meet(chart: Chart, head: Node, mod: Node) -> list[Node]:
     ]  # fmt: skip
 
 
-def superlative_set(chart: Chart, left: Node, right: Node, *, after: bool = False) -> list[Node]:
+def _superlative_set(chart: Chart, left: Node, right: Node, *, after: bool = False) -> list[Node]:
     """The largest of a set: by a property that fits the adjective; the most of a kind: a key that counts them."""
     measured, is_bare, k, skip = left.more
     made, parts = [], (left, right)
@@ -135,14 +138,14 @@ def superlative_set(chart: Chart, left: Node, right: Node, *, after: bool = Fals
     return made
 
 
-def superlative_several(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _superlative_several(chart: Chart, left: Node, right: Node) -> list[Node]:
     """Which is longer, the Rhine or the Danube: the first of both."""
     _, one, two = right.plan
     both = Node("set", Topics((*one.ids, *two.ids)), right.feats, right.score, right.cls)
-    return superlative_set(chart, left, both)
+    return _superlative_set(chart, left, both)
 
 
-def ranked_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _ranked_words(chart: Chart, left: Node, right: Node) -> list[Node]:
     """The top five cities by population."""
     sign, k, skip = left.more
     how: Any = "most" if sign > 0 else "least"
@@ -155,13 +158,13 @@ def ranked_words(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]
 
 
-def ordinal_superlative(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _ordinal_superlative(chart: Chart, left: Node, right: Node) -> list[Node]:
     """The second largest."""
     measured, is_bare, k, _ = right.more
     return [chart.make("superlative", right.plan, None, (left, right), (measured, is_bare, k, left.plan))]
 
 
-def value_superlative(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _value_superlative(chart: Chart, left: Node, right: Node) -> list[Node]:
     """The five largest; the top five."""
     number = left.more.whole
     measured, is_bare, _, skip = right.more
@@ -170,7 +173,7 @@ def value_superlative(chart: Chart, left: Node, right: Node) -> list[Node]:
     return [chart.make("superlative", right.plan, None, (left, right), (measured, is_bare, number, skip))]
 
 
-def superlative_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _superlative_words(chart: Chart, left: Node, right: Node) -> list[Node]:
     """The largest population: a key by the property that the words mean."""
     _, is_bare, k, skip = left.more
     return [
@@ -180,7 +183,7 @@ def superlative_words(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]
 
 
-def words_key(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _words_key(chart: Chart, left: Node, right: Node) -> list[Node]:
     """Borders the most states: a key that counts, by the relation that the words mean."""
     sign, step, of, k, skip = right.plan
     if right.more != "count" or step:
@@ -191,7 +194,7 @@ def words_key(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]
 
 
-def set_key(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_key(chart: Chart, left: Node, right: Node) -> list[Node]:
     sign, step, _, k, skip = right.plan
     how: Any = "most" if sign > 0 else "least"
     parts, own = (left, right), {"one_where_several": float(chart.is_one(left.plan)), **_far(left)}
@@ -211,10 +214,10 @@ def set_key(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]  # fmt: skip
 
 
-def key_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _key_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     """The highest salary of the employees: how high it is, or whose."""
     found = []
-    for node in set_key(chart, right, left):
+    for node in _set_key(chart, right, left):
         found.append(replace(node, score=node.score + chart.weights["whose_superlative"]))
         found[-1].feats = ((node.feats,), (("whose_superlative", 1.0),))
         if left.more == "value" and left.plan[1] in chart.schema.ends and isinstance(best := node.plan, Best):
@@ -223,7 +226,7 @@ def key_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     return found
 
 
-def comparing_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _comparing_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     """Longer than the Rhine, than the average river."""
     how = "max" if isinstance(right.plan, Topics | Best) else right.more
     if how not in ("max", "mean"):
@@ -231,7 +234,7 @@ def comparing_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     return [chart.make("compared", left.plan, right.cls, (left, right), (right.plan, how))]
 
 
-def set_compared(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_compared(chart: Chart, left: Node, right: Node) -> list[Node]:
     """Whether one thing is longer than another, or those of a set that are."""
     made, (of, how) = [], right.more
     for step, path, sign, fits in chart.measured(right.plan, left.cls):
@@ -247,20 +250,20 @@ def set_compared(chart: Chart, left: Node, right: Node) -> list[Node]:
     return made
 
 
-def same_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _same_words(chart: Chart, left: Node, right: Node) -> list[Node]:
     """The same capital: by the relation that the words mean."""
     ways = {path_of(step): word_features(fit, right) for step, fit in right.plan.items()}
     return [chart.make("sharing", ways, None, (left, right))]
 
 
-def same_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _same_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     """The same country: by any relation to one."""
     if not isinstance(right.plan, Kind):
         return []
     return [chart.make("sharing", {}, right.cls, (left, right), kind_alone=-1)]
 
 
-def words_sharing(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _words_sharing(chart: Chart, left: Node, right: Node) -> list[Node]:
     """Located in the same country: by the relation that the words mean."""
     if right.plan:
         return []
@@ -268,13 +271,13 @@ def words_sharing(chart: Chart, left: Node, right: Node) -> list[Node]:
     return [chart.make("sharing", ways, None, (left, right))] if ways else []
 
 
-def sharing_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _sharing_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     """The same capital as Texas."""
     ways = left.plan or {path: path_features(share, cost) for path, share, cost in chart.paths(right.cls, left.cls)}
     return [chart.make("shared", ways, right.cls, (left, right), right.plan)]
 
 
-def set_shared(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_shared(chart: Chart, left: Node, right: Node) -> list[Node]:
     """States with the same capital as Texas: what leads where it does, without it."""
     made, other = [], right.more
     for path, fits in right.plan.items():
@@ -287,7 +290,7 @@ def set_shared(chart: Chart, left: Node, right: Node) -> list[Node]:
     return made
 
 
-def words_value(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _words_value(chart: Chart, left: Node, right: Node) -> list[Node]:
     """Born after 1962: a condition on the property that the words mean."""
     return [
         chart.make("condition", test, None, (left, right), step, **word_features(fit, left))
@@ -317,7 +320,7 @@ def _test(chart: Chart, value: Number, step: str, op: Any) -> Is | None:
     return Is(path_of(step), op, number=value.number, unit=value.unit) if same else None
 
 
-def set_value(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_value(chart: Chart, left: Node, right: Node) -> list[Node]:
     """Films before 1984, cities larger than 1 million: a condition on a property of theirs that has such values."""
     measured = right.more.measured
     if chart.is_one(left.plan) and chart.form != "yes":
@@ -336,15 +339,15 @@ def set_value(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]  # fmt: skip
 
 
-def condition_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _condition_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     """Never reviewed films."""
     return [
         chart.make_set(node.plan, node.cls, (node,), modifier_before_its_noun=1)
-        for node in set_condition(chart, right, left)
+        for node in _set_condition(chart, right, left)
     ]
 
 
-def set_condition(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_condition(chart: Chart, left: Node, right: Node) -> list[Node]:
     if chart.is_one(left.plan) and chart.form != "yes":
         return []
     if right.more is not None and right.more not in left.cls.steps:
@@ -354,7 +357,7 @@ def set_condition(chart: Chart, left: Node, right: Node) -> list[Node]:
     return [chart.make_set(where, left.cls, (left, right), size=1, kind_alone=alone, **_far(left))]
 
 
-def value_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _value_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     """More than three rivers: a condition on how many; the two cities with the largest population."""
     number, op = left.more.whole, left.more.op
     if isinstance(right.plan, Best) and right.plan.k == 1 and op == "=" and number and number <= 1_000:
@@ -364,9 +367,9 @@ def value_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     return [chart.make("counted", (op, number, None), right.cls, (left, right), kind_alone=-1)]
 
 
-def value_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _value_words(chart: Chart, left: Node, right: Node) -> list[Node]:
     """More than five actors: by the relation that the words mean; or a property with such a value."""
-    found, number, op = words_value(chart, right, left), left.more.whole, left.more.op
+    found, number, op = _words_value(chart, right, left), left.more.whole, left.more.op
     if number is None or op == "~":
         return found
     return found + [
@@ -376,7 +379,7 @@ def value_words(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]
 
 
-def words_counted(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _words_counted(chart: Chart, left: Node, right: Node) -> list[Node]:
     op, number, _ = right.plan
     return [
         chart.make("counted", (op, number, step), right.cls, (left, right), **fits)
@@ -384,7 +387,7 @@ def words_counted(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]
 
 
-def set_counted(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_counted(chart: Chart, left: Node, right: Node) -> list[Node]:
     op, number, step = right.plan
     if chart.is_one(left.plan) and chart.form != "yes":
         return []
@@ -394,12 +397,12 @@ def set_counted(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]
 
 
-def not_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _not_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     is_except = left.plan in lexicon()["except"]["words"].split()
     return [chart.make("without", right.plan, right.cls, (left, right), is_except, negation=1)]
 
 
-def not_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _not_words(chart: Chart, left: Node, right: Node) -> list[Node]:
     return [
         chart.make(
             "condition",
@@ -416,7 +419,7 @@ def not_words(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]
 
 
-def not_condition(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _not_condition(chart: Chart, left: Node, right: Node) -> list[Node]:
     if not isinstance(right.plan, tuple) or len(right.plan) != 1:
         return []
     test: Is = right.plan[0]
@@ -424,7 +427,7 @@ def not_condition(chart: Chart, left: Node, right: Node) -> list[Node]:
     return [chart.make("condition", (replace(test, op=turned),), None, (left, right), right.more, negation=1)]
 
 
-def words_without(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _words_without(chart: Chart, left: Node, right: Node) -> list[Node]:
     """Border no states: whose relation leads to none of them."""
     found = []
     for step, fits in _meanings(chart, left, right.cls):
@@ -442,10 +445,10 @@ def _is_all(chart: Chart, path: tuple[str, ...], of: Any) -> bool:
     return isinstance(of, Kind) and (not ends.kinds or ends.kinds.get(of.name, 0.0) > 0.95)
 
 
-def set_without(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_without(chart: Chart, left: Node, right: Node) -> list[Node]:
     """States that do not …: a set without another one, or without a relation to it."""
     if isinstance(best := left.plan, Best):  # what is left out is no candidate
-        inner = set_without(chart, replace(left, plan=best.of), right)
+        inner = _set_without(chart, replace(left, plan=best.of), right)
         return [replace(node, plan=replace(best, of=node.plan)) for node in inner]
     if isinstance(left.plan, Topics) and isinstance(right.plan, Topics):
         return []
@@ -470,15 +473,15 @@ def set_without(chart: Chart, left: Node, right: Node) -> list[Node]:
     return made
 
 
-def join_any(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _join_any(chart: Chart, left: Node, right: Node) -> list[Node]:
     return [chart.make("joined", (left.plan, right), right.cls, (left, right))]
 
 
-def join_several(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _join_several(chart: Chart, left: Node, right: Node) -> list[Node]:
     return [chart.make("several", right.plan, right.cls, (left, right))]
 
 
-def set_joined(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_joined(chart: Chart, left: Node, right: Node) -> list[Node]:
     how, other = right.plan
     overlap, parts = chart.overlap(left.cls, other.cls), (left, right)
     if overlap <= 0:
@@ -493,13 +496,13 @@ def set_joined(chart: Chart, left: Node, right: Node) -> list[Node]:
     return [chart.make_set(plan, left.cls, parts, united_or_intersected=1, size=1, kind_overlap=math.log(overlap))]
 
 
-def key_several(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _key_several(chart: Chart, left: Node, right: Node) -> list[Node]:
     """Who was born first, Ann or Bob: of both the first."""
     _, one, two = right.plan
-    return set_key(chart, Node("set", Topics((*one.ids, *two.ids)), right.feats, right.score, right.cls), left)
+    return _set_key(chart, Node("set", Topics((*one.ids, *two.ids)), right.feats, right.score, right.cls), left)
 
 
-def words_several(chart: Chart, left: Node, right: Node, *, after: bool = False) -> list[Node]:
+def _words_several(chart: Chart, left: Node, right: Node, *, after: bool = False) -> list[Node]:
     how, one, two = right.plan
     make = Both if how == "and" else Either
     return [
@@ -512,7 +515,7 @@ def words_several(chart: Chart, left: Node, right: Node, *, after: bool = False)
     ]  # fmt: skip
 
 
-def set_several(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_several(chart: Chart, left: Node, right: Node) -> list[Node]:
     how, one, two = right.plan
     made, alone = [], -float(isinstance(left.plan, Kind))
     for path, share, cost in chart.paths(left.cls, right.cls):
@@ -525,7 +528,7 @@ def set_several(chart: Chart, left: Node, right: Node) -> list[Node]:
     return made
 
 
-def measure_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _measure_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     """How long is …: the value of a property that fits the adjective."""
     return [
         chart.make_set(Follow(right.plan, path), chart.schema.ends[step], (left, right), **fits, size=1)
@@ -533,7 +536,7 @@ def measure_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]
 
 
-def total_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _total_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     """The average salary of employees; the average river, of whatever it is compared by."""
     if isinstance(right.plan, Kind):
         return [chart.make("averaged", right.plan, right.cls, (left, right), _how(left.plan), kind_alone=-1)]
@@ -544,7 +547,7 @@ def total_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     return [chart.make("whole", plan, of, (left, right))]
 
 
-def total_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _total_words(chart: Chart, left: Node, right: Node) -> list[Node]:
     """The average salary: of all that have one."""
     how = _how(left.plan)
     return [
@@ -554,27 +557,27 @@ def total_words(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]
 
 
-def per_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _per_words(chart: Chart, left: Node, right: Node) -> list[Node]:
     """Each country, where that is no kind: by the relation that the words mean."""
     return [
         chart.make("group", step, None, (left, right), **word_features(fit, right)) for step, fit in right.plan.items()
     ]
 
 
-def per_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _per_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     if not isinstance(right.plan, Kind):
         return []
     return [chart.make("group", None, right.cls, (left, right), kind_alone=-1)]
 
 
-def group_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _group_words(chart: Chart, left: Node, right: Node) -> list[Node]:
     """Each person directed: by the relation that the words mean."""
     return [
         chart.make("group", step, left.cls, (left, right), **fits) for step, fits in _meanings(chart, right, left.cls)
     ]
 
 
-def set_group(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_group(chart: Chart, left: Node, right: Node) -> list[Node]:
     """How many employees per department."""
     if chart.form != "count" or isinstance(left.plan, Topics):
         return []
@@ -584,7 +587,7 @@ def set_group(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]
 
 
-def whole_group(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _whole_group(chart: Chart, left: Node, right: Node) -> list[Node]:
     """The average salary per department."""
     total, parts = left.plan, (left, right)
     if not isinstance(total, Total) or total.how not in ("sum", "mean"):
@@ -629,39 +632,39 @@ def _how(word: str) -> Any:
     return "mean" if word in ("average", "mean") else "sum"
 
 
-def set_words(chart: Chart, left: Node, right: Node) -> list[Node]:
-    return words_set(chart, right, left, after=True)
+def _set_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+    return _words_set(chart, right, left, after=True)
 
 
-def set_superlative(chart: Chart, left: Node, right: Node) -> list[Node]:
-    return superlative_set(chart, right, left, after=True)
+def _set_superlative(chart: Chart, left: Node, right: Node) -> list[Node]:
+    return _superlative_set(chart, right, left, after=True)
 
 
-def several_words(chart: Chart, left: Node, right: Node) -> list[Node]:
-    return words_several(chart, right, left, after=True)
+def _several_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+    return _words_several(chart, right, left, after=True)
 
 
 _IN_ORDER: dict[tuple[str, str], Rule] = {
-    ("words", "set"): words_set, ("set", "words"): set_words, ("words", "key"): words_key,
-    ("words", "counted"): words_counted, ("words", "without"): words_without, ("words", "several"): words_several,
-    ("set", "set"): set_set, ("set", "superlative"): set_superlative, ("set", "key"): set_key, ("key", "set"): key_set,
-    ("set", "value"): set_value, ("value", "set"): value_set, ("set", "counted"): set_counted,
-    ("set", "without"): set_without, ("set", "joined"): set_joined, ("set", "several"): set_several,
-    ("set", "compared"): set_compared, ("superlative", "set"): superlative_set, ("several", "words"): several_words,
-    ("ordinal", "superlative"): ordinal_superlative, ("peak", "set"): peak_set, ("ranked", "words"): ranked_words,
-    ("comparing", "set"): comparing_set, ("comparing", "averaged"): comparing_set, ("not", "set"): not_set,
-    ("not", "words"): not_words, ("not", "condition"): not_condition, ("set", "condition"): set_condition,
-    ("condition", "set"): condition_set, ("join", "set"): join_any, ("join", "several"): join_several,
-    ("measure", "set"): measure_set, ("total", "set"): total_set, ("total", "words"): total_words,
-    ("per", "set"): per_set, ("per", "words"): per_words, ("same", "words"): same_words, ("same", "set"): same_set,
-    ("words", "sharing"): words_sharing, ("sharing", "set"): sharing_set, ("set", "shared"): set_shared,
-    ("value", "words"): value_words, ("words", "value"): words_value,
+    ("words", "set"): _words_set, ("set", "words"): _set_words, ("words", "key"): _words_key,
+    ("words", "counted"): _words_counted, ("words", "without"): _words_without, ("words", "several"): _words_several,
+    ("set", "set"): _set_set, ("set", "superlative"): _set_superlative, ("set", "key"): _set_key,
+    ("key", "set"): _key_set, ("set", "value"): _set_value, ("value", "set"): _value_set,
+    ("set", "counted"): _set_counted, ("set", "without"): _set_without, ("set", "joined"): _set_joined,
+    ("set", "several"): _set_several, ("set", "compared"): _set_compared, ("superlative", "set"): _superlative_set,
+    ("several", "words"): _several_words, ("ordinal", "superlative"): _ordinal_superlative,
+    ("peak", "set"): _peak_set, ("ranked", "words"): _ranked_words, ("comparing", "set"): _comparing_set,
+    ("comparing", "averaged"): _comparing_set, ("not", "set"): _not_set, ("not", "words"): _not_words,
+    ("not", "condition"): _not_condition, ("set", "condition"): _set_condition, ("condition", "set"): _condition_set,
+    ("join", "set"): _join_any, ("join", "several"): _join_several, ("measure", "set"): _measure_set,
+    ("total", "set"): _total_set, ("total", "words"): _total_words, ("per", "set"): _per_set,
+    ("per", "words"): _per_words, ("same", "words"): _same_words, ("same", "set"): _same_set,
+    ("words", "sharing"): _words_sharing, ("sharing", "set"): _sharing_set, ("set", "shared"): _set_shared,
+    ("value", "words"): _value_words, ("words", "value"): _words_value,
 }  # fmt: skip
 _EITHER_WAY: dict[tuple[str, str], Rule] = {
-    ("superlative", "words"): superlative_words, ("superlative", "several"): superlative_several,
-    ("value", "superlative"): value_superlative, ("key", "several"): key_several,
-    ("group", "words"): group_words, ("set", "group"): set_group,
-    ("whole", "group"): whole_group,
+    ("superlative", "words"): _superlative_words, ("superlative", "several"): _superlative_several,
+    ("value", "superlative"): _value_superlative, ("key", "several"): _key_several, ("group", "words"): _group_words,
+    ("set", "group"): _set_group, ("whole", "group"): _whole_group,
 }  # fmt: skip
 
 

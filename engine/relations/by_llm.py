@@ -58,7 +58,7 @@ def select_phrases(
     """Return the phrases that can be taken, whatever other relations have.
 
     texts: what was said, by ``tail`` (forward) and ``head`` (inverse). names: of the relation's entities. others: names
-    of other entities, see `split_names`.
+    of other entities, see `list_name_words`.
     """
     label_words = set(_WORD.findall(relation.shown_label.casefold()))
     capitalised = {word.casefold() for name in names for word in re.findall(r"\w{4,}", name) if word[:1].isupper()}
@@ -102,7 +102,7 @@ def _judge(text: str, label_words: set[str], parts: set[str], names: set[tuple[s
     return "", line
 
 
-def split_names(names: Sequence[str]) -> set[tuple[str, ...]]:
+def list_name_words(names: Sequence[str]) -> set[tuple[str, ...]]:
     """Return the words of each name, in lower case of those that have several; a word alone may be a common one."""
     several = {words for words in map(_words, names) if len(words) > 1}
     return several | {(name,) for name in names if name[:1].isupper() and _WORD.fullmatch(name)}
@@ -205,7 +205,7 @@ def phrases_by_llm(
     wanted = [r for r in catalogue.relations if not any(p.origin == "llm" for p in r.phrases)]
     cached = replace(settings, llm_cache=settings.llm_cache or str(settings.home_dir / REPLIES))
     samples = {relation.name: _samples(gateway, relation) for relation in wanted}
-    others = split_names([name for rows in samples.values() for row in rows for name in row])
+    others = list_name_words([name for rows in samples.values() for row in rows for name in row])
     found: dict[str, tuple[Phrase, ...]] = {}
     reasons: Counter[str] = Counter()
     failure: LLMError | None = None

@@ -86,7 +86,7 @@ class BeamSearch:
     `calibration` says what the scorer's scores mean. `beam_width` paths per question are carried on, `max_hop` is the
     longest path in hops between named entities, and what a topic's link lacks to the best one costs `link_weight` times
     as much, in score. `slack` is how far below the worst kept result a path may score and still be expanded, because a
-    later stage may raise it. Whether a topic may be an answer is `return_to_topic` (see `ends`). Where many relations
+    later stage may raise it. Whether a topic may be an answer is `return_to_topic`. Where many relations
     lead on from the paths of a topic, `shortlist` says which are scored.
     Round trips per batch: one a hop, and one more for each relation chosen at a hub.
     """

@@ -62,7 +62,7 @@ from ..gold_questions import (
     SkippedQuestion,
     ground_questions,
     look_up_answers,
-    say_nothing_found,
+    nothing_found_message,
 )
 from ..neo4j.catalogue import Catalogue, read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
@@ -503,7 +503,7 @@ def mine_questions(
             progress("walking", len(by_place), len(asked))
     found = [by_place[i] for i in range(len(asked))]
     if all(isinstance(each, SkippedQuestion) for each in found):
-        raise GraphError(say_nothing_found(questions, found))
+        raise GraphError(nothing_found_message(questions, found))
     return found, catalogue
 
 

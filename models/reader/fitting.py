@@ -68,7 +68,7 @@ FOLDS = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReaderTrainingSet:
-    """The candidates of a question set as the reader sees them: what it learns from (a `LearningSet`).
+    """The candidates of a question set as the reader sees them: what it learns from.
 
     texts, topics: of the questions. vectors: (num_questions, dimension), of the questions without their topics.
     starts: (num_questions + 1,) of candidates. is_right: (num_candidates,). num_right: (num_questions,), right answers

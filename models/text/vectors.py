@@ -194,7 +194,6 @@ class TextVectors:
     def __init__(self, encoder: SentenceEncoder, max_texts: int = 50_000, store: VectorStore | None = None) -> None:
         self.encoder = encoder
         self._store = store
-        """Seconds spent in the encoder so far."""
         self.num_encoded = 0
         """Texts that the encoder was given so far."""
         self._turn = threading.RLock()

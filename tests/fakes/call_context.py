@@ -9,7 +9,7 @@ from typing import Any
 from lodestar.engine.api import Engine, _Opened
 from lodestar.engine.context import Context, Event
 from lodestar.engine.llm import Completed, Prompt
-from lodestar.engine.neo4j.catalogue import read_graph_revision
+from lodestar.engine.neo4j.catalogue import read_edition
 from lodestar.engine.parts import Expression
 from lodestar.engine.settings import Connection, Settings
 from lodestar.models.text import RelationWords
@@ -68,5 +68,5 @@ def make_engine(db: MemoryGraph, stages: Expression, linker: Any) -> Engine:
     graph: Any = FakeGraph()
     engine._own |= {"stages": stages}
     engine._gateway = db  # type: ignore[assignment]
-    engine._opened = _Opened(db.run(read_graph_revision()), graph, {})
+    engine._opened = _Opened(db.run(read_edition()), graph, {})
     return engine
