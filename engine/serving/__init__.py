@@ -25,7 +25,7 @@ from ..neo4j.gateway import deadline
 from ..recipes import Recipe
 from ..settings import Settings, make_connection
 from ..values import Question
-from .lookups import DEADLINE_S
+from .lookups import DEADLINE_S, QuestionsData
 
 if TYPE_CHECKING:
     from .server import Metrics
@@ -241,6 +241,8 @@ class Service:
         self.metrics = metrics
         self._turn = threading.Lock()
         self._opened: Engine | None = None
+        self.finding: asyncio.Future[QuestionsData] | None = None
+        """Questions for the page: found once for all who ask meanwhile, and to the end although they leave."""
         self._lookups = ThreadPoolExecutor(4, thread_name_prefix="lodestar-lookup")
         self.batches = Batcher(self._answer, **limits)
 

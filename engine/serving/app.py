@@ -122,11 +122,15 @@ def get_service(request: Request) -> Service:
 
 async def run_while_connected(request: Request, work: Awaitable[T]) -> T:
     """Return the result of the work; cancel it if the client disconnects."""
-    task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(request.receive())
+
+    async def leave() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass  # the body, of a request that has none too
+
+    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(leave())
     try:
         await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
-        if not task.done() and gone.result().get("type") == "http.disconnect":
+        if not task.done():
             raise HTTPException(499, "the client has gone")
         return await task
     finally:
@@ -236,7 +240,10 @@ def _add_lookups(app: FastAPI) -> None:
     @app.get("/v1/graph/questions", response_model=lookups.QuestionsData, tags=["graph"])
     async def questions(request: Request) -> Response:
         """Make up to six questions that the graph answers, of several forms."""
-        return await look(request, lookups.find_questions)
+        service = get_service(request)
+        if service.finding is None or service.finding.done():
+            service.finding = asyncio.ensure_future(service.look(lookups.find_questions))
+        return make_response(await run_while_connected(request, asyncio.shield(service.finding)))
 
     @app.post("/v1/entities", response_model=lookups.EntitiesData, tags=["graph"])
     async def entities(body: lookups.SearchForm, request: Request) -> Response:

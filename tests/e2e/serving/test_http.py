@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -16,7 +17,7 @@ import openai
 import pytest
 from lodestar import Engine
 from lodestar.engine.recipes import read_recipe
-from lodestar.engine.serving import server
+from lodestar.engine.serving import lookups, server
 from lodestar.engine.serving.lookups import AskForm, ChatForm
 from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
@@ -320,6 +321,36 @@ def test_streams_that_are_cut_and_clients_that_read_nothing_take_nothing_from_ot
     for connection in open_ones[10:]:
         connection.close()
     assert client.get("/readyz").status_code == 200
+
+
+@pytest.mark.parametrize(("name", "path", "times"), [("find_questions", "/questions", 1), ("describe_graph", "", 4)])
+def test_a_page_that_is_loaded_again_and_again_does_not_fill_the_threads(
+    url: str, client: httpx.Client, monkeypatch: pytest.MonkeyPatch, name: str, path: str, times: int
+) -> None:
+    looked: list[Engine] = []
+    go = threading.Event()
+
+    def look(engine: Engine) -> dict[str, Any]:
+        looked.append(engine)
+        go.wait(30)
+        return {}
+
+    monkeypatch.setattr(lookups, name, look)
+    host, port = url.removeprefix("http://").split(":")
+    with ExitStack() as connections:
+        for _ in range(12):
+            connection = connections.enter_context(socket.create_connection((host, int(port))))
+            connection.sendall(f"GET /v1/graph{path} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+        for _ in range(200):
+            time.sleep(0.0 if len(looked) == times else 0.05)
+        assert len(looked) == times
+        if path:
+            assert client.get("/v1/graph").status_code == 200  # a thread is free
+    time.sleep(0.5)
+    go.set()
+    time.sleep(0.5)
+    assert len(looked) == times  # none of those who left is looked for
+    assert client.get(f"/v1/graph{path}").json() == {}
 
 
 def test_a_head_or_a_body_that_does_not_come_is_not_waited_for(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
