@@ -4,7 +4,8 @@
 
 Nothing here gates, and nothing runs: imports are read from the files. `imports of ask` counts the modules of Lodestar
 that the verb's file imports, with all that these import at their top. Imports inside a function count in the verb's own
-file and in `engine/api.py`, and nowhere else. An option that several parts inherit counts once.
+file, and in `engine/api.py` those of what `Engine.ask` runs through, and nowhere else. An option that several parts
+inherit counts once.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 from pathlib import Path
 
 import click
@@ -54,11 +56,11 @@ def module_files() -> dict[str, Path]:
     return found
 
 
-def statements(node: ast.AST, *, in_functions: bool) -> Iterator[ast.ImportFrom]:
+def statements(node: ast.AST, *, in_functions: Callable[[str], bool]) -> Iterator[ast.ImportFrom]:
     """Yield the relative imports that run, without those for type checkers."""
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
         return
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not in_functions:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not in_functions(node.name):
         return
     if isinstance(node, ast.ImportFrom) and node.level:
         yield node
@@ -66,7 +68,7 @@ def statements(node: ast.AST, *, in_functions: bool) -> Iterator[ast.ImportFrom]
         yield from statements(child, in_functions=in_functions)
 
 
-def imported_by(name: str, files: dict[str, Path], *, in_functions: bool) -> set[str]:
+def imported_by(name: str, files: dict[str, Path], in_functions: Callable[[str], bool]) -> set[str]:
     """Return the modules that a module imports, and the packages around it."""
     package = name.split(".") if files[name].name == "__init__.py" else name.split(".")[:-1]
     found = {".".join(name.split(".")[:depth]) for depth in range(1, name.count(".") + 1)}
@@ -78,6 +80,23 @@ def imported_by(name: str, files: dict[str, Path], *, in_functions: bool) -> set
     return found & files.keys()
 
 
+def is_run(module: str, verb: str, function: str) -> bool:
+    return module == verb or (module == "engine.api" and function in reached_from("ask"))
+
+
+@cache
+def reached_from(method: str) -> set[str]:
+    """Return the functions of `engine/api.py` that a method runs through, by the names that each has."""
+    tree = ast.parse((ROOT / "engine" / "api.py").read_text(encoding="utf-8"))
+    functions = {each.name: each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)}
+    found, waiting = set[str](), {method, "__init__"}
+    while waiting:
+        found.add(name := waiting.pop())
+        said = {ast.unparse(each) for each in ast.walk(functions[name]) if isinstance(each, ast.Attribute | ast.Name)}
+        waiting |= {each for each in functions if {each, f"self.{each}"} & said} - found
+    return found
+
+
 def closure(*names: str) -> set[str]:
     """Return the modules that these import, and those that they import in turn; the first is the verb's."""
     files = module_files()
@@ -86,7 +105,7 @@ def closure(*names: str) -> set[str]:
     while waiting:
         name = waiting.pop()
         seen.add(name)
-        waiting |= imported_by(name, files, in_functions=name in (names[0], "engine.api")) - seen
+        waiting |= imported_by(name, files, partial(is_run, name, names[0])) - seen
     return seen
 
 
