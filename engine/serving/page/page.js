@@ -217,10 +217,11 @@ function showTopics(answer, given) {
   const place = at("about");
   place.replaceChildren();
   const starts = new Set(answer.items.map((item) => item.topic?.id).filter(Boolean));
-  const taken = answer.topics.filter((topic) => starts.has(topic.id) || given.includes(topic.id) || !starts.size);
-  const about = starts.size ? taken : taken.slice(0, 1);
+  const plan = JSON.stringify(answer.plan?.plan ?? null);
+  const taken = answer.topics.filter(({ id }) => starts.has(id) || given.includes(id) || plan.includes(JSON.stringify(id)));
+  const about = taken.length ? taken : answer.topics.slice(0, 1);
   if (about.length) place.append("about");
-  for (const topic of about) place.append(about.length > 1 ? chooser(topic, "chip") : make("span", described(topic), "chip"));
+  for (const topic of about) place.append(about.length > 1 && starts.size ? chooser(topic, "chip") : make("span", described(topic), "chip"));
   if (given.length) {
     place.append(press("let Lodestar choose", "rival", () => ask(answer.question)));
     return;
@@ -357,7 +358,8 @@ function layout(answer) {
   const nodes = new Map(), edges = new Map(), leftOut = [];
   const starts = new Set(answer.items.map((item) => item.topic?.id).filter(Boolean));
   if (!starts.size) for (const topic of answer.topics) starts.add(topic.id);
-  const answering = new Set([...answer.answers, ...(answer.plan?.found ?? [])].map((each) => each.id));
+  const found = answer.kind === "yes-no" ? [] : answer.plan?.found ?? [];
+  const answering = new Set([...answer.answers, ...found].map((each) => each.id));
   const node = (entity) => {
     if (!nodes.has(entity.id)) nodes.set(entity.id, { entity, place: nodes.size, ranks: new Set(), next: new Set(), end: false });
     return nodes.get(entity.id);

@@ -145,6 +145,14 @@ def test_a_plan_says_how_and_lists_what_orders_its_results(page: Page) -> None:
 
 
 @pytest.mark.browser
+def test_both_of_a_yes_or_no_question_are_asked_about_and_neither_is_the_answer(page: Page) -> None:
+    assert ask(page, "Does Peru border Chile?") == "yes"
+    assert [text.split()[0] for text in page.locator("#about .chip").all_inner_texts()] == ["Peru", "Chile"]
+    assert page.locator("#legend .topic").is_visible()
+    assert page.locator("#legend .answer").is_hidden()
+
+
+@pytest.mark.browser
 def test_a_click_on_a_topics_rival_changes_the_answer(page: Page, url: str) -> None:
     ask(page, WHICH)
     for id_, currency in (("m.georgia_state", "US dollar"), ("m.georgia_country", "Georgian lari")):
