@@ -185,9 +185,9 @@ class Batcher:
             results: Sequence[Any] = await loop.run_in_executor(self._pool, context.run, asking)
         except Exception as error:  # noqa: BLE001 - raised where the result is waited for
             if is_database_away(error) and not self._closed:
-                await asyncio.sleep(RETRY_S)
-                for each in batch:
+                for each in (*batch, *self._queue):
                     each.error = error
+                await asyncio.sleep(RETRY_S)
                 self._queue.extendleft(each for each in reversed(batch) if not each.future.done())
             elif len(batch) > 1:
                 for each in batch:
