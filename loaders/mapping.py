@@ -24,7 +24,7 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
@@ -367,7 +367,7 @@ def describe_mapping(survey: Survey, mapping: GraphMapping) -> Iterator[str]:
         f"{survey.num_nodes:,} nodes with {len(survey.labels):,} labels, {survey.num_relationships:,} relationships of "
         f"{len(survey.relationships):,} types"
     )
-    groups: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], Any], ...] = (
+    groups: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], Callable[..., str]], ...] = (
         (f"labels, {'kept as types' if mapping.types else 'not kept'}", survey.labels, mapping.labels, _describe_label),
         ("relationships", survey.relationships, mapping.relationships, _describe_type),
     )

@@ -11,6 +11,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -287,7 +288,8 @@ class Stage:
             self._run(prepare)
             try:
                 for number in range(self._num_passes):
-                    self._run(name, num_passes=self._num_passes, **{"pass": number})
+                    set_variables(self._open(), {"num_passes": self._num_passes, "pass": number})
+                    self._run(name)
                 return
             except duckdb.OutOfMemoryException:
                 if self._num_passes == MOST_PASSES:
@@ -401,10 +403,11 @@ class Stage:
             "stop_names": f"({(stop := '|'.join(sorted(INDEX_STOP_WORDS)))})( ({stop}))*",
         }
         set_variables(self._open(), naming)
-        self._run_with_fewer_threads("numbering/number_triples")
-        if source.names_from_ids:
-            self._run("numbering/name_by_properties")
-        self._run_with_fewer_threads("numbering/name")
+        if source.names_from_ids or not self._number_beside_naming(naming):
+            self._run_with_fewer_threads("numbering/number_triples")
+            if source.names_from_ids:
+                self._run("numbering/name_by_properties")
+            self._run_with_fewer_threads("numbering/name")
         progress("sorting", 2, 3)
         self._run_with_fewer_threads("numbering/name_relations")
         counts = self._count(source)
@@ -415,6 +418,25 @@ class Stage:
     def _number_terms(self) -> None:
         self._run_in_passes("numbering/no_terms", "numbering/collect_terms")
         self._run_with_fewer_threads("numbering/number_terms")
+
+    def _number_beside_naming(self, naming: Mapping[str, Any]) -> bool:
+        """Number the triples and name the entities at the same time: naming leaves a core idle for most of it.
+
+        Returns whether there was memory for both.
+        """
+        with self._open().cursor() as cursor, ThreadPoolExecutor(1) as beside:
+            set_variables(cursor, naming)
+            named = beside.submit(cursor.execute, query("numbering/name"))
+            try:
+                self._run("numbering/number_triples")
+                named.result()
+            except duckdb.OutOfMemoryException:
+                cursor.interrupt()
+                return False
+            except BaseException:
+                cursor.interrupt()  # an interrupt of ours need not wait for the names
+                raise
+        return True
 
     def _count(self, source: Source) -> StageCounts:
         def read(name: str) -> dict[str, Any]:

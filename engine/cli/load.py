@@ -399,10 +399,10 @@ def add_lines(names_path: str | None, remove: bool, as_json: bool, gateway: Gate
       printf 'Lima\\tmayor\\tAna\\n' | lodestar load - --remove
     """
     from ...loaders import maintaining
-    from ...loaders.formats import source_class
+    from ...loaders.formats.delimited import TsvSource
 
     if names_path is not None and remove:
         raise UsageError("--names goes without --remove")
-    source = source_class("tsv")(path="-", has_header=False, names_path=names_path)
+    source = TsvSource(path="-", has_header=False, names_path=names_path)
     report = maintaining.change_lines(source, gateway, remove=remove)
     print_report(str(report), dataclasses.asdict(report), as_json)

@@ -21,6 +21,7 @@ from ..errors import (
     EmbeddedServerError,
     LoadInProgressError,
     LodestarError,
+    PortTakenError,
 )
 from ..progress import Progress, ignore_progress, say, show_waiting
 from ..settings import Connection, Settings
@@ -261,6 +262,11 @@ class EmbeddedServer:
                 self._stop()
                 say(f"{error}: starting it with all that was written before; `lodestar db check` compares it")
                 self._launch(given, progress=progress, cuts_log=True)
+            except PortTakenError:  # between the look and the start another process took it: a second look finds others
+                if given["bolt_port"] or given["http_port"]:
+                    raise
+                self._stop()
+                self._launch(given, progress=progress)
         except BaseException:
             self._stop()
             self.home.write_state(last)

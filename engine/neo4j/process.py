@@ -130,7 +130,7 @@ def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerStat
                 f"{home.folder}: no room left on the disk to start Neo4j, {free_bytes / 1e6:,.0f} MB are free: "
                 "make room or name another LODESTAR_HOME"
             )
-        kind = PortTakenError if "Address already in use" in reason else EmbeddedServerError
+        kind = PortTakenError if "already in use" in reason else EmbeddedServerError
         raise kind(f"Neo4j did not start: {reason or f'it ended with code {code}'}; its log is {home.console_log}")
     raise EmbeddedServerError(
         f"Neo4j did not answer within {timeout_s:.0f} s of its start; its log is {home.console_log}"
