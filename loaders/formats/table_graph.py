@@ -299,6 +299,15 @@ class TableGraph(graphs.PropertyGraph):
         (name, *more) = reference.columns
         return relation_of(name) if not more else self._tables[reference.table].label
 
+    def _own_relation(self, table: Table, reference: Reference) -> str:
+        """Return a reference's relation, with the table's label where another kind refers to the same one by it: the
+        keeper of a clock is not that of a repair."""
+        relation, said = self._relation(reference), fold(self._relation(reference))
+        others = (each for each in self._tables.values() if not each.joins and each.root != table.root)
+        same = (each for other in others for each in other.references if each.table == reference.table)
+        is_shared = table.label and any(fold(self._relation(each)) == said for each in same)
+        return f"{table.label} {relation}".replace(" ", "_") if is_shared else relation
+
     def _relation_of_join(self, table: Table) -> str:
         """Return the relation that a joining table is: its second end, or its own name between things of one kind."""
         assert table.joins
@@ -340,7 +349,7 @@ class TableGraph(graphs.PropertyGraph):
         return None if None in key else self._id(table, key)
 
     def _referring_rows(self, table: Table) -> Iterator[graphs.Relationship]:
-        ends = [(self._relation(reference), self._find_end(reference)) for reference in table.references]
+        ends = [(self._own_relation(table, each), self._find_end(each)) for each in table.references]
         for number, row in self._database.rows(table, list(table.columns)) if ends else ():
             id_ = self._id_of_row(table, number, row)
             for relation, find in ends:

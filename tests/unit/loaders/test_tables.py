@@ -72,6 +72,18 @@ def test_keys_and_references_are_found(tmp_path: Path) -> None:
     }
 
 
+def test_a_reference_that_two_kinds_have_is_named_with_each(tmp_path: Path) -> None:
+    files = {
+        "keepers.csv": "keeper_id,name\n7,Ann\n8,Bob\n9,Cy\n",
+        "clocks.csv": "clock_id,name,keeper_id\n1,Town Clock,7\n2,Mill Clock,8\n3,Quay Clock,9\n",
+        "repairs.csv": "repair_id,clock_id,keeper_id,cost\n100,1,8,20\n101,2,8,30\n102,1,9,15\n103,3,7,9\n",
+    }
+    found = set(read(write_folder(tmp_path / "clocks", files)).triples)
+    assert ("clock/1", "clock_keeper", "keeper/7") in found
+    assert {("repair/100", "repair_keeper", "keeper/8"), ("repair/100", "clock", "clock/1")} <= found
+    assert "keeper" not in {relation for _, relation, _ in found}
+
+
 def test_declared_keys_cycles_composite_keys_and_tables_of_one_thing_in_sqlite(tmp_path: Path) -> None:
     path = tmp_path / "firm.sqlite"
     with sqlite3.connect(path) as made:
