@@ -367,10 +367,10 @@ def describe_mapping(survey: Survey, mapping: GraphMapping) -> Iterator[str]:
         f"{survey.num_nodes:,} nodes with {len(survey.labels):,} labels, {survey.num_relationships:,} relationships of "
         f"{len(survey.relationships):,} types"
     )
-    groups: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], Callable[..., str]], ...] = (
+    groups: list[tuple[str, Mapping[str, Any], Mapping[str, Any], Callable[..., str]]] = [
         (f"labels, {'kept as types' if mapping.types else 'not kept'}", survey.labels, mapping.labels, _describe_label),
         ("relationships", survey.relationships, mapping.relationships, _describe_type),
-    )
+    ]
     for title, facts, mapped, describe in groups:
         yield title
         ranked = sorted(facts, key=lambda name: (-facts[name].num, name))
