@@ -79,11 +79,13 @@ def open_system(name: str, graph: str) -> Iterator[Ask]:
     with Engine(resolve({"name": graph}), options=SYSTEMS[name]) as engine:
 
         def ask(text: str) -> Said:
+            started = time.perf_counter()
             answer: Answer = engine.ask(text)
+            seconds = round(time.perf_counter() - started, 4)
             tokens = sum(cost.llm.tokens for cost in answer.evidence.trace.costs)
             given = [each.name for each in answer.answers] if answer.found else []
             said = {"given": given, "unsure": answer.unsure, "probability": answer.confidence, "tokens": tokens}
-            return said | {"proved": bool(given) and is_proved(engine, answer)}
+            return said | {"seconds": seconds, "proved": bool(given) and is_proved(engine, answer)}
 
         yield ask
 
@@ -112,7 +114,7 @@ def ask_rest(path: Path, questions: Sequence[Said], graph: str, system: str) -> 
                     said = ask(each["question"])
                 except LodestarError as error:
                     said = {"given": [], "unsure": False, "probability": None, "tokens": 0, "failed": one_line(error)}
-                said |= {"question": each["question"], "seconds": round(time.perf_counter() - started, 4)}
+                said = {"seconds": round(time.perf_counter() - started, 4)} | said | {"question": each["question"]}
                 done[each["question"]] = said
                 file.write(json.dumps(said) + "\n")
                 file.flush()
