@@ -344,9 +344,9 @@ def page(given: argparse.Namespace) -> Iterator[str]:
             if line := row(given, name, better, worse, measure, effect):
                 yield f"| {paper} | {better} over {worse} {line}"
             else:
-                left.setdefault(f"{paper}, {better} over {worse}", []).append(name)
-    yield "\nNot run:\n"
-    yield from (f"- {order}: {'; '.join(dict.fromkeys(names))}" for order, names in left.items())
+                left.setdefault(name, []).append(f"{paper} ({better})")
+    yield "\nNot run, by the better side:\n"
+    yield from (f"- {name}: {', '.join(dict.fromkeys(orders))}" for name, orders in left.items())
 
 
 def main() -> None:
