@@ -154,7 +154,11 @@ class Engine:
         given = settings.recipe if recipe is None else recipe
         if options or not isinstance(given, Recipe):
             given = read_recipe(given, options=options, allow_parts=allow_parts)
-        own = {"linker": linker, "stages": retriever and Named("retriever", retriever), "answerer": answerer}
+        own = {
+            "linker": linker,
+            "stages": None if retriever is None else Named("retriever", retriever),
+            "answerer": answerer,
+        }
         own = {role: stage for role, stage in own.items() if stage is not None}
         replace(given, **own).check()
         if driver is not None:

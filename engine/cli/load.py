@@ -58,7 +58,7 @@ FORMATS = {
 }
 _FLAGS = (
     *("--list", "--yes", "--help", "-h", "--append", "--replace", "--dry-run", "--json", "--types", "--no-types"),
-    *("--shared-blank-nodes", "--run-script", "--force", "--remove", "--missing-ok"),
+    *("--shared-blank-nodes", "--run-script", "--force", "--remove"),
 )
 """Options without a value."""
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import replace
-from threading import Thread
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import neo4j
@@ -257,11 +257,7 @@ class Gateway:
         """Run a request in a thread, which Ctrl-C need not wait for, and return its decoded answer."""
         if self._trace is not None:
             self._trace.count(round_trips=1)
-        future: Future[list[Row]] = Future()
-        Thread(
-            target=self._query, args=(request, future, self._timeout_s()), name="lodestar-query", daemon=True
-        ).start()
-        return request.decode(self._wait(future))
+        return request.decode(self._wait(start(partial(self._query, request, self._timeout_s()), "lodestar-query")))
 
     def run_all(self, requests: Sequence[Request[Any]]) -> list[Any]:
         """Run requests at the same time, at most `MAX_CONCURRENT`, and return their decoded answers, in order."""
@@ -269,11 +265,8 @@ class Gateway:
             self._trace.count(round_trips=len(requests))
         answers: list[Any] = []
         for first in range(0, len(requests), MAX_CONCURRENT):
-            some = requests[first : first + MAX_CONCURRENT]
-            futures: list[Future[list[Row]]] = [Future() for _ in some]
-            timeout_s = self._timeout_s()
-            for query in zip(some, futures, strict=True):
-                Thread(target=self._query, args=(*query, timeout_s), name="lodestar-query", daemon=True).start()
+            some, timeout_s = requests[first : first + MAX_CONCURRENT], self._timeout_s()
+            futures = [start(partial(self._query, each, timeout_s), "lodestar-query") for each in some]
             answers += [request.decode(self._wait(future)) for request, future in zip(some, futures, strict=True)]
         return answers
 
@@ -353,10 +346,8 @@ class Gateway:
         usual_s = self.connection.timeout_s
         return usual_s if end_s is None else min(usual_s, max(end_s - time.monotonic(), 0.01))
 
-    def _query(
-        self, request: Request[Any], answer: Future[list[Row]], timeout_s: float, *, at_writer: bool = False
-    ) -> None:
-        """Run a request by its mode, or at the server that takes writes, and tell who waits for its answer."""
+    def _query(self, request: Request[Any], timeout_s: float, *, at_writer: bool = False) -> list[Row]:
+        """Run a request by its mode, or at the server that takes writes."""
 
         @neo4j.unit_of_work(metadata=_metadata(request), timeout=timeout_s)
         def work(transaction: neo4j.ManagedTransaction) -> list[Row]:
@@ -368,20 +359,15 @@ class Gateway:
                 with translate_errors(self.connection):  # the driver would try it again
                     raise
 
-        try:
-            with self._session() as session:
-                is_read = request.template.mode == "read" and not at_writer
-                answer.set_result(session.execute_read(work) if is_read else session.execute_write(work))
-        except BaseException as error:  # noqa: BLE001 - the waiting thread raises it again
-            answer.set_exception(error)
+        with self._session() as session:
+            is_read = request.template.mode == "read" and not at_writer
+            return session.execute_read(work) if is_read else session.execute_write(work)
 
     def _see_last_writes(self) -> None:
         """Get the bookmark of the server that takes writes: whichever server is read from then on waits until it has
         what others wrote, such as a load that has just ended. If no server takes writes, reads go on without."""
-        answer: Future[list[Row]] = Future()
-        self._query(read_edition(), answer, self.connection.timeout_s, at_writer=True)
         with suppress(*_NO_SERVER):
-            answer.result()
+            self._query(read_edition(), self.connection.timeout_s, at_writer=True)
 
     def _wait(self, future: Future[T]) -> T:
         timeout_s = self.connection.timeout_s + GRACE_S

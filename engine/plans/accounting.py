@@ -149,7 +149,8 @@ class _Account:
         said = re.findall(r"['’]s?(?!\w)|\w+", text)
         left = []
         for start, size in product(range(len(said)), range(1, MOST_WORDS + 1)):
-            name, words = " ".join(said[start : start + size]), _split(" ".join(said[start : start + size]))
+            name = " ".join(said[start : start + size])
+            words = _split(name)
             is_asked = said[start + size : start + size + 1] == ["of"] or said[max(start - 1, 0)][0] in "'’"
             if is_asked and " ".join(words) in self._properties and said[start] != "the" and not reading.covers(words):
                 left.append(name)

@@ -302,10 +302,10 @@ class TableGraph(graphs.PropertyGraph):
     def _own_relation(self, table: Table, reference: Reference) -> str:
         """Return a reference's relation, with the table's label where another kind refers to the same one by it: the
         keeper of a clock is not that of a repair."""
-        relation, said = self._relation(reference), fold(self._relation(reference))
+        relation = self._relation(reference)
         others = (each for each in self._tables.values() if not each.joins and each.root != table.root)
         same = (each for other in others for each in other.references if each.table == reference.table)
-        is_shared = table.label and any(fold(self._relation(each)) == said for each in same)
+        is_shared = table.label and any(fold(self._relation(each)) == fold(relation) for each in same)
         return f"{table.label} {relation}".replace(" ", "_") if is_shared else relation
 
     def _relation_of_join(self, table: Table) -> str:
