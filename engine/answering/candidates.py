@@ -21,7 +21,6 @@ from ..values import Chain, Entity, RelationStep, Scored, Triple
 
 if TYPE_CHECKING:
     from ..context import Database
-    from ..neo4j.gateway import Gateway
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -63,7 +62,7 @@ class AnswerCandidates:
     sources: tuple[CandidateSource, ...]
 
 
-def find_candidates(db: Database | Gateway, evidence: Sequence[Evidence[Item]]) -> AnswerCandidates:
+def find_candidates(db: Database, evidence: Sequence[Evidence[Item]]) -> AnswerCandidates:
     """Return the candidates of each question's evidence, from all of its sources.
 
     The paths that triples make are found by one round trip for all. Of retrievers that were joined each is a source.

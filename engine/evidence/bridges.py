@@ -32,9 +32,7 @@ MAX_STEPS = 100_000
 CUT = f"chains beyond the first {MAX_CHAINS:,} are left out"
 
 
-def convert_item_kind(
-    db: Database | Gateway, evidence: Sequence[Evidence[Item]], kind: Kind | None
-) -> list[Evidence[Any]]:
+def convert_item_kind(db: Database, evidence: Sequence[Evidence[Item]], kind: Kind | None) -> list[Evidence[Any]]:
     """Return evidence with items of this kind, as they are for None; triples are read from the database once more for
     chains."""
     if kind is None:
@@ -57,9 +55,7 @@ def to_triples(evidence: Evidence[Item]) -> Evidence[Triple]:
     return replace(triples, trace=replace(evidence.trace, retrieved=retrieved))
 
 
-def to_chains(
-    db: Database | Gateway, evidence: Sequence[Evidence[Item]], max_length: int = MAX_HOP
-) -> list[Evidence[Chain]]:
+def to_chains(db: Database, evidence: Sequence[Evidence[Item]], max_length: int = MAX_HOP) -> list[Evidence[Chain]]:
     """Return the chains that triples make from the topics of each question, by breadth-first search in the database.
 
     One round trip for all (after ReG, section 4.2), none where all evidence has chains already. A chain takes all
@@ -167,7 +163,7 @@ Asked = tuple[Sequence[Scored[Triple]], Sequence[Entity]]
 
 
 def grow_paths(
-    db: Database | Gateway,
+    db: Database,
     asked: Sequence[Asked],
     max_length: int = MAX_HOP,
     max_paths: int = MAX_CHAINS + 1,

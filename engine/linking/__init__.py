@@ -23,7 +23,6 @@ from .names import Token, tokenise
 
 if TYPE_CHECKING:
     from ..context import Database
-    from ..neo4j.gateway import Gateway
 
 NOTHING = '"\u200b"'
 """A full-text query that finds nothing."""
@@ -37,7 +36,7 @@ _MAX_WORDS = 32
 _SHORTEST = 3
 
 
-def resolve_names(db: Database | Gateway, names: Sequence[str]) -> dict[str, Entity]:
+def resolve_names(db: Database, names: Sequence[str]) -> dict[str, Entity]:
     """Return the entity with each name, ignoring case and accents. Of several entities, take the one with the most
     triples, then the first by id. One round trip; unknown names are left out."""
     pools = db.run(find_entity_candidates([[NameQuery(write_phrase_query(name), NAMESAKES)] for name in names]))

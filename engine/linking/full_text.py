@@ -42,7 +42,6 @@ from .reranking import Floats, RelationFeatureExtractor, weigh_candidates
 
 if TYPE_CHECKING:
     from ..context import Context, Database
-    from ..neo4j.gateway import Gateway
     from ..resources import GraphResources
 
 _NUMBERED = re.compile(rf"([a-z]{{2,5}}?)([1-9]|1\d|20|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})")
@@ -203,7 +202,7 @@ class FullTextLinker:
     nearest: NearestEntitySearch | None = None
     types: frozenset[int] = frozenset()
 
-    def find_mentions(self, db: Database | Gateway, texts: Sequence[str]) -> list[tuple[QuestionWords, list[Mention]]]:
+    def find_mentions(self, db: Database, texts: Sequence[str]) -> list[tuple[QuestionWords, list[Mention]]]:
         """Return the words of each text, and all mentions of entities in it."""
         pools = db.run(find_entity_candidates([write_full_text_queries(text, POOL, PER_WORD) for text in texts]))
         every = [QuestionWords(text) for text in texts]
@@ -411,7 +410,7 @@ class _Qualifier:
     year: str = ""
 
 
-def choose_namesakes(db: Database | Gateway, found: Found) -> list[list[Mention]]:
+def choose_namesakes(db: Database, found: Found) -> list[list[Mention]]:
     """Return the mentions of each question, of a name with a place or a year beside it those that have it.
 
     One round trip if any name has.

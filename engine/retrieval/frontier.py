@@ -27,7 +27,6 @@ from ..values import Chain, ChainStep, Entity, Link, RelationPath, RelationStep,
 
 if TYPE_CHECKING:
     from ..context import Database
-    from ..neo4j.gateway import Gateway
 
 
 def select_answer_ends(
@@ -147,7 +146,7 @@ class FrontierTree:
         """The frontier that is the topic itself; None when the graph has no such entity."""
         return self._frontiers.get((topic.id, ()))
 
-    def expand(self, db: Database | Gateway, chosen: Iterable[tuple[Frontier, RelationStep]]) -> list[Frontier]:
+    def expand(self, db: Database, chosen: Iterable[tuple[Frontier, RelationStep]]) -> list[Frontier]:
         """Take the chosen steps and return the frontiers they lead to, in order; each is read at most once.
 
         Where a path has reached `max_hop`, only mediators come with signatures: it goes on from nowhere else.

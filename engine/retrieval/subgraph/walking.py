@@ -38,7 +38,6 @@ from . import Ints, SubgraphBatch
 
 if TYPE_CHECKING:
     from ...context import Database
-    from ...neo4j.gateway import Gateway
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -89,7 +88,7 @@ class StepReader:
     hub_degree: int = HUB_DEGREE
     met: MetEntities = field(default_factory=MetEntities)
 
-    def read(self, db: Database | Gateway, plans: Sequence[ReadPlan], *, last: bool) -> StepTriples:
+    def read(self, db: Database, plans: Sequence[ReadPlan], *, last: bool) -> StepTriples:
         """Return the triples that any of the plans wants; the nodes they lead to are among `met` from then on."""
         wanted: dict[str, dict[int, int]] = {}
         in_part: set[str] = set()
@@ -321,7 +320,7 @@ class SubgraphExtractor:
         self.stored_as = stored_as or {}
         self.hub_degree = hub_degree
 
-    def extract(self, db: Database | Gateway, queries: Sequence[SubgraphQuery]) -> SubgraphBatch:
+    def extract(self, db: Database, queries: Sequence[SubgraphQuery]) -> SubgraphBatch:
         """Return the subgraphs of the questions, in order.
 
         Raises `StaleCatalogueError` when the graph has a relation whose number is not in `relations`.
