@@ -176,8 +176,18 @@ def _style(cell: str) -> str:
 
 
 def find_separator(line: str, usual: str, quoted: bool) -> str:
-    """Return the separator of a line: the usual one, or another that parts it in three or more."""
-    return next((each for each in (usual, *SEPARATORS) if len(cut(line, each, quoted)) >= NUM_COLUMNS), usual)
+    """Return the separator of a line: the usual one, or another that parts it in three or more; of several, one after
+    which quotes end where a cell does."""
+    fitting = [each for each in (usual, *SEPARATORS) if len(cut(line, each, quoted)) >= NUM_COLUMNS]
+    return next((each for each in fitting if not quoted or _quotes_end(line, each)), (*fitting, usual)[0])
+
+
+def _quotes_end(line: str, separator: str) -> bool:
+    try:
+        next(csv.reader(StringIO(line, newline=""), delimiter=separator, skipinitialspace=True, strict=True))
+    except csv.Error:
+        return False
+    return True
 
 
 def cut(line: str, separator: str, quoted: bool) -> list[str]:

@@ -45,6 +45,7 @@ def test_tsv_gives_back_what_was_written(tmp_path: Path, rows: list[tuple[str, s
 
 
 @with_files
+@example(rows=[("0", ";", ";")], separator="|")
 @given(triples, st.sampled_from([",", ";", "|"]))
 def test_csv_gives_back_what_was_written(tmp_path: Path, rows: list[tuple[str, str, str]], separator: str) -> None:
     path = tmp_path / "kg.csv"
