@@ -59,7 +59,8 @@ def command(
     from ...loaders.question_sets import choose_file, read_questions
     from ...models.mined import write_mined_file
     from ..progress import progress_bar
-    from ..supervision.mining import MiningOptions, mine_paths
+    from ..supervision import MiningOptions
+    from ..supervision.mining import mine_paths
     from ..supervision.pools import PoolBounds, mine_pool
     from ..whole_file import check_output_file, translate_storage_errors
 

@@ -42,7 +42,8 @@ from ..parallel import HERE, PerProcess, Workers
 from ..recipes import Recipe
 from ..retrieval.beam import FrontierBounds
 from ..settings import Settings
-from ..supervision.mining import Miner, MiningOptions, mine_in_halves
+from ..supervision import Miner, MiningOptions
+from ..supervision.mining import mine_in_halves
 from ..values import Chain, Scored
 from ..whole_file import check_output_file, lock_file, parse_json, translate_storage_errors, write_text_file
 from . import Prediction, RetrievedPath, answer_scores, match_predictions, path_scores, rog_scores

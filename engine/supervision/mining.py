@@ -23,25 +23,20 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic.dataclasses import dataclass as pydantic_dataclass
-
-from ...models import Count, Hops, Positive
 from ...models.mined import (
     AnswerPath,
     MinedFile,
     MinedFileError,
     MinedFileOrigin,
     MinedQuestion,
-    MinedTopic,
     NegativePath,
     content_sha256,
     is_mined,
@@ -53,14 +48,11 @@ from ...models.text.vectors import TextVectors
 from ...models.word_places import mask_topic
 from ..errors import EncoderError, GraphError, InputError, QueryTimeoutError, UsageError
 from ..gold_questions import (
-    NO_PATH,
     REASONS,
     TOO_LONG,
     GoldQuestion,
-    GroundedQuestion,
     QuestionSet,
     SkippedQuestion,
-    ground_questions,
     look_up_answers,
     nothing_found_message,
 )
@@ -70,18 +62,17 @@ from ..neo4j.graph import stream_mediator_relations
 from ..parallel import HERE, PerProcess, Workers
 from ..progress import Progress, ignore_progress
 from ..relations import RelationIndex, words_of_relation
-from ..retrieval.frontier import FrontierBounds, FrontierTree
 from ..settings import Connection
 from ..values import RelationStep
 from . import (
-    Explorer,
     HopTrie,
+    Miner,
+    MiningOptions,
+    QuestionPaths,
+    Steps,
     TopicAnswerPath,
-    TopicPaths,
-    UnlabelledPaths,
     WalkedHop,
     WalkedPath,
-    find_paths,
     serialise_hop,
     serialise_trie,
     steps_of,
@@ -91,114 +82,6 @@ if TYPE_CHECKING:
     from ...models.training import TrainingFolder
     from ..api import Engine
     from ..training import Sets, TrainingRequest
-
-
-@pydantic_dataclass(frozen=True, slots=True)
-class MiningOptions:
-    """Options of mining. `num_negatives` is STAR's k: similar and random relations for each hop of a positive path.
-
-    return_to_topic: a topic may be an answer (see `retrieval.frontier`). max_paths: relation paths kept of what can be
-    walked from a topic, and of what leads from it to the answers. max_degree: between two entities of more triples than
-    this no path to an answer is looked for. bounds: those of the search that is to be trained.
-    """
-
-    max_hop: Hops = 2
-    num_negatives: Count = 5
-    return_to_topic: bool = False
-    seed: int = 0
-    max_paths: Positive = 2_000
-    max_degree: Positive = 20_000
-    bounds: FrontierBounds = field(default_factory=FrontierBounds)
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionPaths:
-    """A question with its paths in the graph, before labelling.
-
-    reaching: for each topic all known paths to an answer. num_cut: how often a bound may have dropped something.
-    """
-
-    question: GoldQuestion
-    topics: tuple[MinedTopic, ...]
-    paths: tuple[TopicAnswerPath, ...]
-    reach: tuple[HopTrie, ...]
-    reaching: tuple[frozenset[tuple[RelationStep, ...]], ...]
-    num_cut: int
-
-
-Mined = list[QuestionPaths | SkippedQuestion]
-
-
-class Miner:
-    """Finds the paths of questions in a graph with this catalogue.
-
-    `mediating` has the signed numbers of the relations of unnamed entities.
-    """
-
-    def __init__(
-        self, gateway: Gateway, catalogue: Catalogue, mediating: AbstractSet[int], options: MiningOptions
-    ) -> None:
-        self.gateway = gateway
-        self.relations = {relation.number: relation.name for relation in catalogue.relations}
-        self.stored_as = catalogue.stored_as
-        self.mediating = mediating
-        self.options = options
-
-    def mine(self, questions: Sequence[GoldQuestion]) -> Mined:
-        """Return the paths of each question, or why it is left out; all questions share each round trip."""
-        options = self.options
-        places, signatures = ground_questions(questions, self.gateway, return_to_topic=options.return_to_topic)
-        tree = FrontierTree(signatures, options.bounds, options.max_hop, self.stored_as)
-        explorer = Explorer(self.gateway, tree, self.relations, self.mediating, options.max_paths)
-        roots = [root for signature in signatures.values() if (root := tree.root(signature.entity))]
-        reaches = explorer.explore(roots)
-        searches = [
-            (place, number, reaches[topic.id])
-            for place in places
-            if isinstance(place, GroundedQuestion)
-            for number, topic in enumerate(place.topics)
-        ]
-        found = iter(find_paths(explorer, searches, options.max_degree, return_to_topic=options.return_to_topic))
-        return [
-            place
-            if isinstance(place, SkippedQuestion)
-            else _walk_question(
-                place, [reaches[topic.id] for topic in place.topics], [next(found) for _ in place.topics]
-            )
-            for place in places
-        ]
-
-
-def _walk_question(
-    place: GroundedQuestion, reaches: Sequence[TopicPaths], found: Sequence[UnlabelledPaths]
-) -> QuestionPaths | SkippedQuestion:
-    paths = tuple(path for of_topic in found for path in of_topic.paths)
-    if not paths:
-        return SkippedQuestion(place.question.id, NO_PATH)
-    return QuestionPaths(
-        question=place.question,
-        topics=place.topics,
-        paths=paths,
-        reach=tuple(
-            extend_trie(reach.trie, (path.hops for path in of_topic.paths)) if reach.cut else reach.trie
-            for reach, of_topic in zip(reaches, found, strict=True)
-        ),
-        reaching=tuple(of_topic.reaching for of_topic in found),
-        num_cut=sum(reach.cut for reach in reaches) + sum(of_topic.num_cut for of_topic in found),
-    )
-
-
-def extend_trie(reach: HopTrie, paths: Iterable[WalkedPath]) -> HopTrie:
-    copied = _copy_trie(reach)
-    for path in paths:
-        node = copied
-        for hop in path:
-            node = node.setdefault(hop, {})
-    return copied
-
-
-def _copy_trie(reach: HopTrie) -> HopTrie:
-    return {hop: _copy_trie(following) for hop, following in reach.items()}
 
 
 WEAK_F1 = 0.05
@@ -211,17 +94,10 @@ ROUNDED = 9
 """Decimals of F1 in comparisons."""
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
-    """The labels of a path: shortest from its topic to an answer, positive example, annotated path."""
-
-    shortest: bool
-    positive: bool
-    gold: bool
-
-
-def label_paths(paths: Sequence[TopicAnswerPath], similarities: Sequence[float], *, annotated: bool) -> list[Label]:
-    """Return the label of each path of one question, over all its topics, by its similarity to the question.
+def label_paths(
+    paths: Sequence[TopicAnswerPath], similarities: Sequence[float], *, annotated: bool
+) -> list[AnswerPath]:
+    """Return the paths of one question, over all its topics, with labels by their similarity to the question.
 
     `annotated`: the question set has gold paths for it.
     """
@@ -236,21 +112,23 @@ def label_paths(paths: Sequence[TopicAnswerPath], similarities: Sequence[float],
     for path in paths:
         key = (path.topic, _drop_directions(path))
         best[key] = max(directed := _direction_fit(path), best.get(key, directed))
-    found: list[Label] = []
+    found: list[AnswerPath] = []
     for path, similarity, is_one in zip(paths, similarities, shortest, strict=True):
         similar = is_one and similarity >= mean - TOLERANCE
         gold = path.gold and _direction_fit(path) == best[path.topic, _drop_directions(path)]
-        found.append(Label(is_one, gold if annotated else similar, gold))
+        positive = gold if annotated else similar
+        hops = tuple(map(serialise_hop, path.hops))
+        found.append(AnswerPath(path.topic, hops, path.precision, path.recall, similarity, is_one, positive, gold))
     return found
 
 
-def find_weak_paths(
-    paths: Sequence[TopicAnswerPath], labels: Sequence[Label]
-) -> frozenset[tuple[int, tuple[RelationStep, ...]]]:
+def find_weak_paths(paths: Sequence[TopicAnswerPath], labelled: Sequence[AnswerPath]) -> frozenset[tuple[int, Steps]]:
     """Return the paths that may be negatives although they lead to an answer, by topic and steps."""
-    keys = [(path.topic, steps_of(path.hops)) for path in paths]
-    positive = {key for key, label in zip(keys, labels, strict=True) if label.positive}
-    return frozenset(key for key, path in zip(keys, paths, strict=True) if path.f1 < WEAK_F1) - positive
+    return frozenset(
+        (path.topic, steps_of(path.hops))
+        for path, label in zip(paths, labelled, strict=True)
+        if path.f1 < WEAK_F1 and not label.positive
+    )
 
 
 def _drop_directions(path: TopicAnswerPath) -> tuple[str, ...]:
@@ -346,62 +224,46 @@ class TrainingExampleBuilder:
         All texts are encoded together, and the last digits of a vector depend on its batch: the same questions give the
         same result, but other groups of questions may not.
         """
-        self.vectors.encode(sorted({text for question in questions for text in self._texts(question)}))
-        return [self._label_question(question) for question in questions]
+        texts = [
+            (
+                [mask_topic(each.question.text, topic.mention) for topic in each.topics],
+                [self._verbalise(path.hops) for path in each.paths],
+            )
+            for each in questions
+        ]
+        self.vectors.encode(sorted({text for masked, written in texts for text in (*masked, *written)}))
+        return [self._label_question(each, *own) for each, own in zip(questions, texts, strict=True)]
 
-    def _texts(self, question: QuestionPaths) -> list[str]:
-        return [*self._mask_topics(question), *(self._text(path.hops) for path in question.paths)]
-
-    def _mask_topics(self, question: QuestionPaths) -> list[str]:
-        return [mask_topic(question.question.text, topic.mention) for topic in question.topics]
-
-    def _text(self, hops: WalkedPath) -> str:
+    def _verbalise(self, hops: WalkedPath) -> str:
         return verbalise_path([tuple(DirectedRelation(self.words[s.relation], s.inverse) for s in hop) for hop in hops])
 
-    def _label_question(self, walked: QuestionPaths) -> MinedQuestion:
+    def _label_question(self, walked: QuestionPaths, masked: Sequence[str], written: Sequence[str]) -> MinedQuestion:
         question = walked.question
-        queries = [self.vectors.sentence(text) for text in self._mask_topics(walked)]
+        queries, vectors = ([self.vectors.sentence(text) for text in texts] for texts in (masked, written))
         paths = [
             replace(path, precision=round(path.precision, DECIMALS), recall=round(path.recall, DECIMALS))
             for path in walked.paths
         ]
         similarities = [
-            round(float(self.vectors.sentence(self._text(path.hops)) @ queries[path.topic]), DECIMALS) for path in paths
+            round(float(vector @ queries[path.topic]), DECIMALS) for path, vector in zip(paths, vectors, strict=True)
         ]
-        labelled = list(zip(paths, label_paths(paths, similarities, annotated=bool(question.paths)), strict=True))
-        positives = [path for path, label in labelled if label.positive]
-        weak = find_weak_paths(paths, [label for _, label in labelled])
+        labelled = label_paths(paths, similarities, annotated=bool(question.paths))
+        weak = find_weak_paths(paths, labelled)
 
         def is_answer(topic: int, hops: WalkedPath) -> bool:
             steps = steps_of(hops)
             return steps in walked.reaching[topic] and (topic, steps) not in weak
 
-        rng = random.Random(f"{self.options.seed}\n{question.id}")  # noqa: S311 - examples, no secret
-        return MinedQuestion(
-            id=question.id,
-            text=question.text,
-            topics=walked.topics,
-            paths=tuple(
-                AnswerPath(
-                    topic=path.topic,
-                    hops=tuple(map(serialise_hop, path.hops)),
-                    precision=path.precision,
-                    recall=path.recall,
-                    similarity=similarity,
-                    **asdict(label),
-                )
-                for (path, label), similarity in zip(labelled, similarities, strict=True)
-            ),
-            negatives=make_negatives(
-                positives,
-                walked.reach,
-                is_answer,
-                nearest=self.nearest,
-                num_negatives=self.options.num_negatives,
-                rng=rng,
-            ),
-            reach=tuple(map(serialise_trie, walked.reach)),
+        negatives = make_negatives(
+            [path for path, label in zip(paths, labelled, strict=True) if label.positive],
+            walked.reach,
+            is_answer,
+            nearest=self.nearest,
+            num_negatives=self.options.num_negatives,
+            rng=random.Random(f"{self.options.seed}\n{question.id}"),  # noqa: S311 - examples, no secret
         )
+        reach = tuple(map(serialise_trie, walked.reach))
+        return MinedQuestion(question.id, question.text, walked.topics, tuple(labelled), negatives, reach)
 
 
 def similar_relations(index: RelationIndex) -> Nearest:
@@ -433,22 +295,21 @@ def mine_paths(
 ) -> MinedFile:
     """Mine the questions in the engine's graph in batches, which `workers` share, and return what a file has.
 
-    Longer paths need smaller batches, because a batch is held in memory; without `batch_size` it is
-    `default_batch_size`. Raises `GraphError` if no question can be mined.
+    Without `batch_size` it is 32 for one or two hops, 8 for three, 2 for four, because a batch is held in memory.
+    Raises `GraphError` if no question can be mined.
     """
     open_miner = partial(_open_miner, engine.connection, options)
-    size = batch_size or default_batch_size(options.max_hop)
+    size = batch_size or 32 >> 2 * max(0, options.max_hop - 2)
     try:
         encoder = engine.encoder
         found, catalogue = mine_questions(questions, engine, open_miner, size, workers, progress)
-        relations = catalogue.relations
-        words = {r.name: words_of_relation(r) for r in relations}
-        index = RelationIndex(relations, engine.resources.vectors)
-        labeller = TrainingExampleBuilder(words, index, TextVectors(encoder), options)
+        words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
+        index = RelationIndex(catalogue.relations, engine.resources.vectors)
+        builder = TrainingExampleBuilder(words, index, TextVectors(encoder), options)
         walked = [each for each in found if isinstance(each, QuestionPaths)]
         mined: list[MinedQuestion] = []
         for start in range(0, len(walked), LABELLED_TOGETHER):
-            mined += labeller.label(walked[start : start + LABELLED_TOGETHER])
+            mined += builder.label(walked[start : start + LABELLED_TOGETHER])
             progress("labelling", len(mined), len(walked))
     except EncoderUnavailableError as error:
         raise EncoderError(str(error)) from error
@@ -463,11 +324,6 @@ def mine_paths(
         counts=counts_of(found, mined),
     )
     return MinedFile(mining, tuple(mined), content_sha256(mining, mined))
-
-
-def default_batch_size(max_hop: int) -> int:
-    """Return the number of questions per batch: 32 for one or two hops, 8 for three, 2 for four."""
-    return 32 >> 2 * max(0, max_hop - 2)
 
 
 FoundT = TypeVar("FoundT")

@@ -79,30 +79,25 @@ def collect_pools(
 ) -> list[PooledQuestion | SkippedQuestion]:
     """Return the pool of each question, or why it is left out; one round trip for all after the look-up."""
     places, _ = ground_questions(questions, gateway)
-    kept = [each for each in places if isinstance(each, GroundedQuestion)]
-    asked = [_topics_and_answers(each, options) for each in kept]
-    pairs = list(dict.fromkeys((topic, answer) for topics, answers in asked for topic in topics for answer in answers))
-    ids = list(dict.fromkeys(id_ for topics, answers in asked for id_ in (*topics, *answers)))
+    asked: list[tuple[GroundedQuestion, tuple[str, ...], list[str]]] = []
+    for each in places:
+        if isinstance(each, GroundedQuestion):
+            topics = tuple(topic.id for topic in each.topics)
+            asked.append((each, topics, sorted(each.answers - set(topics))[: options.max_answers]))
+    pairs = list(dict.fromkeys((topic, answer) for _, topics, ends in asked for topic in topics for answer in ends))
+    ids = list(dict.fromkeys(id_ for _, topics, answers in asked for id_ in (*topics, *answers)))
     between, around = gateway.run_all(
         [find_shortest_paths(pairs, options.max_paths), read_neighbourhoods(ids, options.max_degree)]
     )
     paths = dict(zip(pairs, between, strict=True))
-    found = iter(
-        _pool(each, topics, answers, paths, around, options)
-        for each, (topics, answers) in zip(kept, asked, strict=True)
-    )
+    found = (_pool(*each, paths, around, options) for each in asked)
     return [each if isinstance(each, SkippedQuestion) else next(found) for each in places]
-
-
-def _topics_and_answers(placed: GroundedQuestion, options: PoolBounds) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    topics = tuple(topic.id for topic in placed.topics)
-    return topics, tuple(sorted(placed.answers - set(topics))[: options.max_answers])
 
 
 def _pool(
     placed: GroundedQuestion,
     topics: tuple[str, ...],
-    answers: tuple[str, ...],
+    answers: Sequence[str],
     paths: Mapping[tuple[str, str], Sequence[RelationPathGroup]],
     around: Mapping[str, Sequence[RelationPathGroup]],
     options: PoolBounds,
@@ -111,21 +106,19 @@ def _pool(
     if not led_to:
         return SkippedQuestion(placed.question.id, NO_PATH)
     answer = min(led_to, key=lambda each: _near([paths[topic, each] for topic in topics]))
+    kinds: list[tuple[ChainKind, str, Sequence[RelationPathGroup]]] = [
+        *(("path", topic, paths[topic, answer]) for topic in topics),
+        *(("query", topic, around.get(topic, ())) for topic in topics),
+        ("answer", answer, around.get(answer, ())),
+    ]
     chains: dict[tuple[str, tuple[str, ...]], PoolChain] = {}
-
-    def add(kind: ChainKind, start: str, found: Sequence[RelationPathGroup]) -> None:
-        for chain in found:
-            chains.setdefault((start, chain.steps), PoolChain(kind, start, chain.steps, chain.names, chain.count))
-
-    for topic in topics:
-        add("path", topic, paths[topic, answer])
-    for topic in topics:
-        add("query", topic, around.get(topic, ()))
-    add("answer", answer, around.get(answer, ()))
+    for kind, start, groups in kinds:
+        for each in groups:
+            chains.setdefault((start, each.steps), PoolChain(kind, start, each.steps, each.names, each.count))
     cuts = (
         len(placed.answers) - len(set(topics) & placed.answers) > len(answers),
-        any(chain.cut for topic in topics for each in answers for chain in paths[topic, each]),
-        any(chain.cut for id_ in (*topics, *answers) for chain in around.get(id_, ())),
+        any(group.cut for topic in topics for each in answers for group in paths[topic, each]),
+        any(group.cut for id_ in (*topics, *answers) for group in around.get(id_, ())),
         len(chains) > options.max_chains,
     )
     return PooledQuestion(

@@ -12,8 +12,8 @@ from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, SkippedQues
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.relations import RelationIndex, words_of_relation
 from lodestar.engine.retrieval.frontier import FrontierBounds
-from lodestar.engine.supervision import serialise_hop, serialise_trie
-from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths, TrainingExampleBuilder
+from lodestar.engine.supervision import Miner, MiningOptions, QuestionPaths, serialise_hop, serialise_trie
+from lodestar.engine.supervision.mining import TrainingExampleBuilder
 from lodestar.models.mined import INVERSE, THROUGH, MinedQuestion, iterate_paths
 from lodestar.models.text.vectors import TextVectors
 

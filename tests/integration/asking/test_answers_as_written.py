@@ -15,7 +15,8 @@ from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.settings import Connection, Settings
-from lodestar.engine.supervision.mining import MiningOptions, mine_paths
+from lodestar.engine.supervision import MiningOptions
+from lodestar.engine.supervision.mining import mine_paths
 from lodestar.loaders.formats.rdf import RdfSource
 from lodestar.loaders.question_sets import read_questions
 

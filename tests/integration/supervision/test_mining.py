@@ -14,8 +14,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import (
     stream_mediator_relations,
 )
-from lodestar.engine.supervision import serialise_trie
-from lodestar.engine.supervision.mining import Miner, MiningOptions, QuestionPaths
+from lodestar.engine.supervision import Miner, MiningOptions, QuestionPaths, serialise_trie
 from lodestar.models.mined import iterate_paths
 
 from tests.fakes.memory_graph import MemoryGraph

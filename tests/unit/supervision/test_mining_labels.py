@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lodestar.engine.supervision import HopTrie, TopicAnswerPath, WalkedPath, steps_of
-from lodestar.engine.supervision.mining import Label, find_weak_paths, label_paths, make_negatives
+from lodestar.engine.supervision.mining import find_weak_paths, label_paths, make_negatives
 
 from tests.made.mined_graphs import hop, hops
 
@@ -40,8 +40,9 @@ def test_the_shortest_is_of_each_topic_and_answer() -> None:
 def test_a_path_that_hardly_leads_to_an_answer_may_be_a_negative_unless_it_is_a_positive() -> None:
     """One right end among 500, the only answer: F1 = 2 · .002 / 1.002 = .004; one among 20: .095."""
     wide, narrow, chosen = (replace(path(p), precision=x) for p, x in (("a", 1 / 500), ("b", 1 / 20), ("c", 1 / 500)))
-    labels = [Label(shortest=True, positive=is_one, gold=False) for is_one in (False, False, True)]
-    assert find_weak_paths([wide, narrow, chosen], labels) == {(0, steps_of(wide.hops))}
+    paths = [wide, narrow, chosen]
+    labelled = [replace(each, positive=each.hops == ("c",)) for each in label_paths(paths, [0.0] * 3, annotated=False)]
+    assert find_weak_paths(paths, labelled) == {(0, steps_of(wide.hops))}
 
 
 def test_of_gold_relations_walked_in_other_directions_the_best_path_is_gold() -> None:
