@@ -89,14 +89,14 @@ def first_paths(ranked: Sequence[Any], dev: learning.ExampleSet, learn: learning
     the best right path is rare in training.
     """
     vectors = TextVectors(SentenceEncoder(ENCODER))
-    paths = (learn.table.written[path] for each in learn.examples for path in each.reachable.paths[each.positive])
+    paths = (learn.table.written[path] for each in learn.examples for path in each.reachable[each.positive, 0])
     counts = Counter(paths)
     rare = sorted(counts.values())[max(0, round(TAIL * len(counts)) - 1)]
     found: Scores = {RIGHT: [], PATH_F1: [], SHORTCUT: [], RARE: []}
     for example, scores in ranked:
         places = int(np.argmax(scores)), int(np.argmax(example.f1))
-        first, right = (int(example.reachable.paths[place]) for place in places)
-        question = example.masked[int(example.reachable.topics[places[0]])]
+        first, right = (int(example.reachable[place, 0]) for place in places)
+        question = example.masked[int(example.reachable[places[0], 1])]
         both = [verbalise_path(dev.table.path_hops(path)) for path in (first, right)]
         near, own = (float(vectors.sentence(question) @ vectors.sentence(text)) for text in both)
         is_right = bool(example.is_right[places[0]])

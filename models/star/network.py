@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from ..calibration import lower_other_scores
-from ..kinds import check_checkpoint, read_weights, translate_read_errors, write_weights
+from ..kinds import CheckpointOpenOptions, check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..placement import count_call, move_batch
 from ..text import verbalise_hop
 from ..text.bert import (
@@ -197,20 +197,18 @@ class DualEncoder(nn.Module):
         """Return the encodings of paths as prefixes, unit vectors, (num_paths, dimension)."""
         return normalize(states + self.promise(states))
 
-    def hop_costs(self, questions: Tensor, num_hops: Tensor) -> Tensor:
-        """Return (L − 1) · (b + w·q) for pairs: questions (num_pairs, dimension), num_hops (num_pairs,)."""
-        cost: Tensor = self.hop_cost(questions)[:, 0]
-        return (num_hops - 1) * cost
+    def score(self, questions: Tensor, states: Tensor, prefixes: Tensor, num_hops: Tensor) -> tuple[Tensor, Tensor]:
+        """Return stop and extend of pairs, (num_pairs,) each; questions, states, prefixes: (num_pairs, dimension)."""
+        cost = (num_hops - 1) * self.hop_cost(questions)[:, 0]
+        scale = self.log_scale.exp()
+        return scale * (states * questions).sum(dim=1) + cost, scale * (prefixes * questions).sum(dim=1) + cost
 
     def forward(self, batch: DualBatch) -> tuple[Tensor, Tensor]:
         """Return stop and extend, (num_pairs,) each."""
         questions = self.encode(batch.questions)[batch.owners]
         states, num_hops = self.paths(self.encode(batch.hops), batch.levels)
-        cost = self.hop_costs(questions, num_hops[batch.paths])
-        scale = self.log_scale.exp()
-        stop = scale * (states[batch.paths] * questions).sum(dim=1) + cost
-        extend = scale * (self.encode_prefixes(states)[batch.paths] * questions).sum(dim=1) + cost
-        return stop, extend
+        rows = batch.paths
+        return self.score(questions, states[rows], self.encode_prefixes(states)[rows], num_hops[rows])
 
 
 def _mlp(inputs: int, outputs: int) -> nn.Sequential:
@@ -314,10 +312,10 @@ def open_shipped(device: str, precision: torch.dtype) -> CrossReader:
     return CrossReader(network, CachedTokenizer(backbone.tokenizer))
 
 
-def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = torch.float32) -> StarModel:
-    """Return a checkpoint, ready to score, after checking its hashes; raise `BadCheckpointError` if one is damaged.
+def open_model(folder: Path, opening: CheckpointOpenOptions) -> StarModel:
+    """Return a checkpoint, ready to score, after checking its hashes; the layers on top of its encoders stay float32.
 
-    precision: the type of the encoders' weights; the layers on top stay float32.
+    Raises `BadCheckpointError` if a file is damaged.
     """
     description = check_checkpoint(folder, StarDescription)
     found: dict[str, tuple[Any, CachedTokenizer]] = {}
@@ -329,7 +327,7 @@ def read_checkpoint(folder: Path, device: str = "cpu", precision: torch.dtype = 
             if part == "cross":
                 network = CrossAttentiveScorer(backbone, key_dimension=len(weights["key_map.weight"]))
             network.load_state_dict(weights)
-            network.eval().to(device).encoder.to(precision)
+            network.eval().to(opening.device).encoder.to(opening.dtype)
             found[part] = network, CachedTokenizer(backbone.tokenizer)
     return StarModel(description, *found["dual"], CrossReader(*found["cross"]) if "cross" in found else None)
 
@@ -362,60 +360,50 @@ class StarModel:
         with self._turn, torch.inference_mode():
             paths = list(dict.fromkeys(path for _, some in asked for path in some))
             hops = {hop for path in paths if path not in self._paths for hop in path}
-            self._encode_texts([*(question for question, _ in asked), *sorted(map(verbalise_hop, hops))])
-            composed = self._compose(paths)
-            return [self._score(self._text(question), some, composed) for question, some in asked]
+            texts = self._encode([*(question for question, _ in asked), *sorted(map(verbalise_hop, hops))])
+            states = self._compose(paths, texts)
+            return [self._score(texts[question], some, states) for question, some in asked]
 
-    def _encode_texts(self, texts: Sequence[str]) -> None:
-        missing = [text for text in dict.fromkeys(texts) if text not in self._texts]
-        if not missing:
-            return
-        count_call("batches")
-        with torch.inference_mode():
+    def _encode(self, texts: Sequence[str]) -> dict[str, Tensor]:
+        found = {text: self._texts[text] for text in texts if text in self._texts}
+        if missing := [text for text in dict.fromkeys(texts) if text not in found]:
+            count_call("batches")
             encoded = self.network.encode([self.tokenizer.encode_single(text) for text in missing])
-        for text, vector in zip(missing, encoded, strict=True):
-            self._texts[text] = vector.clone()
+            for text, vector in zip(missing, encoded, strict=True):
+                self._texts[text] = found[text] = vector.clone()
+        return found
 
-    def _compose(self, paths: Sequence[HopSequence]) -> dict[HopSequence, Tensor]:
-        """Return the state of each path, composed from its parent's unless cached."""
+    def _compose(self, paths: Sequence[HopSequence], texts: Mapping[str, Tensor]) -> dict[HopSequence, Tensor]:
+        """Return the state of each path, composed from its parent's unless cached; texts: the states of hops."""
         states = {path: self._paths[path] for path in paths if path in self._paths}
         missing: dict[int, dict[HopSequence, None]] = {}
         for path in paths:
             for length in range(1, len(path) + 1) if path not in states else ():
                 missing.setdefault(length, {})[path[:length]] = None
+
+        def extend(some: Sequence[HopSequence]) -> Tensor:
+            last = torch.stack([texts[verbalise_hop(path[-1])] for path in some])
+            before = [states[path[:-1]] for path in some if len(path) > 1]
+            return self.network.step(torch.stack(before), last) if before else last
+
         for _, parts in sorted(missing.items()):
             states.update({part: self._paths[part] for part in parts if part in self._paths})
             if some := [part for part in parts if part not in states]:
-                composed = _in_parts(some, lambda part: self._extend(part, states))
-                for path, state in zip(some, composed, strict=True):
+                for path, state in zip(some, _in_parts(some, extend), strict=True):
                     self._paths[path] = states[path] = state.clone()
         return states
-
-    def _extend(self, paths: Sequence[HopSequence], states: Mapping[HopSequence, Tensor]) -> Tensor:
-        last = torch.stack([self._text(verbalise_hop(path[-1])) for path in paths])
-        if len(paths[0]) == 1:
-            return last
-        return self.network.step(torch.stack([states[path[:-1]] for path in paths]), last)
-
-    def _text(self, text: str) -> Tensor:
-        self._encode_texts([text])
-        return self._texts[text]
 
     def _score(
         self, question: Tensor, paths: Sequence[HopSequence], composed: Mapping[HopSequence, Tensor]
     ) -> tuple[Floats, Floats]:
-        scale = self.network.log_scale.exp()
-
-        def scored(some: Sequence[HopSequence]) -> Tensor:
+        def score(some: Sequence[HopSequence]) -> Tensor:
             states = torch.stack([composed[path] for path in some])
             num_hops = torch.tensor([len(path) for path in some]).to(question.device)
-            cost = self.network.hop_costs(question.expand(len(some), -1), num_hops)
-            stop = scale * (states @ question) + cost
-            extend = scale * (self.network.encode_prefixes(states) @ question) + cost
-            return torch.stack([stop, extend], dim=1).float()
+            prefixes, questions = self.network.encode_prefixes(states), question.expand(len(some), -1)
+            return torch.stack(self.network.score(questions, states, prefixes, num_hops), dim=1).float()
 
-        both = _in_parts(paths, scored).cpu().numpy()
-        return both[:, 0], both[:, 1]
+        stop, extend = _in_parts(paths, score).cpu().numpy().T
+        return stop, extend
 
 
 def _in_parts(paths: Sequence[HopSequence], compute: Callable[[Sequence[HopSequence]], Tensor]) -> Tensor:

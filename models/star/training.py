@@ -10,9 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache, partial
-from operator import attrgetter
-from pathlib import Path
+from functools import cache, cached_property, partial
 from typing import TypeVar
 
 import numpy as np
@@ -21,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from ..calibration import fit_calibration
-from ..kinds import CheckpointOpenOptions, TrainingOptions
+from ..kinds import TrainingOptions
 from ..mined import INVERSE, THROUGH, Hops, MinedFile, MinedQuestion, hop_of, iterate_paths, words_of
 from ..text import Hop, verbalise_hop
 from ..text.bert import open_pretrained
@@ -36,9 +34,8 @@ from .network import (
     Floats,
     Ints,
     PathLevel,
-    StarModel,
     mix_shortlist_scores,
-    read_checkpoint,
+    open_model,  # noqa: F401 - what a `ModelKind` opens
     write_network,
 )
 from .shipped import ENCODER, KEYS, path_words, start_from_shipped
@@ -61,10 +58,6 @@ class PathTable:
         self._hop_numbers: dict[Hop, int] = {}
         self._numbers: dict[tuple[int, int], int] = {}
         self._rows: list[tuple[int, int, int]] = []
-        self._arrays = np.zeros((0, 3), dtype=np.int64)
-
-    def __len__(self) -> int:
-        return len(self._rows)
 
     def hop(self, hop: Hop) -> int:
         """Return the number of a hop; a new one gets a new number."""
@@ -86,24 +79,20 @@ class PathTable:
         return at
 
     def path_hops(self, number: int) -> tuple[Hop, ...]:
-        found: list[Hop] = []
-        while number != ROOT:
-            number, last, _ = self._rows[number]
-            found.append(self.hops[last])
-        return tuple(reversed(found))
+        parent, last, _ = self._rows[number]
+        return (*(() if parent == ROOT else self.path_hops(parent)), self.hops[last])
 
-    def arrays(self) -> tuple[Ints, Ints, Ints]:
-        """Return the parent, the last hop and the number of hops of each path, (num_paths,) each."""
-        if len(self._arrays) != len(self._rows):
-            self._arrays = np.array(self._rows, dtype=np.int64)
-        parents, last, depths = self._arrays.T
+    @cached_property
+    def columns(self) -> tuple[Ints, Ints, Ints]:
+        """The parent, the last hop and the number of hops of each path, (num_paths,) each, once all are numbered."""
+        parents, last, depths = np.array(self._rows, dtype=np.int64).reshape(-1, 3).T
         return parents, last, depths
 
     def slice(self, numbers: Ints) -> tuple[Ints, list[PathLevel], Ints]:
         """Return the part of the trie that these paths need, renumbered: its hops by their numbers in the table, its
         levels by length, from one hop, and the row of each path in the concatenated levels.
         """
-        parents, last, depths = self.arrays()
+        parents, last, depths = self.columns
         needed = level = np.unique(numbers)
         while len(level := np.unique(parents[level])) and level[-1] != ROOT:
             level = level[level != ROOT]
@@ -122,31 +111,16 @@ class PathTable:
         return hops, levels, place[numbers]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Paths of one question: their numbers in the table, and the question's topic each leaves from; (num_candidates,)
-    each.
-    """
-
-    paths: Ints
-    topics: Ints
-
-    def __len__(self) -> int:
-        return len(self.paths)
-
-    def at(self, rows: Ints) -> Candidates:
-        return Candidates(self.paths[rows], self.topics[rows])
-
-    def concatenate(self, others: Candidates) -> Candidates:
-        return Candidates(np.concatenate([self.paths, others.paths]), np.concatenate([self.topics, others.topics]))
+Candidates = Ints
+"""Paths of one question, (num_candidates, 2): the number of each in the table, and of the topic that it leaves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionExample:
     """One question with every path reachable from its topics, and how good each is.
 
-    masked: the question without each topic's mention. reachable: all paths in the graph. precision, recall and f1: of
-    the ends of each, 0 if no end is right. positive: the positives of hard path mining among them. first_shortest: the
+    masked: the question without each topic's mention. reachable: all paths in the graph. precision, f1: of the ends of
+    each, 0 if no end is right. positive: the positives of hard path mining among them. first_shortest: the
     row of the first shortest answer path, −1 if there is none. has_gold: the positives are an annotator's paths.
     negatives: the wrong paths that mining made, some of which are not in the graph.
     """
@@ -157,7 +131,6 @@ class QuestionExample:
     masked: tuple[str, ...]
     reachable: Candidates
     precision: Floats
-    recall: Floats
     f1: Floats
     positive: Bools
     first_shortest: int
@@ -193,36 +166,25 @@ def examples_of(files: Sequence[MinedFile]) -> ExampleSet:
 def _example(question: MinedQuestion, number: Callable[[Hops], int]) -> QuestionExample:
     found = [(number(hops), topic) for topic, reach in enumerate(question.reach) for hops in iterate_paths(reach)]
     row = {key: at for at, key in enumerate(found)}
-    values = np.zeros((3, len(found)), dtype=np.float32)
+    # mining may have cut the reach before a path
+    known = [(row[key], path) for path in question.paths if (key := (number(path.hops), path.topic)) in row]
+    precision, f1 = np.zeros((2, len(found)), dtype=np.float32)
     positive = np.zeros(len(found), dtype=np.bool_)
-    first_shortest = -1
-    for path in question.paths:
-        at = row.get((number(path.hops), path.topic))
-        if at is None:
-            continue  # mining cut the reach before this path
-        values[:, at] = path.precision, path.recall, path.f1
-        positive[at] = path.positive
-        if path.shortest and first_shortest < 0:
-            first_shortest = at
+    for at, path in known:
+        precision[at], f1[at], positive[at] = path.precision, path.f1, path.positive
     return QuestionExample(
         id=question.id,
         text=question.text,
         mentions=tuple(topic.mention for topic in question.topics),
         masked=tuple(mask_topic(question.text, topic.mention) for topic in question.topics),
-        reachable=_candidates(found),
-        precision=values[0],
-        recall=values[1],
-        f1=values[2],
+        reachable=np.array(found, dtype=np.int64),
+        precision=precision,
+        f1=f1,
         positive=positive,
-        first_shortest=first_shortest,
+        first_shortest=next((at for at, path in known if path.shortest), -1),
         has_gold=any(path.gold for path in question.paths),
-        negatives=_candidates([(number(path.hops), path.topic) for path in question.negatives]),
+        negatives=np.array([(number(path.hops), path.topic) for path in question.negatives], np.int64).reshape(-1, 2),
     )
-
-
-def _candidates(pairs: Sequence[tuple[int, int]]) -> Candidates:
-    both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return Candidates(both[:, 0], both[:, 1])
 
 
 def dual_batch(
@@ -230,8 +192,8 @@ def dual_batch(
 ) -> DualBatch:
     """Return the candidates of several questions as one batch, question after question."""
     starts = np.cumsum([0, *(len(example.masked) for example in examples)])
-    owners = np.concatenate([start + each.topics for start, each in zip(starts[:-1], candidates, strict=True)])
-    numbers, levels, rows = table.slice(np.concatenate([each.paths for each in candidates]))
+    owners = np.concatenate([start + each[:, 1] for start, each in zip(starts[:-1], candidates, strict=True)])
+    numbers, levels, rows = table.slice(np.concatenate(candidates)[:, 0])
     return DualBatch(
         questions=[texts.encode_single(masked) for example in examples for masked in example.masked],
         hops=[texts.encode_single(table.texts[hop]) for hop in numbers],
@@ -299,12 +261,9 @@ def compute_target_shares(example: QuestionExample, positives: Targets, any_weig
     `any_weight` is a bonus on F1 for reaching a right answer at all, with the positives `f1`. If an annotator wrote the
     question's paths, only these count, equally.
     """
-    if positives == "hard":
-        raw = example.positive.astype(np.float32)
-    else:
+    raw = example.positive.astype(np.float32)
+    if positives == "f1" and not (example.has_gold and example.positive.any()):
         raw = example.f1 + any_weight * example.is_right
-        if example.positive.any() and example.has_gold:
-            raw = example.positive.astype(np.float32)
     total = raw.sum()
     shares: Floats = (raw / total if total else raw).astype(np.float32)
     return shares
@@ -317,10 +276,8 @@ def first_path_figures(ranked: Iterable[tuple[QuestionExample, Floats]]) -> Figu
     ends. Each as mean over questions. `selection_metric` is the mean of the three: each alone rewards paths that are
     too wide or too narrow.
     """
-    rows: list[tuple[float, float, float]] = []
-    for example, scores in ranked:
-        best = int(np.argmax(scores))
-        rows.append((float(example.f1[best] > 0), float(example.precision[best]), float(example.f1[best])))
+    first = [(example, int(np.argmax(scores))) for example, scores in ranked]
+    rows = [(float(each.f1[at] > 0), float(each.precision[at]), float(each.f1[at])) for each, at in first]
     means = np.mean(rows, axis=0).tolist()
     return {"selection_metric": float(np.mean(means)), **dict(zip(FIGURES, means, strict=True))}
 
@@ -408,11 +365,11 @@ def iterate_continuations(table: PathTable, reachable: Candidates, shares: Float
 
     shares: (num_reachable,). The yielded parts sum to 1; lengths with nothing beyond are skipped.
     """
-    parents, _, depths = (column[reachable.paths] for column in table.arrays())
-    row = {key: at for at, key in enumerate(zip(reachable.paths.tolist(), reachable.topics.tolist(), strict=True))}
+    parents, _, depths = (column[reachable[:, 0]] for column in table.columns)
+    row = {(path, topic): at for at, (path, topic) in enumerate(reachable.tolist())}
     beyond = np.zeros(len(reachable), dtype=np.float32)
     for at in np.argsort(-depths, kind="stable"):
-        before = row.get((int(parents[at]), int(reachable.topics[at])))
+        before = row.get((int(parents[at]), int(reachable[at, 1])))
         if before is not None:
             beyond[before] += beyond[at] + shares[at]
     for depth in range(1, int(depths.max(initial=0))):
@@ -422,23 +379,17 @@ def iterate_continuations(table: PathTable, reachable: Candidates, shares: Float
             yield rows, beyond[rows] / total
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingPool:
-    positives: Candidates
-    negatives: Candidates
-
-
-def pool_of(example: QuestionExample, options: PoolTrainingOptions, chance: random.Random) -> TrainingPool:
-    """Return the pool of a question. A path to a right answer is never a negative."""
+def pool_of(
+    example: QuestionExample, options: PoolTrainingOptions, chance: random.Random
+) -> tuple[Candidates, Candidates]:
+    """Return the positives and the negatives of a question. A path to a right answer is never a negative."""
     if options.positives == "hard":
         right = np.flatnonzero(example.positive)[: options.num_positives]
     else:
         right = np.array([at for at in [example.first_shortest] if at >= 0], dtype=np.int64)
-    drawn_from = example.negatives
-    if options.negatives == "walks":
-        drawn_from = example.reachable.at(np.flatnonzero(~example.is_right))
+    drawn_from = example.reachable[~example.is_right] if options.negatives == "walks" else example.negatives
     drawn = chance.sample(range(len(drawn_from)), min(options.pool_size, len(drawn_from)))
-    return TrainingPool(example.reachable.at(right), drawn_from.at(np.array(drawn, dtype=np.int64)))
+    return example.reachable[right], drawn_from[drawn]
 
 
 class PoolObjective(Objective[nn.Module, QuestionExample]):
@@ -465,11 +416,8 @@ class PoolObjective(Objective[nn.Module, QuestionExample]):
             example: pool_of(example, options, random.Random(f"{training.seed}/{example.id}"))  # noqa: S311 - no secret
             for example in train.examples
         }
-        self.pools = {example: pool for example, pool in pools.items() if len(pool.positives)}
-        right, wrong = (
-            [path for pool in self.pools.values() for path in candidates(pool).paths.tolist()]
-            for candidates in (attrgetter("positives"), attrgetter("negatives"))
-        )
+        self.pools = {example: pool for example, pool in pools.items() if len(pool[0])}
+        right, wrong = ([int(path) for pool in self.pools.values() for path in pool[of][:, 0]] for of in (0, 1))
         self._weights = path_weights(right, wrong, options.w_min, options.w_max) if options.path_weights else {}
         self._hardest: dict[QuestionExample, Ints] = {}
         super().__init__(network, list(self.pools), training, options.batch_size)
@@ -479,22 +427,22 @@ class PoolObjective(Objective[nn.Module, QuestionExample]):
         self._hardest = {}
         if self.options.negatives == "hard" and epoch > 0:
             most = self.options.num_negatives
-            chosen = [(each, pool.negatives) for each, pool in self.pools.items() if len(pool.negatives) > most]
+            chosen = [(each, negatives) for each, (_, negatives) in self.pools.items() if len(negatives) > most]
             for (example, _), scores in zip(chosen, self.score(self.train, chosen), strict=True):
                 self._hardest[example] = np.argsort(-scores, kind="stable")[:most]
         return super().batches(epoch)
 
     def negatives_of(self, example: QuestionExample) -> Candidates:
         """Return the negatives of a question that this epoch trains on."""
-        pool = self.pools[example].negatives
-        return pool.at(self._hardest.get(example, np.arange(min(len(pool), self.options.num_negatives))))
+        _, negatives = self.pools[example]
+        return negatives[self._hardest.get(example, slice(self.options.num_negatives))]
 
     def logits(self, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
         """Return the logits of all candidates, example by example, (num_candidates,)."""
         pairs = [
             (example.text, path_words(example.mentions[topic], examples.table.path_hops(path)))
             for example, candidates in selected
-            for path, topic in zip(candidates.paths.tolist(), candidates.topics.tolist(), strict=True)
+            for path, topic in candidates.tolist()
         ]
         found: Tensor = self.network([self.texts.pair(*pair) for pair in pairs])
         return found
@@ -504,15 +452,14 @@ class PoolObjective(Objective[nn.Module, QuestionExample]):
         return logits.sigmoid()
 
     def loss(self, batch: Sequence[QuestionExample]) -> Tensor:
-        right = [self.pools[example].positives for example in batch]
-        both = [each.concatenate(self.negatives_of(example)) for each, example in zip(right, batch, strict=True)]
+        both = [np.concatenate([self.pools[example][0], self.negatives_of(example)]) for example in batch]
         logits = self.logits(self.train, list(zip(batch, both, strict=True)))
         total = logits.new_zeros(())
-        for positives, each, own in zip(right, both, logits.split(list(map(len, both))), strict=True):
-            is_positive = torch.arange(len(each)).to(own.device) < len(positives)
+        for example, each, own in zip(batch, both, logits.split(list(map(len, both))), strict=True):
+            is_positive = torch.arange(len(each)).to(own.device) < len(self.pools[example][0])
             weights = torch.ones_like(own)
             if self._weights:
-                rows = zip(each.paths.tolist(), is_positive.tolist(), strict=True)
+                rows = zip(each[:, 0].tolist(), is_positive.tolist(), strict=True)
                 weights = torch.tensor([self._weights[kind][path] for path, kind in rows]).to(own)
             scores = self.path_scores(own)
             total = total + path_weighted_contrastive_loss(scores, is_positive, weights, self.options.temperature)
@@ -538,7 +485,7 @@ class PoolObjective(Objective[nn.Module, QuestionExample]):
     def iterate_shortlist_scores(self) -> Iterator[Shortlisted]:
         """Yield each dev example with the scores of its paths."""
         best = [np.argsort(-stop, kind="stable")[: self.options.shortlist] for stop in self.dev_stop]
-        selected = [(e, e.reachable.at(rows)) for e, rows in zip(self.dev.examples, best, strict=True)]
+        selected = [(e, e.reachable[rows]) for e, rows in zip(self.dev.examples, best, strict=True)]
         return zip(self.dev.examples, self.dev_stop, self.score(self.dev, selected), best, strict=True)
 
 
@@ -596,8 +543,7 @@ def calibration(ranked: Sequence[tuple[QuestionExample, Floats]], table: PathTab
 
     ranked: each dev example with the scores of its paths.
     """
-    answerable: list[tuple[float, float]] = []
-    bare: list[tuple[float, float]] = []
+    answerable, bare = [], []
     for example, scores in ranked:
         first = int(np.argmax(scores))
         answerable.append((float(scores[first]), float(example.f1[first] > 0)))
@@ -607,15 +553,14 @@ def calibration(ranked: Sequence[tuple[QuestionExample, Floats]], table: PathTab
     if not bare:  # in a graph of one relation nothing is left to answer with
         return fit_calibration(answerable)
     weights = [(1 - UNANSWERABLE) / len(answerable)] * len(answerable)
-    weights += [UNANSWERABLE / len(bare)] * len(bare)
-    return fit_calibration([*answerable, *bare], weights)
+    return fit_calibration([*answerable, *bare], weights + [UNANSWERABLE / len(bare)] * len(bare))
 
 
 def mark_remaining_paths(example: QuestionExample, table: PathTable) -> Bools:
     """Return which of the reachable paths do not use the relations of the right ones, (num_reachable,)."""
     least = min(ENOUGH_F1, float(example.f1.max()))
     right = example.positive | ((example.f1 >= least) & example.is_right)
-    paths = [table.written[path] for path in example.reachable.paths.tolist()]
+    paths = [table.written[path] for path in example.reachable[:, 0].tolist()]
     taken_out = {relation for row in np.flatnonzero(right).tolist() for relation in relations_of(paths[row])}
     return np.array([taken_out.isdisjoint(relations_of(path)) for path in paths])
 
@@ -623,7 +568,3 @@ def mark_remaining_paths(example: QuestionExample, table: PathTable) -> Bools:
 def relations_of(hops: Hops) -> set[str]:
     """Return the relations of a path as a mined file writes it."""
     return {step.removeprefix(INVERSE) for hop in hops for step in hop.split(THROUGH)}
-
-
-def open_model(folder: Path, opening: CheckpointOpenOptions) -> StarModel:
-    return read_checkpoint(folder, opening.device, opening.dtype)

@@ -9,10 +9,12 @@ from functools import partial
 from pathlib import Path
 
 import torch
-from lodestar.models.kinds import TrainingDataRecord, write_checkpoint
+from lodestar.models.kinds import CheckpointOpenOptions, TrainingDataRecord, write_checkpoint
 from lodestar.models.star import SPECIAL_TOKENS, PoolTrainingOptions, Scorer, StarConfig, StarDescription
-from lodestar.models.star.network import CrossAttentiveScorer, DualEncoder, write_network
+from lodestar.models.star.network import CrossAttentiveScorer, DualEncoder, StarModel, open_model, write_network
 from lodestar.models.text.bert import Backbone
+from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
 from transformers import BertConfig, BertModel, BertTokenizer
 
 GRAPH = "0" * 64
@@ -73,3 +75,9 @@ def write_tiny_checkpoint(
     )
     write_checkpoint(folder, description, networks, "# A tiny checkpoint\n")
     return folder
+
+
+def open_checkpoint(folder: Path) -> StarModel:
+    return open_model(
+        folder, CheckpointOpenOptions("cpu", torch.float32, lambda _: TextVectors(SentenceEncoder("tiny")))
+    )

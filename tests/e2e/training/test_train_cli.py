@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from lodestar.engine.errors import UsageError
 from lodestar.engine.whole_file import lock_file
-from lodestar.models.star.network import read_checkpoint
 
 from tests.e2e.conftest import Lodestar
 from tests.made.mined_examples import mined_file, tiny_encoder
+from tests.made.tiny_checkpoint import open_checkpoint
 
 EPOCHS = 2
 OPTIONS = (
@@ -105,7 +105,7 @@ def test_killed_and_run_again_it_comes_to_the_same_checkpoint(
 
 def contents(folder: Path) -> dict[str, Any]:
     """Every file of a checkpoint, but for how long the training took."""
-    read_checkpoint(folder)
+    open_checkpoint(folder)
     said = json.loads((folder / "star.json").read_text(encoding="utf-8")) | {"seconds": None}
     files = {str(path.relative_to(folder)): path.read_bytes() for path in files_of(folder)}
     return {**files, "star.json": said, "README.md": None}

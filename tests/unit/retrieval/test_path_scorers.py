@@ -17,14 +17,13 @@ from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.causal_lm import add_lora, load_language_model
 from lodestar.models.reg import PathConfig, PathDescription
 from lodestar.models.reg.paths import PathModel
-from lodestar.models.star.network import read_checkpoint
 from lodestar.models.star.shipped import ShippedStar
 from lodestar.models.text import RelationWords
 from lodestar.models.text.encoders import SentenceEncoder
 
 from tests.fakes.word_scorer import WordScorer
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
-from tests.made.tiny_checkpoint import write_tiny_checkpoint
+from tests.made.tiny_checkpoint import open_checkpoint, write_tiny_checkpoint
 
 WORDS = {
     "capital": RelationWords("country", ("capital",)),
@@ -42,7 +41,7 @@ def similarity() -> SimilarityScorer:
 @cache
 def star() -> DualScorer:
     with TemporaryDirectory() as folder:
-        return DualScorer(WORDS, read_checkpoint(write_tiny_checkpoint(Path(folder) / "star")))
+        return DualScorer(WORDS, open_checkpoint(write_tiny_checkpoint(Path(folder) / "star")))
 
 
 @cache

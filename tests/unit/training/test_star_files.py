@@ -12,15 +12,15 @@ from lodestar.engine.resources import Resources
 from lodestar.engine.settings import Connection, Settings
 from lodestar.models.kinds import load_description, write_checkpoint
 from lodestar.models.star import StarDescription
-from lodestar.models.star.network import DualEncoder, read_checkpoint, write_network
+from lodestar.models.star.network import DualEncoder, write_network
 from safetensors.torch import load_file
 
-from tests.made.tiny_checkpoint import tiny_backbone, write_tiny_checkpoint
+from tests.made.tiny_checkpoint import open_checkpoint, tiny_backbone, write_tiny_checkpoint
 
 
 def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
     folder = write_tiny_checkpoint(tmp_path / "star")
-    found = read_checkpoint(folder)
+    found = open_checkpoint(folder)
     assert (
         found.description
         == load_description(folder, StarDescription)[0]
@@ -33,7 +33,7 @@ def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
         stored = load_file(folder / name / "model.safetensors")
         assert set(stored) == set(network.state_dict())
         assert all(torch.equal(tensor, stored[key]) for key, tensor in network.state_dict().items())
-    assert read_checkpoint(write_tiny_checkpoint(tmp_path / "other", scorer="similarity")).reader is None
+    assert open_checkpoint(write_tiny_checkpoint(tmp_path / "other", scorer="similarity")).reader is None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "star"]
 
 
@@ -49,18 +49,18 @@ def test_a_checkpoint_replaces_the_one_before_and_leaves_other_files(
     (tmp_path / "star.new").mkdir()
     monkeypatch.chdir(folder)
     write_tiny_checkpoint(Path(), scorer="similarity")
-    assert read_checkpoint(folder).reader is None
+    assert open_checkpoint(folder).reader is None
     assert sorted(path.name for path in folder.iterdir()) == ["README.md", "dual", "notes.txt", "star.json"]
     assert (tmp_path / "star.new").exists()
 
 
 def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) -> None:
     folder = write_tiny_checkpoint(tmp_path / "star")
-    before = read_checkpoint(folder)
+    before = open_checkpoint(folder)
     backbone = tiny_backbone()
     bad = copy(before.description)
     object.__setattr__(bad, "figures", {"x": object()})
     with pytest.raises(TypeError):
         write_checkpoint(folder, bad, {"dual": partial(write_network, backbone, DualEncoder(backbone))}, "")
-    assert read_checkpoint(folder).description == before.description
+    assert open_checkpoint(folder).description == before.description
     assert not (folder / ".checkpoint.new").exists()

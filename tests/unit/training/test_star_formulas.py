@@ -146,14 +146,14 @@ def test_the_pool_has_the_mined_positives_and_never_a_path_to_an_answer_as_negat
     asked = example()
     hard = PoolTrainingOptions(num_positives=1, num_negatives=1, pool_size=2)
     pools = [pool_of(asked, hard, random.Random(seed)) for seed in range(30)]
-    drawn = [set(pool.negatives.paths.tolist()) for pool in pools]
+    drawn = [set(negatives[:, 0].tolist()) for _, negatives in pools]
     assert {len(each) for each in drawn} == {2}
-    assert set.union(*drawn) == set(asked.negatives.paths.tolist())  # whatever kind comes first in the file
-    assert pools[0].positives.paths.tolist() == asked.reachable.paths[np.flatnonzero(asked.positive)[:1]].tolist()
-    without = replace(asked, negatives=asked.negatives.at(np.zeros(0, dtype=np.int64)))
-    assert len(pool_of(without, hard, random.Random(1)).negatives) == 0
+    assert set.union(*drawn) == set(asked.negatives[:, 0].tolist())  # whatever kind comes first in the file
+    assert pools[0][0][:, 0].tolist() == asked.reachable[np.flatnonzero(asked.positive)[:1], 0].tolist()
+    without = replace(asked, negatives=asked.negatives[:0])
+    assert len(pool_of(without, hard, random.Random(1))[1]) == 0
     plain = replace(hard, positives="single", negatives="walks", pool_size=3)
     walks = pool_of(asked, plain, random.Random(1))
-    assert len(set(walks.negatives.paths.tolist()) - set(asked.reachable.paths[asked.is_right].tolist())) == 3
-    assert walks.positives.paths.tolist() == [asked.reachable.paths[asked.first_shortest]]
-    assert len(pool_of(replace(asked, first_shortest=-1), plain, random.Random(1)).positives) == 0
+    assert len(set(walks[1][:, 0].tolist()) - set(asked.reachable[asked.is_right, 0].tolist())) == 3
+    assert walks[0][:, 0].tolist() == [asked.reachable[asked.first_shortest, 0]]
+    assert len(pool_of(replace(asked, first_shortest=-1), plain, random.Random(1))[0]) == 0

@@ -72,22 +72,22 @@ def test_the_weights_of_paths_reach_the_contrastive_loss() -> None:
     learned(network)
     texts = CachedTokenizer(tiny_backbone().tokenizer)
     objective = PoolObjective(network, texts, train, train, stop, options, TrainingOptions())
-    right = [example.reachable.at(np.flatnonzero(example.positive)[:1]) for example in asked]
+    right = [example.reachable[np.flatnonzero(example.positive)[:1]] for example in asked]
     rarity = []
-    for classes in ([each.paths.tolist() for each in right], [each.negatives.paths.tolist() for each in asked]):
+    for classes in ([each[:, 0].tolist() for each in right], [each.negatives[:, 0].tolist() for each in asked]):
         counts = Counter(path for paths in classes for path in paths)
         rarity.append({path: counts.total() / count for path, count in counts.items()})
     least, most = (of(value for each in rarity for value in each.values()) for of in (min, max))
     weight_of = [{path: 0.2 + 1.6 * (raw - least) / (most - least) for path, raw in each.items()} for each in rarity]
     expected = []
     for example, positive in zip(asked, right, strict=True):
-        candidates = positive.concatenate(example.negatives)
+        candidates = np.concatenate([positive, example.negatives])
         (logits,) = objective.score(train, [(example, candidates)])
         powers = np.exp(1 / (1 + np.exp(-logits)) / 0.5)
         against = sum(
-            weight_of[1][path] * power for path, power in zip(candidates.paths[1:].tolist(), powers[1:], strict=True)
+            weight_of[1][path] * power for path, power in zip(candidates[1:, 0].tolist(), powers[1:], strict=True)
         )
-        own = weight_of[0][int(candidates.paths[0])]
+        own = weight_of[0][int(candidates[0, 0])]
         expected.append(-own * np.log(powers[0] / (powers[0] + against)))
     with torch.no_grad():
         found = objective.loss(objective.batches(0)[0]).item()

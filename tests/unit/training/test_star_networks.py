@@ -142,7 +142,7 @@ def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: CachedTo
     with torch.inference_mode():
         stop, extend = dual(dual_batch(texts, examples.table, [asked], [asked.reachable]))
         question = unit(asked.masked[0])
-        for row, path in enumerate(asked.reachable.paths.tolist()):
+        for row, path in enumerate(asked.reachable[:, 0].tolist()):
             first, *second = [
                 unit(examples.table.texts[examples.table.hops.index(h)]) for h in examples.table.path_hops(path)
             ]
