@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -14,10 +15,9 @@ from ...models.reader import (
     ABSENT,
     NAMES,
     READS,
+    NamedColumns,
     Reader,
     ReaderScores,
-    SourceChainColumns,
-    add_plan_scores,
     answer_features,
     asks_for_one,
     choose_answer_count,
@@ -38,8 +38,6 @@ from .candidates import CLOSED_BOOK, LLM, AnswerCandidates, CandidateSource, fin
 if TYPE_CHECKING:
     from ..context import Context, Database
     from ..resources import GraphResources
-
-Columns = tuple[str, str, SourceChainColumns]
 
 SHOWN = 10
 """Chains that an answer shows, where they were made of triples."""
@@ -128,10 +126,9 @@ class ReaderAnswerer:
     def answer_batch(self, db: Database, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
         candidates = find_candidates(db, evidence)
         columns = make_reader_columns(candidates, evidence, self.words, self.vectors)
-        if self.reader.plan is not None:
-            columns = add_plan_scores(columns, self.reader.plan, encode_questions(evidence, self.vectors))
+        vectors = None if self.reader.plan is None else encode_questions(evidence, self.vectors)
         try:
-            read = self.reader.read(columns)
+            read = self.reader.read(columns, vectors)
         except LookupError as error:
             raise UsageError(
                 f"answerer reader: its checkpoint was trained with another recipe: {error}: train one with "
@@ -202,7 +199,7 @@ def make_reader_columns(
     evidence: Sequence[Evidence[Item]],
     words: Mapping[str, RelationWords],
     vectors: TextVectors,
-) -> list[Columns]:
+) -> list[NamedColumns]:
     """Return the reader's input for each source, without a plan: name, kind and columns."""
     wants_one = np.array([asks_for_one(each.question.text) for each in evidence])
     similarity = PathSimilarity(vectors, SimilarityWeights(hop=0.0))
@@ -220,13 +217,7 @@ def make_reader_columns(
 
 def encode_questions(evidence: Sequence[Evidence[Item]], vectors: TextVectors) -> npt.NDArray[np.float32]:
     """Return the vector of each question without its topics, (num_questions, dimension)."""
-    texts = []
-    for each in evidence:
-        text = each.question.text
-        for topic in each.topics:
-            text = mask_mention(text, topic)
-        texts.append(text)
-    return vectors.stack(texts)
+    return vectors.stack([reduce(mask_mention, each.topics, each.question.text) for each in evidence])
 
 
 def _make_paths(
@@ -239,13 +230,12 @@ def _make_paths(
         path: [numbers.setdefault((verbalise_hop(hop), hop[0].inverse), len(numbers)) for hop in some]
         for path, some in hops.items()
     }
-    path = np.full((len(chains), max(map(len, rows.values()), default=0)), -1)
+    path = np.full((len(chains), max([1, *map(len, rows.values())])), -1)
     for place, steps in enumerate(chains):
         path[place, : len(rows[steps])] = rows[steps]
-    texts = [text for text, _ in numbers]
-    found = vectors.stack(texts)
+    found = vectors.stack([text for text, _ in numbers])
     signs = np.array([-1.0 if inverse else 1.0 for _, inverse in numbers], dtype=np.float32)
-    return path, np.hstack([found, found * signs[:, None]])
+    return path, np.pad(np.hstack([found, found * signs[:, None]]), ((0, 1), (0, 0)))
 
 
 def _compute_similarities(

@@ -54,7 +54,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -83,7 +83,8 @@ _ONE = re.compile(
 class SourceChainColumns:
     """One source of a batch. question, topic, hops, score, mean, num_ends, similarity, kind: (num_chains,).
 
-    path: (num_chains, most hops), the hops of each as rows of `hop_vectors`, then −1. hop_vectors: see `plan`.
+    path: (num_chains, most hops), the hops of each as rows of `hop_vectors`, then −1. hop_vectors: v of each hop, see
+    above, and a last row of zeros.
     plan: (num_chains,), logits of the paths, or nothing. candidate, chain, last, way, on: (num_ways,), sorted by
     candidate. num_topics, wants_one: (num_questions,). num_candidates: of the batch.
     """
@@ -107,6 +108,10 @@ class SourceChainColumns:
     hop_vectors: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     plan: Floats = field(default_factory=lambda: np.zeros(0))
     wants_one: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+
+
+NamedColumns = tuple[str, str, SourceChainColumns]
+"""Name and kind of a source, and its columns."""
 
 
 def asks_for_one(question: str) -> bool:
@@ -156,31 +161,22 @@ def way_features(ways: SourceChainColumns) -> Floats:
 def _plan(ways: SourceChainColumns) -> tuple[Floats, Floats]:
     if not len(ways.plan):
         return np.zeros(len(ways.chain)), np.zeros(len(ways.chain))
-    best = _largest(ways.plan, ways.question, len(ways.num_topics))
-    behind = ways.plan - best[ways.question]
-    total = np.bincount(ways.question, weights=np.exp(behind))
-    log = behind - np.log(total[ways.question])
+    behind = ways.plan - _largest(ways.plan, ways.question, len(ways.num_topics))[ways.question]
+    log = behind - np.log(np.bincount(ways.question, weights=np.exp(behind))[ways.question])
     return np.maximum(log, -SPAN)[ways.chain], np.maximum(behind, -SPAN)[ways.chain]
 
 
 def _met(ways: SourceChainColumns) -> Floats:
     most = int(ways.topic.max(initial=0)) + 1
-    pairs = np.unique(ways.candidate * most + ways.topic[ways.chain])
-    topics = np.bincount(pairs // most)
-    num = np.maximum(ways.num_topics, 1)[ways.question[ways.chain]]
-    return (topics[ways.candidate] - 1) / num
+    topics = np.bincount(np.unique(ways.candidate * most + ways.topic[ways.chain]) // most)
+    return (topics[ways.candidate] - 1) / np.maximum(ways.num_topics, 1)[ways.question[ways.chain]]
 
 
 def _ranks(groups: Ints, values: Floats) -> Ints:
     """Return the place of each value in its group, the largest first; equal ones share the better place."""
-    order = np.lexsort((-values, groups))
-    starts = np.searchsorted(groups[order], groups[order])
-    places = np.arange(len(values)) - starts
-    same = np.zeros(len(values), dtype=np.bool_)
-    same[1:] = (values[order][1:] == values[order][:-1]) & (groups[order][1:] == groups[order][:-1])
-    places = np.maximum.accumulate(np.where(same, 0, np.arange(len(values)))) - starts
-    ranks = np.zeros(len(values), dtype=np.int64)
-    ranks[order] = places
+    pairs = np.stack([groups, -values], axis=1)
+    _, place, counts = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+    ranks: Ints = (np.cumsum(counts) - counts)[place.reshape(-1)] - np.searchsorted(np.sort(groups), groups)
     return ranks
 
 
@@ -194,62 +190,26 @@ MAX_HOPS = 4
 """Longer paths count as of so many hops in a plan."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PathPlan:
-    """last, steps: L and S, (dimension, 2 · dimension). length: (dimension, MAX_HOPS + 1)."""
+class PathPlan(NamedTuple):
+    """L and S, (dimension, 2 · dimension), and l, (dimension, MAX_HOPS + 1): arrays, in training tensors."""
 
-    last: Single
-    steps: Single
-    length: Single
+    last: Any
+    steps: Any
+    length: Any
+
+    def compute_logits(self, vectors: Any, hop_vectors: Any, question: Ints, path: Ints) -> Any:
+        """Return the logit of each path, (num_paths,); vectors: (num_questions, dimension)."""
+        num_hops = np.minimum((path >= 0).sum(axis=1), MAX_HOPS)
+        end = path[np.arange(len(path)), np.maximum(num_hops - 1, 0)]
+        of_last, of_steps = (vectors @ each @ hop_vectors.T for each in (self.last, self.steps))
+        of_length = (vectors @ self.length)[question, num_hops]
+        return of_length + of_last[question, end] + of_steps[question[:, None], path].sum(axis=1)
 
     def score(self, vectors: npt.NDArray[np.floating[Any]], ways: SourceChainColumns) -> Floats:
-        """Return the logit of each chain's path, (num_chains,). vectors: of questions, (num_questions, dimension)."""
-        exact = PathPlan(*(each.astype(np.float64) for each in (self.last, self.steps, self.length)))
-        return plan_scores(exact, PlannedPaths.of([(vectors, ways)])).round(5)  # the same alone and in a batch
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlannedPaths:
-    """The paths of several sets: group, hops, length: (num_paths, …); vectors of groups and of hops."""
-
-    vectors: Single
-    hop_vectors: Single
-    group: Ints
-    hops: Ints
-    length: Ints
-
-    @classmethod
-    def of(cls, sets: Sequence[tuple[npt.NDArray[np.floating[Any]], SourceChainColumns]]) -> PlannedPaths:
-        groups = np.cumsum([0, *(len(vectors) for vectors, _ in sets)])
-        tables = np.cumsum([0, *(len(ways.hop_vectors) for _, ways in sets)])
-        most = max((ways.path.shape[1] for _, ways in sets), default=0)
-        hops = np.full((sum(len(ways.path) for _, ways in sets), most), -1)
-        start = 0
-        for (_, ways), shift in zip(sets, tables, strict=False):
-            num_paths, width = ways.path.shape
-            hops[start : start + num_paths, :width] = np.where(ways.path < 0, -1, ways.path + shift)
-            start += num_paths
-        return cls(
-            np.concatenate([vectors for vectors, _ in sets]).astype(np.float32),
-            np.concatenate([ways.hop_vectors for _, ways in sets], dtype="f4"),
-            np.concatenate([ways.question + shift for (_, ways), shift in zip(sets, groups, strict=False)]),
-            hops,
-            np.minimum((hops >= 0).sum(axis=1), MAX_HOPS),
-        )
-
-
-def plan_scores(plan: PathPlan, paths: PlannedPaths) -> Floats:
-    """Return the logit of each path, (num_paths,)."""
-    found = (paths.vectors @ plan.length)[paths.group, paths.length].astype(np.float64)
-    if not len(paths.hop_vectors):
-        return found
-    at = paths.hops >= 0
-    last = paths.hops[np.arange(len(found)), np.maximum(paths.length - 1, 0)]
-    of_last = (paths.vectors @ plan.last) @ paths.hop_vectors.T
-    of_steps = (paths.vectors @ plan.steps) @ paths.hop_vectors.T
-    found += np.where(last >= 0, of_last[paths.group, last], 0.0)
-    found += np.where(at, of_steps[paths.group[:, None], paths.hops], 0.0).sum(axis=1)
-    return found
+        """Return the logit of each chain's path, (num_chains,), the same alone and in a batch."""
+        exact = PathPlan(*(each.astype(np.float64) for each in self))
+        found: Floats = exact.compute_logits(vectors, ways.hop_vectors, ways.question, ways.path)
+        return found.round(5)
 
 
 ANSWER_FEATURES = ("logit", "lead", "two", "three", "ends")
@@ -313,12 +273,18 @@ class Reader:
             raise LookupError(f"it has weights of {', '.join(self.sources)}, and none of {name} ({kind})")
         return found
 
-    def read(self, sources: Sequence[tuple[str, str, SourceChainColumns]]) -> ReaderScores:
-        """Return what the weights say of candidates. sources: name, kind and columns of each.
+    def read(
+        self, sources: Sequence[NamedColumns], vectors: npt.NDArray[np.floating[Any]] | None = None
+    ) -> ReaderScores:
+        """Return what the weights say of candidates. vectors: (num_questions, dimension), of questions without topics,
+        for the plan; without them the columns have what it says.
 
         Shipped weights of several sources count alike; a reader of your own says how much each counts, and a source
         that found nothing for a whole batch is one without a way. Raises `LookupError` for a source it does not know.
         """
+        if self.plan is not None and vectors is not None:
+            plan = self.plan
+            sources = [(name, kind, replace(ways, plan=plan.score(vectors, ways))) for name, kind, ways in sources]
         features = tuple(way_features(ways) for _, _, ways in sources)
         logits = np.full(sources[0][2].num_candidates if sources else 0, self.bias)
         best, chains = [], []
@@ -351,14 +317,6 @@ def shipped_reader() -> Reader:
         for name, each in data["sources"].items()
     }
     return Reader(sources, data["bias"], np.array(data["calibration"]))
-
-
-def add_plan_scores(
-    sources: Sequence[tuple[str, str, SourceChainColumns]],
-    plan: PathPlan,
-    vectors: npt.NDArray[np.floating[Any]],
-) -> list[tuple[str, str, SourceChainColumns]]:
-    return [(name, kind, replace(ways, plan=plan.score(vectors, ways))) for name, kind, ways in sources]
 
 
 def answer_features(read: ReaderScores, order: Ints) -> Floats:

@@ -8,9 +8,10 @@ of right and wrong candidates alike, for that is the way that will count.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -37,17 +38,15 @@ from . import (
     MAX_HOPS,
     NAMES,
     READS,
+    NamedColumns,
     PathPlan,
-    PlannedPaths,
     Reader,
-    Single,
+    ReaderScores,
     SourceChainColumns,
     SourceWeights,
-    add_plan_scores,
     answer_features,
     best_ways,
     choose_answer_count,
-    plan_scores,
     way_features,
 )
 
@@ -84,7 +83,7 @@ class ReaderTrainingSet:
     starts: Ints
     is_right: Bools
     num_right: Ints
-    sources: tuple[tuple[str, str, SourceChainColumns], ...]
+    sources: tuple[NamedColumns, ...]
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -109,10 +108,15 @@ class ReaderTrainingSet:
         found = []
         for name, kind, ways in self.sources:
             scores = np.stack([plan.score(self.vectors, ways) for plan in plans])
-            found.append(
-                (name, kind, replace(ways, plan=scores[ways.question % len(plans), np.arange(len(ways.path))]))
-            )
+            own = scores[ways.question % len(plans), np.arange(len(ways.path))]
+            found.append((name, kind, replace(ways, plan=own)))
         return replace(self, sources=tuple(found))
+
+    def rank(self, read: ReaderScores) -> Iterator[tuple[int, Ints]]:
+        """Yield each question that has a candidate, with its candidates, the likeliest first."""
+        for question, (start, end) in enumerate(pairwise(self.starts.tolist())):
+            if end > start:
+                yield question, start + np.argsort(-read.logits[start:end], kind="stable")
 
     def agreement(self, ways: SourceChainColumns) -> Floats:
         """Return how right each chain is, (num_chains,): F1 of its ends against the right answers."""
@@ -146,29 +150,24 @@ def figures(readings: ReaderTrainingSet, reader: Reader) -> dict[str, float]:
     bins = np.minimum((sure * 10).astype(int), 9)
     gaps = [abs(sure[bins == b].mean() - first[bins == b].mean()) * (bins == b).mean() for b in np.unique(bins)]
     means = {name: float(found[name].mean()) for name in ("f1", "hits_at_1", "oracle")}
-    return {"f1": means["f1"], "hits_at_1": means["hits_at_1"], "ece": float(sum(gaps)), "oracle": means["oracle"]}
+    return {**means, "ece": float(sum(gaps))}
 
 
 def figures_of_questions(readings: ReaderTrainingSet, reader: Reader) -> dict[str, Floats]:
     """Return F1, Hits@1 and confidence of the answer to each question, (num_questions,) each, and the highest F1 of
     any set of its candidates (``oracle``)."""
-    plan = reader.plan
-    read = reader.read(readings.sources if plan is None else add_plan_scores(readings.sources, plan, readings.vectors))
-    f1, best, first, sure = (np.zeros(len(readings)) for _ in range(4))
-    for question in range(len(readings)):
-        rows = np.arange(readings.starts[question], readings.starts[question + 1])
-        if not len(rows):
-            continue
-        order = rows[np.argsort(-read.logits[rows], kind="stable")]
+    read = reader.read(readings.sources, readings.vectors)
+    names = ("f1", "hits_at_1", "oracle", "confidence")
+    found = np.zeros((len(names), len(readings)))
+    sources = [source[:2] for source in readings.sources]
+    for question, order in readings.rank(read):
         one = any(bool(ways.wants_one[question]) for _, _, ways in readings.sources)
         number = choose_answer_count(read.probabilities[order], one=one)
-        right = readings.is_right[order]
-        f1[question] = 2 * right[:number].sum() / (number + readings.num_right[question])
-        best[question] = 2 * right.sum() / (right.sum() + readings.num_right[question])
-        first[question] = right[0]
-        answer = answer_features(read, order)
-        sure[question] = reader.confidence(answer, [source[:2] for source in readings.sources])
-    return {"f1": f1, "hits_at_1": first, "oracle": best, "confidence": sure}
+        right, num_right = readings.is_right[order], readings.num_right[question]
+        f1 = 2 * right[:number].sum() / (number + num_right)
+        oracle = 2 * right.sum() / (right.sum() + num_right)
+        found[:, question] = f1, right[0], oracle, reader.confidence(answer_features(read, order), sources)
+    return dict(zip(names, found, strict=True))
 
 
 def _fit_weights(sets: Sequence[ReaderTrainingSet], leave_out: int = -1, start: Reader | None = None) -> Reader:
@@ -229,14 +228,11 @@ def _fit_source(
 def _firsts(readings: ReaderTrainingSet, reader: Reader, asked: Bools) -> tuple[Floats, Floats]:
     """Return `ANSWER_FEATURES` of the questions `asked` that have a candidate, and whether their first one is right."""
     read = reader.read(readings.sources)
-    answers, right = [], []
-    for question in np.flatnonzero(asked):
-        start, end = readings.starts[question], readings.starts[question + 1]
-        if end > start:
-            order = start + np.argsort(-read.logits[start:end], kind="stable")
-            answers.append(answer_features(read, order))
-            right.append(float(readings.is_right[order[0]]))
-    return np.array(answers).reshape(-1, len(ANSWER_FEATURES)), np.array(right)
+    found = [
+        (answer_features(read, order), readings.is_right[order[0]]) for q, order in readings.rank(read) if asked[q]
+    ]
+    answers = np.array([features for features, _ in found]).reshape(-1, len(ANSWER_FEATURES))
+    return answers, np.array([right for _, right in found], dtype=np.float64)
 
 
 def _fit_plan(sets: Sequence[ReaderTrainingSet]) -> tuple[PathPlan, list[ReaderTrainingSet]]:
@@ -260,56 +256,39 @@ def fit_plan(sets: Sequence[tuple[npt.NDArray[np.floating[Any]], SourceChainColu
 
     Of a question's chains those are wanted that are the rightest; a question without a right one teaches nothing.
     """
-    paths = PlannedPaths.of([(vectors, ways) for vectors, ways, _ in sets])
-    right = np.concatenate([each for _, _, each in sets])
-    num_groups, num_hops = len(paths.vectors), len(paths.hop_vectors)
-    best = np.zeros(num_groups)
-    np.maximum.at(best, paths.group, right)
-    wanted = (right > 0) & (right >= best[paths.group] - 1e-9)
-    known = best > 0
-    target = wanted / np.maximum(np.bincount(paths.group[wanted], minlength=num_groups), 1)[paths.group]
-    dimension = paths.vectors.shape[1]
-    plan = PathPlan(*(np.zeros((dimension, n), dtype=np.float32) for n in (2 * dimension, 2 * dimension, MAX_HOPS + 1)))
-    if not known.any():
-        return plan
-    at, means, squares = paths.hops >= 0, [0.0] * 3, [0.0] * 3
-    for step in range(1, PLAN_STEPS + 1):
-        scores = plan_scores(plan, paths)
-        highest = np.full(num_groups, -np.inf)
-        np.maximum.at(highest, paths.group, scores)
-        powers = np.exp(scores - highest[paths.group])
-        shares = powers / np.bincount(paths.group, weights=powers)[paths.group]
-        error = np.where(known[paths.group], shares - target, 0.0) / known.sum()
-        last = paths.hops[np.arange(len(error)), np.maximum(paths.length - 1, 0)]
-        ended = last >= 0
-        of_last = _sum_at(paths.group[ended], last[ended], error[ended], num_groups, num_hops)
-        row, _ = np.nonzero(at)
-        of_steps = _sum_at(paths.group[row], paths.hops[at], error[row], num_groups, num_hops)
-        of_length = _sum_at(paths.group, paths.length, error, num_groups, MAX_HOPS + 1)
-        tables = (plan.last, plan.steps, plan.length)
-        gradients: list[Any] = [
-            paths.vectors.T @ (of_last @ paths.hop_vectors),
-            paths.vectors.T @ (of_steps @ paths.hop_vectors),
-            paths.vectors.T @ of_length,
-        ]
-        rate = PLAN_RATE * (1 - (step - 1) / PLAN_STEPS)
-        for place, table in enumerate(tables):
-            gradients[place] += PLAN_PENALTY * table
-            means[place] = 0.9 * means[place] + 0.1 * gradients[place]
-            squares[place] = 0.99 * squares[place] + 0.01 * gradients[place] ** 2
-            table[:] -= rate * (means[place] / (1 - 0.9**step)) / (np.sqrt(squares[place] / (1 - 0.99**step)) + 1e-8)
-    return plan
+    import torch
 
-
-def _sum_at(rows: Ints, columns: Ints, values: Floats, num_rows: int, num_columns: int) -> Single:
-    flat = np.bincount(rows * num_columns + columns, weights=values, minlength=num_rows * num_columns)
-    return flat.reshape(num_rows, num_columns).astype(np.float32)
+    dimension = sets[0][0].shape[1]
+    shapes = ((dimension, 2 * dimension), (dimension, 2 * dimension), (dimension, MAX_HOPS + 1))
+    plan = PathPlan(*(torch.zeros(shape, requires_grad=True) for shape in shapes))
+    given, num_known = [], 0
+    for vectors, ways, right in sets:
+        best = np.zeros(len(vectors))
+        np.maximum.at(best, ways.question, right)
+        wanted = (right > 0) & (right >= best[ways.question] - 1e-9)
+        target = wanted / np.maximum(np.bincount(ways.question, weights=wanted), 1)[ways.question]
+        num_known += np.count_nonzero(best)
+        arrays = (vectors.astype(np.float32), ways.hop_vectors.astype(np.float32), target)
+        given.append((ways, *map(torch.from_numpy, arrays)))
+    optimizer = torch.optim.Adam(list(plan), betas=(0.9, 0.99), weight_decay=PLAN_PENALTY)
+    for step in range(PLAN_STEPS if num_known else 0):
+        optimizer.param_groups[0]["lr"] = PLAN_RATE * (1 - step / PLAN_STEPS)
+        optimizer.zero_grad()
+        for ways, vectors_of, hop_vectors, target_of in given:
+            logits = plan.compute_logits(vectors_of, hop_vectors, ways.question, ways.path).double()
+            groups = torch.from_numpy(ways.question)
+            highest = logits.new_full((len(vectors_of),), -torch.inf).scatter_reduce(0, groups, logits.detach(), "amax")
+            powers = (logits - highest[groups]).exp()
+            totals = torch.zeros_like(highest).index_add(0, groups, powers)
+            log_shares = logits - highest[groups] - totals.log()[groups]
+            (-(target_of * log_shares).sum() / num_known).backward()
+        optimizer.step()
+    return PathPlan(*(table.detach().numpy() for table in plan))
 
 
 FIGURES = ("f1", "hits_at_1", "ece", "oracle")
 """Figures of a checkpoint: F1, Hits@1 and calibration error of answers, and the F1 that the candidates allow."""
 PART = "weights"
-PLAN = ("last", "steps", "length")
 
 
 @pydantic_dataclass(frozen=True, slots=True)
@@ -365,32 +344,23 @@ def _write(reader: Reader, part: Path) -> None:
         "bias": np.array([*(one.bias for one in each), reader.bias]),
         "share": np.array([one.share for one in each]),
         "answers": reader.calibration,
+        **(reader.plan._asdict() if reader.plan is not None else {}),
     }
-    if reader.plan is not None:
-        columns |= {name: getattr(reader.plan, name) for name in PLAN}
     write_weights({name: torch.from_numpy(column.copy()) for name, column in columns.items()}, part)
 
 
 def open_model(folder: Path, _opening: CheckpointOpenOptions) -> tuple[ReaderDescription, Reader]:
     description = check_checkpoint(folder, ReaderDescription)
+    num = len(description.sources)
+    shapes = {"weights": (num, len(NAMES)), "bias": (num + 1,), "share": (num,), "answers": (len(ANSWER_FEATURES) + 1,)}
     with translate_read_errors(folder / PART):
         columns = {name: each.double().numpy() for name, each in read_weights(folder / PART).items()}
-        num = len(description.sources)
-        shapes = {
-            "weights": (num, len(NAMES)),
-            "bias": (num + 1,),
-            "share": (num,),
-            "answers": (len(ANSWER_FEATURES) + 1,),
-        }
         if description.features != tuple(NAMES) or any(columns[each].shape != shape for each, shape in shapes.items()):
             raise ValueError("its weights are of other features or sources than those that are computed here")
-        sources = {
-            name: SourceWeights(columns["weights"][row], float(columns["bias"][row]), float(columns["share"][row]))
-            for row, name in enumerate(description.sources)
-        }
-        plan = PathPlan(*(columns[name].astype(np.float32) for name in PLAN)) if PLAN[0] in columns else None
-        bias = float(columns["bias"][-1])
-    return description, Reader(sources, bias, columns["answers"], plan, trained=True)
+        rows = zip(description.sources, columns["weights"], columns["bias"], columns["share"], strict=False)
+        sources = {name: SourceWeights(weights, float(bias), float(share)) for name, weights, bias, share in rows}
+        plan = PathPlan(*(columns[name].astype(np.float32) for name in PathPlan._fields)) if "last" in columns else None
+        return description, Reader(sources, float(columns["bias"][-1]), columns["answers"], plan, trained=True)
 
 
 KIND = ModelKind(

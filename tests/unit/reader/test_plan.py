@@ -7,8 +7,10 @@ from lodestar.models.reader import MAX_HOPS, Floats, PathPlan, SourceChainColumn
 from lodestar.models.reader.fitting import fit_plan
 
 _FIRST, _OTHER = np.eye(4, dtype=np.float32)[:2]
-HOPS = np.stack([np.concatenate(pair) for pair in ((_FIRST, _FIRST), (_FIRST, -_FIRST), (_OTHER, _OTHER))])
-"""A relation, the same walked backwards, another one."""
+HOPS = np.stack(
+    [np.concatenate(pair) for pair in ((_FIRST, _FIRST), (_FIRST, -_FIRST), (_OTHER, _OTHER), [[0] * 4] * 2)]
+)
+"""A relation, the same walked backwards, another one; no hop."""
 PATHS = np.array([[0, -1], [1, -1], [2, -1], [0, 1], [0, 2]])
 ASKED = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]], dtype=np.float32)
 """Three questions in other words, which ask for the second, the fourth and the last path."""
