@@ -100,7 +100,7 @@ def graphs_of(batch: SubgraphBatch, questions: Sequence[str], relations: GraphRe
 class SubgraphScorer:
     """Reads the subgraphs of questions, all together, and has a trained network score their triples.
 
-    model: has `description`, with its bounds in ``config.subgraph``, and what `SubgraphRetriever.score` calls.
+    model: has `description`, with its bounds in ``config.subgraph``, and `score`, as a `SubgraphModel`.
     """
 
     def __init__(self, relations: GraphRelations, vectors: TextVectors, model: Any) -> None:
@@ -144,10 +144,6 @@ class SubgraphScorer:
         )
 
 
-Grown = tuple[Floats, npt.NDArray[np.bool_] | None, Sequence[tuple[float, ...]]]
-"""The logit of each triple, which ones can be kept (None: all), and the graph token of each question, if there are."""
-
-
 @dataclass(frozen=True)
 class SubgraphRetriever(Trained, Retriever):
     """Options of retrievers that score the triples of the subgraphs around topic entities, and score them so."""
@@ -166,16 +162,13 @@ class SubgraphRetriever(Trained, Retriever):
         """Return what scores triples, of an open checkpoint."""
         return checkpoint
 
-    def score(self, model: Any, graphs: QuestionGraphs) -> Grown:
-        return model.score(graphs), None, ()
-
     def __call__(self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int) -> list[Evidence[Triple]]:
         """Return the triples, best first: at least `top_k` where there are as many."""
         check_unfiltered(questions)
         scorer: SubgraphScorer = self.opened(ctx.graph)
         batch = scorer.extract(ctx.db, questions)
         graphs = graphs_of(batch, [each.question.text for each in questions], scorer.relations)
-        scores, may_keep, tokens = self.score(scorer.model, graphs)
+        scores, may_keep, tokens = scorer.model.score(graphs)
         check_finite(scores, f"a checkpoint of kind {scorer.model.description.kind}")
         keep = max(self.keep, top_k)
         found: list[Evidence[Triple]] = []
@@ -233,8 +226,3 @@ class Gril(SubgraphRetriever):
 
     def model(self, checkpoint: GrilCheckpoint) -> GrilModel:
         return checkpoint.retriever
-
-    def score(self, model: GrilModel, graphs: QuestionGraphs) -> Grown:
-        """Let subgraphs grow; what was pruned cannot be kept."""
-        grown = model.grow(graphs)
-        return grown.logits, grown.is_kept, grown.tokens

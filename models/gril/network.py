@@ -23,7 +23,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from ..reg.triples import GraphInputs, SubgraphModel
+from ..reg.triples import GraphInputs, SubgraphModel, TripleScores
 from ..subgraphs import QuestionGraphs
 from ..text.vectors import TextVectors
 from . import GrilDescription, GrowOptions
@@ -231,10 +231,7 @@ class HopModel:
 
     def logits(self, questions: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the logits of 1, 2, … hops for each question, (num_questions, max_hops)."""
-        if not questions:
-            return np.zeros((0, self.max_hops), dtype=np.float32)
-        self._vectors.encode(questions)
-        vectors = torch.stack([torch.from_numpy(self._vectors.sentence(each)) for each in questions])
+        vectors = torch.from_numpy(self._vectors.stack(questions))
         with torch.no_grad():
             logits: Tensor = self._network(vectors.to(self._network.out.weight.device))
         return logits.float().cpu().numpy()
@@ -295,20 +292,8 @@ def mask_of(grown: GrownSubgraph, temperature: float, *, is_sampled: bool) -> Te
     return concrete_mask(grown.path_probability, temperature, noise) * grown.is_seen
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GrownTriples:
-    """The grown triples. logits: (num_triples,) of P. is_kept: (num_triples,). tokens: graph tokens, one per
-    question; empty without a bridge.
-    """
-
-    logits: Floats
-    is_kept: Bools
-    grown: GrownSubgraph
-    tokens: tuple[tuple[float, ...], ...]
-
-
 class GrilModel(SubgraphModel):
-    """Grows subgraphs with a checkpoint."""
+    """Grows subgraphs with a checkpoint. bridge: of its reader, if that takes graph tokens."""
 
     def __init__(
         self,
@@ -320,8 +305,7 @@ class GrilModel(SubgraphModel):
         super().__init__(description, network, vectors)
         self._bridge = bridge
 
-    def grow(self, graphs: QuestionGraphs) -> GrownTriples:
-        """Return the triples grown from the topics."""
+    def score(self, graphs: QuestionGraphs) -> TripleScores:
         with self._turn, torch.no_grad():
             inputs = self.inputs(graphs)
             grown = self._network(inputs)
@@ -329,9 +313,5 @@ class GrilModel(SubgraphModel):
             if self._bridge is not None:
                 mask = mask_of(grown, self.description.config.grow.temperature, is_sampled=False)
                 tokens = self._bridge(grown, inputs, mask).float().cpu().tolist()
-            return GrownTriples(
-                logit(grown.path_probability).float().cpu().numpy(),
-                grown.is_kept.cpu().numpy(),
-                grown,
-                tuple(map(tuple, tokens)),
-            )
+            scores = logit(grown.path_probability).float().cpu().numpy()
+            return scores, grown.is_kept.cpu().numpy(), tuple(map(tuple, tokens))

@@ -128,15 +128,6 @@ def insert_tokens(embedded: Tensor, seen: Tensor, graph_tokens: Tensor, place: i
     return torch.cat(parts, dim=1), torch.cat([seen[:, :1], seen], dim=1)
 
 
-def word_embeddings(encoder: Any) -> nn.Module:
-    found: nn.Module = (
-        encoder.get_input_embeddings()
-        if hasattr(encoder, "get_input_embeddings")
-        else encoder.embeddings["word_embeddings"]
-    )
-    return found
-
-
 def is_answer(scores: Floats, share: float) -> Bools:
     """Return which candidates are answers: those with at least this fraction of the best one's probability."""
     is_predicted: Bools = (scores > 0) & (scores >= share * scores.max(initial=0.0))
@@ -200,7 +191,7 @@ class PointingReader(nn.Module):
 
         graph_tokens: (num_texts, width), inserted at place 1 as embeddings; None for none.
         """
-        embeddings = word_embeddings(self.encoder)
+        embeddings = self.encoder.get_input_embeddings()
         device = next(embeddings.parameters()).device
         ids, seen = move_batch(pad(texts), device)
         embedded = embeddings(ids)

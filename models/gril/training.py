@@ -15,10 +15,11 @@ probable, c predicted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -224,8 +225,7 @@ def _select_known_hops(encoded: EncodedSubgraphs, max_hops: int) -> tuple[Tensor
     return encoded.questions[hops != NO_HOPS], hops[hops != NO_HOPS]
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
+class _Given(NamedTuple):
     """What the reader gets of some questions: the grown subgraph with its inputs, the questions with their graph
     tokens, and the rows of the triples of each.
     """
@@ -290,33 +290,29 @@ class JointNetwork(nn.Module):
                 mask = mask_of(grown, self.retriever.options.temperature, is_sampled=self.training)
                 tokens = self.bridge(grown, inputs, mask)
         rows = choose_triples(grown, encoded, questions, num_triples)
-        asked = [self.build_question(encoded, question, each) for question, each in zip(questions, rows, strict=True)]
+        asked = [ask_reader(encoded, question, each) for question, each in zip(questions, rows, strict=True)]
         return _Given(grown, inputs, asked, tokens, rows)
 
-    def build_question(self, encoded: EncodedSubgraphs, question: int, rows: Ints) -> ReaderQuestion:
-        graphs = encoded.graphs
-        passage, nodes = build_passage(encoded, question, rows)
-        is_answer = graphs.is_answer[graphs.nodes_of(question)]
-        texts = graphs.text_of[graphs.nodes_of(question)][is_answer].tolist()
-        answers = tuple(dict.fromkeys(graphs.texts.entities[place] for place in texts if place >= 0))
-        return ReaderQuestion(passage, tuple(graphs.is_answer[nodes].tolist()), int(is_answer.sum()), answers)
+
+def ask_reader(encoded: EncodedSubgraphs, question: int, rows: Ints) -> ReaderQuestion:
+    graphs, nodes = encoded.graphs, encoded.graphs.nodes_of(question)
+    passage, candidates = build_passage(encoded, question, rows)
+    right = graphs.text_of[nodes][graphs.is_answer[nodes]].tolist()
+    answers = tuple(dict.fromkeys(graphs.texts.entities[place] for place in right if place >= 0))
+    return ReaderQuestion(passage, tuple(graphs.is_answer[candidates].tolist()), len(right), answers)
 
 
 def choose_triples(
     grown: GrownSubgraph, encoded: EncodedSubgraphs, questions: Sequence[int], num_triples: Sequence[int]
 ) -> list[Ints]:
     """Return, for each question, the rows of the triples that the reader gets: the most probable that were kept."""
-    probabilities = grown.path_probability.detach().cpu().numpy()
-    kept = grown.is_kept.cpu().numpy()
+    scores = grown.path_probability.masked_fill(~grown.is_kept, -1).detach().cpu().numpy()
+    spans = [encoded.graphs.triples_of(question) for question in questions]
+    starts = np.cumsum([0, *(span.stop - span.start for span in spans)])
     given: list[Ints] = []
-    start = 0
-    for question, number in zip(questions, num_triples, strict=True):
-        span = encoded.graphs.triples_of(question)
-        after = start + span.stop - span.start
-        rows = np.flatnonzero(kept[start:after])
-        best = rows[np.argsort(-probabilities[start:after][rows], kind="stable")[:number]]
-        given.append(best + span.start)
-        start = after
+    for span, (start, after), number in zip(spans, pairwise(starts), num_triples, strict=True):
+        order = np.argsort(-scores[start:after], kind="stable")[:number]
+        given.append(order[scores[start:after][order] >= 0] + span.start)
     return given
 
 
@@ -366,8 +362,8 @@ class JointObjective(Objective[JointNetwork, int]):
     def evaluate(self) -> Figures:
         """Return Hits@1 and F1 on dev, F1 at the best of `SHARES`."""
         found = self.outputs()
-        right = [len(s := each.scores) and s.max() > 0 and each.is_right[s.argmax()] for each in found]
-        hits = float(np.mean(np.array(right, dtype=np.bool_))) if found else 0.0
+        right = [bool(s.max(initial=0) > 0 and each.is_right[s.argmax()]) for each in found for s in (each.scores,)]
+        hits = float(np.mean(right)) if found else 0.0
         f1: float = max(mean_f1_at(share, found) for share in SHARES)
         return {HITS: hits, F1: f1, "selection_metric": hits + TIE_BREAK * f1}
 
@@ -378,13 +374,15 @@ class JointObjective(Objective[JointNetwork, int]):
         return best
 
     def outputs(self) -> list[ReaderOutput]:
-        found: list[ReaderOutput] = []
         asked = answerable_questions(self._dev)
+        batches = (asked[start : start + self.batch_size] for start in range(0, len(asked), self.batch_size))
+        numbers = self._num_dev_triples
         with torch.no_grad():
-            for start in range(0, len(asked), self.batch_size):
-                batch = asked[start : start + self.batch_size]
-                found += self.network.outputs(self._dev, batch, [self._num_dev_triples[each] for each in batch])
-        return found
+            return [
+                output
+                for batch in batches
+                for output in self.network.outputs(self._dev, batch, [numbers[each] for each in batch])
+            ]
 
 
 def answerable_questions(encoded: EncodedSubgraphs) -> list[int]:
@@ -399,13 +397,12 @@ def numbers_of_triples(hops: HopPredictor, encoded: EncodedSubgraphs) -> list[in
 
 
 def mean_f1_at(share: float, found: Sequence[ReaderOutput]) -> float:
-    figures = []
-    for each in found:
-        is_predicted = is_answer(each.scores, share)
-        figures.append(
-            2 * int((is_predicted & each.is_right).sum()) / max(int(is_predicted.sum()) + each.num_answers, 1)
-        )
-    return float(np.mean(figures)) if figures else 0.0
+    predicted = [is_answer(each.scores, share) for each in found]
+    f1 = [
+        2 * int((some & each.is_right).sum()) / max(int(some.sum()) + each.num_answers, 1)
+        for some, each in zip(predicted, found, strict=True)
+    ]
+    return float(np.mean(f1)) if f1 else 0.0
 
 
 def fit(
@@ -488,5 +485,4 @@ class GrilCheckpoint:
         return load_network(network, self._folder / part, self._opening.device)
 
 
-def open_model(folder: Path, opening: CheckpointOpenOptions) -> GrilCheckpoint:
-    return GrilCheckpoint(folder, opening)
+open_model = GrilCheckpoint

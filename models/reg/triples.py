@@ -165,6 +165,10 @@ class TripleScorer(nn.Module):
         return torch.where(is_named, layer(inputs.entities[nodes]), layer(self.unnamed))
 
 
+TripleScores = tuple[Floats, Bools | None, Sequence[tuple[float, ...]]]
+"""The logit of each triple, which ones can be kept (None: all), and the graph token of each question, if there are."""
+
+
 class SubgraphModel:
     """An open checkpoint that scores triples. Threads take turns; `vectors` must come from its training's encoder."""
 
@@ -175,13 +179,11 @@ class SubgraphModel:
         self._device = network.unnamed.device
         self._turn = threading.RLock()
 
-    def score(self, graphs: QuestionGraphs) -> Floats:
-        """Return the logit of each triple, (num_triples,)."""
+    def score(self, graphs: QuestionGraphs) -> TripleScores:
         if not len(graphs.heads):
-            return np.zeros(0, dtype=np.float32)
+            return np.zeros(0, dtype=np.float32), None, ()
         with self._turn, torch.no_grad():
-            found: Floats = self._network(self.inputs(graphs)).float().cpu().numpy()
-        return found
+            return self._network(self.inputs(graphs)).float().cpu().numpy(), None, ()
 
     def inputs(self, graphs: QuestionGraphs) -> GraphInputs:
         """Return whole subgraphs; the vectors of questions are not kept from run to run."""

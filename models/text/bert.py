@@ -116,6 +116,11 @@ class Bert(nn.Module):
             states = layer["output"]["LayerNorm"](layer["output"]["dense"](inner) + states)
         return HiddenStates(states)
 
+    def get_input_embeddings(self) -> nn.Module:
+        """Return the word embeddings, as a network of transformers does."""
+        words: nn.Module = self.embeddings["word_embeddings"]
+        return words
+
     def _attention(self, maps: Any, states: Tensor, seen: Tensor) -> Tensor:
         heads = (self.config.num_attention_heads, -1)
         query, key, value = (maps[name](states).unflatten(-1, heads).transpose(1, 2) for name in _MAPS)

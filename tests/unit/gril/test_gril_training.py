@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions
-from lodestar.models.gril.network import Bridge, GrilModel, HopPredictor
+from lodestar.models.gril.network import Bridge, GrilModel, HopPredictor, logit
 from lodestar.models.gril.training import (
     EncodedSubgraphs,
     GrilCheckpoint,
@@ -69,25 +69,27 @@ def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> 
     graphs = question_graphs(30, 36)
     encoder = LetterEncoder()
     model = GrilModel(description, network, TextVectors(encoder))
-    found = model.grow(graphs).grown
+    scores, is_kept, _ = model.score(graphs)
     encoded = EncodedSubgraphs(graphs, encoder.encode, CPU)
     with torch.no_grad():
         alone = [network(encoded.grow_inputs([question])) for question in range(len(graphs))]
-    for name in ("path_probability", "entity_probability", "entities", "is_kept"):
-        torch.testing.assert_close(getattr(found, name), torch.cat([getattr(each, name) for each in alone]))
+    probability, is_seen, kept = (
+        torch.cat([getattr(each, name) for each in alone]) for name in ("path_probability", "is_seen", "is_kept")
+    )
+    torch.testing.assert_close(torch.from_numpy(scores), logit(probability))
+    assert (is_kept == kept.numpy()).all()
 
     # What nothing is asked of grows to nothing.
-    nothing = model.grow(question_graphs(0, 0))
-    assert (len(nothing.logits), len(nothing.is_kept), nothing.tokens) == (0, 0, ())
+    assert [len(each) for each in model.score(question_graphs(0, 0))] == [0, 0, 0]
 
     # The mask of a reader's bridge, σ(logit P / τ): of τ = ¼ it is P⁴ / (P⁴ + (1 − P)⁴).
     bridge, given = Bridge(description.config.hidden, 12, 7), list[torch.Tensor]()
     bridge.register_forward_pre_hook(lambda _, arguments: given.append(arguments[2]))
     grow = replace(description.config.grow, temperature=0.25)
     sharp = replace(description, config=replace(description.config, grow=grow))
-    GrilModel(sharp, network, TextVectors(encoder), bridge).grow(graphs)
-    powers, others = found.path_probability**4, (1 - found.path_probability) ** 4
-    torch.testing.assert_close(given, [powers / (powers + others) * found.is_seen])
+    GrilModel(sharp, network, TextVectors(encoder), bridge).score(graphs)
+    powers, others = probability**4, (1 - probability) ** 4
+    torch.testing.assert_close(given, [powers / (powers + others) * is_seen])
 
 
 def test_hops_are_predicted_from_the_question(trained: Path) -> None:

@@ -54,7 +54,7 @@ def opened(folder: Path) -> SubgraphModel:
 
 def test_the_right_triple_of_new_questions_comes_first(trained: Path) -> None:
     model, graphs = opened(trained), question_graphs(30, 42)
-    scores = model.score(graphs)
+    scores, _, _ = model.score(graphs)
     best = scores.reshape(-1, 4).argmax(axis=1)
     assert [RELATIONS[place] for place in best] == [RELATIONS[number % 3] for number in range(30, 42)]
     assert model.description.calibration[0] > 0

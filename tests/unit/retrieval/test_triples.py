@@ -48,12 +48,13 @@ class KnownScores:
         )
         self.seen: list[QuestionGraphs] = []
 
-    def score(self, graphs: QuestionGraphs) -> np.ndarray[Any, np.dtype[np.float32]]:
+    def score(self, graphs: QuestionGraphs) -> Any:
         self.seen.append(graphs)
         names = names_of(graphs)
         relations = [text.split()[-1] for text in graphs.texts.relations]
         rows = zip(graphs.heads, graphs.relation_of, graphs.tails, strict=True)
-        return np.array([SCORES[names[h], relations[r], names[t]] for h, r, t in rows], dtype=np.float32)
+        scores = np.array([SCORES[names[h], relations[r], names[t]] for h, r, t in rows], dtype=np.float32)
+        return scores, None, ()
 
 
 def names_of(graphs: QuestionGraphs) -> list[str]:
@@ -108,14 +109,14 @@ def test_the_best_triples_of_each_question_come_first_with_their_scores() -> Non
 class KnownGrowth(KnownScores):
     """Grows whole subgraphs; what leads home is pruned. Each question has its number as its token."""
 
-    def grow(self, graphs: QuestionGraphs) -> Any:
+    def score(self, graphs: QuestionGraphs) -> Any:
         assert not graphs.is_literal.any()
-        logits = self.score(graphs)
+        logits, _, _ = super().score(graphs)
         home = [text.split()[-1] == "home" for text in graphs.texts.relations]
         is_kept = np.array([not home[relation] for relation in graphs.relation_of], dtype=np.bool_)
         tokens = [(float(number),) for number in range(len(graphs))]
         assert [size > 0 for size in np.diff(graphs.node_starts)] == [True, False, True], "nothing is around the second"
-        return SimpleNamespace(logits=logits, is_kept=is_kept, tokens=tokens)
+        return logits, is_kept, tokens
 
 
 def test_what_grows_and_is_not_pruned_is_found_the_best_first() -> None:
