@@ -29,6 +29,8 @@ MAX_CHAINS = 1_000
 """Of one question, and of one length from one topic: the evidence says that it was cut where the triples allow more."""
 MAX_STEPS = 100_000
 """Triples that are walked for the paths of one length from one topic."""
+ASKED_TOGETHER = 32
+"""Questions of a query: of so many it is far within its timeout."""
 CUT = f"chains beyond the first {MAX_CHAINS:,} are left out"
 
 
@@ -58,10 +60,10 @@ def to_triples(evidence: Evidence[Item]) -> Evidence[Triple]:
 def to_chains(db: Database, evidence: Sequence[Evidence[Item]], max_length: int = MAX_HOP) -> list[Evidence[Chain]]:
     """Return the chains that triples make from the topics of each question, by breadth-first search in the database.
 
-    One round trip for all (after ReG, section 4.2), none where all evidence has chains already. A chain takes all
-    triples of a relation path together, in either direction, at most `max_length` in a row and none twice; what the
-    graph lacks is in none. The paper scores no chain: ours has the score that its triples had as a chain that was
-    retrieved, else that of `score_path`.
+    One query for each `ASKED_TOGETHER` questions (after ReG, section 4.2), none where all evidence has chains already.
+    A chain takes all triples of a relation path together, in either direction, at most `max_length` in a row and none
+    twice; what the graph lacks is in none. The paper scores no chain: ours has the score that its triples had as a
+    chain that was retrieved, else that of `score_path`.
     """
     places = [place for place, each in enumerate(evidence) if each.kind == "triple"]
     of_triples = [cast(Evidence[Triple], evidence[place]) for place in places]
@@ -170,16 +172,17 @@ def grow_paths(
 ) -> list[list[GrownPath]]:
     """Return the relation paths from each topic of each question, the shorter first; a literal is only ever an end.
 
-    Of one length and topic those `max_paths` are kept whose weakest step is the best. One round trip for all; none
-    where no question has triples and topics.
+    Of one length and topic those `max_paths` are kept whose weakest step is the best. One query for each
+    `ASKED_TOGETHER` questions, all of them together; none where no question has triples and topics.
     """
     found: list[list[GrownPath]] = [[] for _ in asked]
     places = [place for place, (triples, topics) in enumerate(asked) if triples and topics]
-    if places:
-        rows = db.run(expand_chains([asked[place] for place in places], max_length, max_paths))
+    parts = [places[start : start + ASKED_TOGETHER] for start in range(0, len(places), ASKED_TOGETHER)]
+    requests = [expand_chains([asked[place] for place in part], max_length, max_paths) for part in parts]
+    for part, rows in zip(parts, db.run_all(requests) if requests else (), strict=True):
         for question, topic, levels in rows:
-            triples, topics = asked[places[question]]
-            _grow(found[places[question]], levels, triples, list(dict.fromkeys(topics))[topic])
+            triples, topics = asked[part[question]]
+            _grow(found[part[question]], levels, triples, list(dict.fromkeys(topics))[topic])
     return found
 
 
@@ -188,7 +191,7 @@ def expand_chains(asked: Sequence[Asked], max_length: int, max_paths: int) -> Re
     relations: dict[str, int] = {}
     questions = []
     for triples, topics in asked:
-        nodes = _number_nodes(triples, topics)
+        nodes, ranks = _number_nodes(triples, topics), _rank_scores(triples)
         questions.append(
             {
                 "topics": len(dict.fromkeys(topics)),
@@ -197,7 +200,7 @@ def expand_chains(asked: Sequence[Asked], max_length: int, max_paths: int) -> Re
                 "heads": [nodes[each.value.head] for each in triples],
                 "relations": [relations.setdefault(each.value.relation, len(relations)) for each in triples],
                 "tails": [nodes[each.value.tail] for each in triples],
-                "scores": [each.score for each in triples],
+                "ranks": [ranks[each.score] for each in triples],
             }
         )
     params = {
@@ -206,6 +209,7 @@ def expand_chains(asked: Sequence[Asked], max_length: int, max_paths: int) -> Re
         "max_length": max_length,
         "max_paths": max_paths,
         "max_steps": MAX_STEPS,
+        "num_ranks": max(len(each["heads"]) for each in questions),
     }
     return Request(template("expand_chains"), params, list)
 
@@ -218,32 +222,36 @@ def _number_nodes(triples: Sequence[Scored[Triple]], topics: Sequence[Entity]) -
     return numbers
 
 
+def _rank_scores(triples: Sequence[Scored[Triple]]) -> dict[float, int]:
+    return {score: rank for rank, score in enumerate(sorted({each.score for each in triples}, reverse=True))}
+
+
 def _grow(
     found: list[GrownPath],
     levels: Sequence[Sequence[tuple[int, int, list[int]]]],
     triples: Sequence[Scored[Triple]],
     topic: Entity,
 ) -> None:
-    root = GrownPath(topic, (), (), None, ())
-    start = -1
+    ranks = _rank_scores(triples)
+    known: list[tuple[tuple[int, tuple[int, ...]], GrownPath, int | None]] = [
+        ((0, ()), GrownPath(topic, (), (), None, ()), None)
+    ]
     for level in levels:
-        next_start = len(found)
+        longer = []
         for before, code, walked in level:
-            parent = found[start + before] if start >= 0 else root
+            (rank, codes), parent, place = known[before]
             own = [triples[triple].value for triple in walked]
             links = tuple((t.tail, t.head) if code % 2 == 1 else (t.head, t.tail) for t in own)
             ends = tuple(dict.fromkeys(end for _, end in links))
             step = RelationStep(own[0].relation, code % 2 == 1, all(end.is_mediator for end in ends))
-            found.append(
-                GrownPath(
-                    topic,
-                    (*parent.steps, ChainStep(step, links)),
-                    ends,
-                    start + before if start >= 0 else None,
-                    (*parent.walked, tuple(walked)),
-                )
-            )
-        start = next_start
+            steps = (*parent.steps, ChainStep(step, links))
+            path = GrownPath(topic, steps, ends, place, (*parent.walked, tuple(walked)))
+            weakest = max(rank, min(ranks[triples[triple].score] for triple in walked))
+            longer.append(((weakest, (*codes, code)), path))
+        order = sorted(range(len(longer)), key=lambda row: longer[row][0])
+        places = {row: len(found) + number for number, row in enumerate(order)}
+        found += [longer[row][1] for row in order]
+        known = [(*each, places[row]) for row, each in enumerate(longer)]
 
 
 Quotes = tuple[tuple[str, ...], ...]

@@ -13,9 +13,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+import numpy as np
+
 from ...models import Count, Range, Weight
+from ...models.calibration import sigmoid
 from ...models.path_pooling import ScoredEdge, reselect_triples
-from ..evidence import Evidence, Kind, sigmoid
+from ..evidence import Evidence, Kind
 from ..evidence.bridges import to_chains
 from ..neo4j.graph import find_joining_paths
 from ..parts import Reorganiser, option, part
@@ -31,7 +34,7 @@ class Reorganise(Reorganiser):
     """Expands triples to chains from the topics, and merges chains with several answers and chains that meet
     (docs/papers.md).
 
-    The chains are expanded in the database, all of a batch by one query, over the triples that it still has. Chains of
+    The chains are expanded in the database, a batch by few queries, over the triples that it still has. Chains of
     different topics that lead to the same stand together, and share it as targets (appendix D.4.2); of a group the best
     chain has its place by score (`score_path`), the others follow it.
     """
@@ -234,6 +237,6 @@ def list_edges(evidence: Evidence[Triple]) -> list[ScoredEdge]:
     if evidence.calibration is not None:
         scores = [evidence.calibration.probability(score) for score in scores]
     elif any(score < 0 for score in scores):
-        scores = [sigmoid(score) for score in scores]
+        scores = sigmoid(np.array(scores)).tolist()
     triples = (scored.value for scored in evidence.items)
     return [ScoredEdge(each.head, each.tail, score) for each, score in zip(triples, scores, strict=True)]

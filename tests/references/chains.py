@@ -34,10 +34,10 @@ def _levels(
             elif head != tail and not asked["literals"][tail]:
                 leaving[tail].append((2 * relation + 1, head, place))
     found: list[Level] = []
-    paths: list[tuple[list[int], frozenset[int], float]] = [([topic], frozenset(), float("inf"))]
+    paths: list[tuple[list[int], frozenset[int], int, tuple[int, ...]]] = [([topic], frozenset(), 0, ())]
     for _ in range(params["max_length"]):
         longer = []
-        for parent, (ends, walked, best) in enumerate(paths):
+        for parent, (ends, walked, rank, codes) in enumerate(paths):
             steps: dict[int, list[tuple[int, int]]] = {}
             for source in ends:
                 for code, target, place in leaving[source]:
@@ -45,11 +45,11 @@ def _levels(
                         steps.setdefault(code, []).append((target, place))
             for code, step in steps.items():
                 places = [place for _, place in step]
-                weakest = min(best, max(asked["scores"][place] for place in places))
+                weakest = max(rank, min(asked["ranks"][place] for place in places))
                 targets = list(dict.fromkeys(target for target, _ in step))
-                longer.append((-weakest, parent, code, places, targets, walked | set(places)))
-        longer.sort(key=lambda path: path[:3])
+                longer.append((weakest, (*codes, code), parent, places, targets, walked | set(places)))
+        longer.sort(key=lambda path: path[:2])
         kept = longer[: params["max_paths"]]
-        found.append([[parent, code, places] for _, parent, code, places, _, _ in kept])
-        paths = [(targets, walked, -weakest) for weakest, _, _, _, targets, walked in kept]
+        found.append([[parent, codes[-1], places] for _, codes, parent, places, _, _ in kept])
+        paths = [(targets, walked, weakest, codes) for weakest, codes, _, _, targets, walked in kept]
     return found
