@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -63,9 +64,9 @@ def fit_logistic_regression(
     return np.append(slopes, beta[-1] - slopes @ mean)
 
 
-def sigmoid(z: Floats) -> Floats:
-    found: Floats = 1 / (1 + np.exp(-np.clip(z, -500, None)))
-    return found
+def sigmoid(z: Any) -> Any:
+    """Return 1 / (1 + e^−z) of a number, or of each of an array."""
+    return 1 / (1 + np.exp(-np.clip(z, -500, None)))
 
 
 GAP = 1e-3

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from lodestar.engine import pipeline
 from lodestar.engine.api import Engine
 from lodestar.engine.context import Context
-from lodestar.engine.evidence import Answer, sigmoid
+from lodestar.engine.evidence import Answer
 from lodestar.engine.plans.asking import FARTHEST, Chosen, compare, look_up, make_planner, read_weights
 from lodestar.engine.plans.chart import FEATURES
 from lodestar.engine.plans.compile import PlanResult, PlanRow
@@ -33,6 +33,7 @@ from lodestar.engine.plans.planner import Candidate, Planner
 from lodestar.engine.plans.schema import GraphSchema, read_schema
 from lodestar.engine.settings import resolve
 from lodestar.engine.values import Entity, Question
+from lodestar.models.calibration import sigmoid
 from scipy.optimize import minimize
 
 from tests.references.plans import Naive
@@ -276,7 +277,7 @@ def as_chosen(tried: Tried, scores: Floats, certainty: Floats) -> Chosen:
     else:
         given = PlanResult(0, (), number=0.0)
     odds = float(np.dot(certainty_row(tried, scores), certainty))
-    return Chosen(tried.candidates[tried.best], given, sigmoid(odds))
+    return Chosen(tried.candidates[tried.best], given, float(sigmoid(odds)))
 
 
 def report(asked: Asked, tried: Sequence[Tried]) -> None:

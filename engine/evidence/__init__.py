@@ -3,13 +3,13 @@ answer that rests on it."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
+from ...models.calibration import sigmoid
 from ..context import StageCost, merge_costs
 from ..errors import LodestarError
 from ..values import AnswerEntity, Chain, Entity, Item, Question, Scored, TokenUsage, Topic, check_finite
@@ -39,7 +39,7 @@ class Calibration:
         check_finite(np.array([score]), "a scorer", log_probabilities=True)
         if self.unit == "probability":
             return min(max(score, 0.0), 1.0)
-        return sigmoid(self.slope * score + self.intercept)
+        return float(sigmoid(self.slope * score + self.intercept))
 
     @property
     def temperature(self) -> float:
@@ -84,10 +84,6 @@ class Certainty:
         """Return the probability and what it was computed from, as plain data."""
         of = ("probability", "score", "margin", "lacking")
         return {"certainty": {name: round(getattr(self, name), 6) for name in of}}
-
-
-def sigmoid(x: float) -> float:
-    return 1 / (1 + math.exp(-max(min(x, 700.0), -700.0)))
 
 
 class EvidenceExtra(Protocol):

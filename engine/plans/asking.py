@@ -11,10 +11,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ...models import Range, Share
+from ...models.calibration import sigmoid
 from ...models.wording import STOP_WORDS, singular
 from ...models.wording.operators import find_operators, read_noun
 from ..answering import Extractive
-from ..evidence import LEAST_PROBABILITY, NOT_THERE, UNSTATED, Answer, Certainty, Evidence, PlanAnswer, sigmoid
+from ..evidence import LEAST_PROBABILITY, NOT_THERE, UNSTATED, Answer, Certainty, Evidence, PlanAnswer
 from ..evidence.text import NO_LABELS, Labels
 from ..linking import select_start_topics
 from ..neo4j.graph import find_literals_by_prefix, read_value_signatures
@@ -199,7 +200,7 @@ def compare(best: Chosen, path: Answer) -> tuple[dict[str, float], dict[str, flo
 
 def _probability(name: str, feats: Mapping[str, float]) -> float:
     weights = read_weights()[name]
-    return sigmoid(sum(weights.get(each, 0.0) * value for each, value in feats.items()))
+    return float(sigmoid(sum(weights.get(each, 0.0) * value for each, value in feats.items())))
 
 
 def _log_odds(probability: float) -> float:
@@ -365,7 +366,7 @@ def certainty(best: Candidate, others: Sequence[Candidate]) -> float:
     own = _order_conditions(best.plan)
     behind = max((each.score for each in others if _order_conditions(each.plan) != own), default=best.score - FARTHEST)
     feats = {**best.feats, "one": 1.0, "score": best.score, "ahead": min(best.score - behind, FARTHEST)}
-    return sigmoid(sum(weight * feats[name] for name, weight in read_weights()["certainty"].items()))
+    return float(sigmoid(sum(weight * feats[name] for name, weight in read_weights()["certainty"].items())))
 
 
 def _order_conditions(plan: Plan) -> Any:
