@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from .api import Engine
     from .gold_questions import QuestionSet
 
-Sets = tuple[Sequence[Any], Sequence[Any], Any]
-"""Training sets, dev sets, and what their source has more for `TrainingFolder.beside`."""
+Sets = tuple[Sequence[Any], Sequence[Any]]
+"""Training sets and dev sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,10 @@ class TrainingRequest:
         except PlacementError as error:
             raise UsageError(f"device: {error}") from error
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        return (*self.train_files, *self.dev_files)
+
     def questions(self, file: str) -> QuestionSet:
         """Return a question set, or a random sample of it if there is a limit."""
         questions = self.read_questions(file)
@@ -64,10 +68,10 @@ class TrainingRequest:
         digest = hashlib.sha256(f"{questions.sha256}/{self.limit}/{self.seed}".encode())
         return replace(questions, questions=sample, sha256=digest.hexdigest())
 
-    def split(self, sets: Sequence[Any], beside: Any = None) -> Sets:
+    def split(self, sets: Sequence[Any]) -> Sets:
         """Return sets of all files, training files first, as training and dev sets."""
         number = len(self.train_files)
-        return sets[:number], sets[number:], beside
+        return sets[:number], sets[number:]
 
     @contextmanager
     def open_graph(self, of: str, doing: str) -> Iterator[tuple[Engine, Progress]]:
@@ -95,11 +99,8 @@ def training_config(
     for each in fields(kind.config):
         value = each.default if each.default_factory is MISSING else each.default_factory()
         if isinstance(value, TrainingOptions):
-            value = replace(value, seed=seed)
-            if epochs is not None:
-                value = replace(value, epochs=epochs)
-            if precision != "auto":
-                value = replace(value, precision=precision)
+            given = {"epochs": epochs, "precision": None if precision == "auto" else precision}
+            value = replace(value, seed=seed, **{name: own for name, own in given.items() if own is not None})
         if value is not MISSING:
             data[each.name] = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
     for text in changes:
@@ -128,10 +129,9 @@ def read_sets(
     try:
         module, _, name = _SOURCES[kind.learns_from].partition(".")
         read: Callable[..., Sets] = getattr(import_module(f".supervision.{module}", __package__), name)
-        train, dev, out.beside = read(request, config, out, **request.options)
+        return *read(request, config, out, **request.options), out
     except EncoderUnavailableError as error:
         raise EncoderError(str(error)) from error
-    return train, dev, out
 
 
 _SOURCES = {

@@ -16,10 +16,11 @@ import hashlib
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import chain as joined
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, cast
 
 from pydantic import Field, FiniteFloat
 from typing_extensions import TypeAliasType
@@ -56,21 +57,40 @@ HeaderT = TypeVar("HeaderT", bound=FileHeader)
 RecordT = TypeVar("RecordT")
 
 
-def content_lines(header: FileHeader, questions: Iterable[Any]) -> Iterator[bytes]:
+@dataclass(frozen=True, slots=True)
+class _QuestionFile(Generic[HeaderT, RecordT]):
+    """A file in memory. sha256: of its unpacked content."""
+
+    header: HeaderT
+    questions: tuple[RecordT, ...]
+    sha256: str = ""
+
+    @property
+    def trained_on(self) -> TrainingDataRecord:
+        header = self.header
+        longest = getattr(header, "max_hop", MAX_STEPS)
+        return TrainingDataRecord(header.questions, header.questions_sha256, header.graph, len(self.questions), longest)
+
+    @property
+    def question_keys(self) -> list[QuestionKey]:
+        return [(each.id, each.text, each.topic_ids) for each in cast(Any, self.questions)]
+
+
+def _content_lines(header: FileHeader, questions: Iterable[Any]) -> Iterator[bytes]:
     for record in joined([{"format": FORMAT, **asdict(header)}], map(asdict, questions)):
         yield json.dumps(record, ensure_ascii=False).encode() + b"\n"
 
 
 def content_sha256(header: FileHeader, questions: Iterable[Any]) -> str:
     digest = hashlib.sha256()
-    for line in content_lines(header, questions):
+    for line in _content_lines(header, questions):
         digest.update(line)
     return digest.hexdigest()
 
 
 def write_mined_file(path: Path, header: FileHeader, questions: Iterable[Any]) -> None:
     """Write a file of mined paths or of pools atomically; the same header and questions give the same bytes."""
-    lines = content_lines(header, questions)
+    lines = _content_lines(header, questions)
     with atomic_write(path) as draft, draft.open("wb") as file:
         if path.suffix == ".gz":
             with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
@@ -79,30 +99,17 @@ def write_mined_file(path: Path, header: FileHeader, questions: Iterable[Any]) -
             file.writelines(lines)
 
 
-def header_of(path: Path) -> Mapping[str, Any]:
-    """Return the first line of a file if it is an object, else an empty mapping."""
-    try:
-        with _open_file(path) as file:
-            record = json.loads(file.readline(MAX_LINE_BYTES))
-    except (OSError, EOFError, ValueError, RecursionError, zlib.error):
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
-def read_lines(
+def _read_lines(
     path: Path,
     header: type[HeaderT],
     record: type[RecordT],
     check: Callable[[RecordT, HeaderT], object],
-    *,
     what: str,
-    again: str,
 ) -> tuple[HeaderT, tuple[RecordT, ...], str]:
     """Return header, records and the SHA-256 of the unpacked content.
 
-    check: raises `ValueError` for a record that does not fit. what, again: for messages: what the file is and what to
-    do. Raises `MinedFileError` if the file is missing or
-    damaged.
+    check: raises `ValueError` for a record that does not fit. what: the file is, for messages. Raises `MinedFileError`
+    if the file is missing or damaged.
     """
     digest = hashlib.sha256()
     records: list[RecordT] = []
@@ -118,24 +125,17 @@ def read_lines(
                 else:
                     records.append(decode_dataclass(record, line))
                     check(records[-1], head)
+        if head is None:
+            raise ValueError("found an empty file")
+        if len(records) != head.counts.get("questions", len(records)):
+            raise ValueError(f"{head.counts['questions']:,} questions, found {len(records):,}: the file is truncated")
     except OSError as error:
         raise MinedFileError(f"{path}: the {what} cannot be read: {error.strerror or error}") from error
     except (EOFError, ValueError, RecursionError, zlib.error) as error:
         raise MinedFileError(
-            f"{path}:{max(number, 1)}: expected what `lodestar mine` writes: {one_line(error)}: {again}"
+            f"{path}:{max(number, 1)}: expected what `lodestar mine` writes ({what}): {one_line(error)}: mine again"
         ) from error
-    if head is None:
-        raise MinedFileError(f"{path}: expected {what}, found an empty file: {again}")
-    if len(records) != head.counts.get("questions", len(records)):
-        raise MinedFileError(
-            f"{path}:{number}: expected {head.counts['questions']:,} questions, found {len(records):,}: "
-            f"the file is truncated: {again}"
-        )
     return head, tuple(records), digest.hexdigest()
-
-
-def _training_data(header: FileHeader, size: int, max_hop: int) -> TrainingDataRecord:
-    return TrainingDataRecord(header.questions, header.questions_sha256, header.graph, size, max_hop)
 
 
 def _open_file(path: Path) -> IO[bytes]:
@@ -160,7 +160,7 @@ def _of_this_format(line: bytes) -> str:
     return json.dumps(record)
 
 
-def f1_of(precision: float, recall: float) -> float:
+def compute_f1(precision: float, recall: float) -> float:
     total = precision + recall
     return 2 * precision * recall / total if total else 0.0
 
@@ -210,7 +210,7 @@ class AnswerPath:
 
     @property
     def f1(self) -> float:
-        return f1_of(self.precision, self.recall)
+        return compute_f1(self.precision, self.recall)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +238,10 @@ class MinedQuestion:
     reach: tuple[PathTrie, ...]
     """One entry per topic."""
 
+    @property
+    def topic_ids(self) -> frozenset[str]:
+        return frozenset(topic.id for topic in self.topics)
+
 
 @dataclass(frozen=True, slots=True)
 class MinedFileOrigin(FileHeader):
@@ -252,30 +256,18 @@ class MinedFileOrigin(FileHeader):
 
 
 @dataclass(frozen=True, slots=True)
-class MinedFile:
-    """A mined file in memory. `sha256` is of its unpacked content."""
-
-    header: MinedFileOrigin
-    questions: tuple[MinedQuestion, ...]
-    sha256: str
-
-    @property
-    def trained_on(self) -> TrainingDataRecord:
-        return _training_data(self.header, len(self.questions), self.header.max_hop)
-
-    @property
-    def question_keys(self) -> list[QuestionKey]:
-        return [(each.id, each.text, frozenset(topic.id for topic in each.topics)) for each in self.questions]
+class MinedFile(_QuestionFile[MinedFileOrigin, MinedQuestion]):
+    """A file of mined paths in memory."""
 
 
-def hop_of(written: str, words: Mapping[str, RelationWords]) -> Hop:
+def parse_hop(written: str, words: Mapping[str, RelationWords]) -> Hop:
     """Return the hop that a file writes; raise `KeyError` for a relation without words."""
     return tuple(
         DirectedRelation(words[step.removeprefix(INVERSE)], step.startswith(INVERSE)) for step in written.split(THROUGH)
     )
 
 
-def words_of(mining: MinedFileOrigin) -> dict[str, RelationWords]:
+def relation_words(mining: MinedFileOrigin) -> dict[str, RelationWords]:
     return {name: RelationWords(domain, tuple(rest)) for name, (domain, *rest) in mining.relations.items()}
 
 
@@ -286,22 +278,19 @@ def iterate_paths(reach: PathTrie, before: Hops = ()) -> Iterator[Hops]:
 
 
 def is_mined(path: Path) -> bool:
-    return {"questions_sha256", "relations", "max_hop"} <= header_of(path).keys()
+    """Whether the first line of a file is that of mined paths."""
+    try:
+        with _open_file(path) as file:
+            record = json.loads(file.readline(MAX_LINE_BYTES))
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error):
+        return False
+    return isinstance(record, dict) and {"questions_sha256", "relations", "max_hop"} <= record.keys()
 
 
 def read_mined_file(path: Path) -> MinedFile:
     """Return a mined file; raise `MinedFileError` if it is missing, damaged or of another format."""
-    known: set[str] = set()
-    return MinedFile(
-        *read_lines(
-            path,
-            MinedFileOrigin,
-            MinedQuestion,
-            lambda question, mining: _check_question(question, mining, known),
-            what="mined paths",
-            again="mine the paths again",
-        )
-    )
+    check = partial(_check_question, known=set())
+    return MinedFile(*_read_lines(path, MinedFileOrigin, MinedQuestion, check, "mined paths"))
 
 
 def _check_question(question: MinedQuestion, mining: MinedFileOrigin, known: set[str]) -> None:
@@ -375,6 +364,10 @@ class PooledQuestion:
     how: HowChosen = ""
 
     @property
+    def topic_ids(self) -> frozenset[str]:
+        return frozenset(self.topics)
+
+    @property
     def weak(self) -> tuple[int, ...]:
         return tuple(number for number, chain in enumerate(self.chains) if chain.kind == "path")
 
@@ -392,30 +385,12 @@ class PoolHeader(FileHeader):
 
 
 @dataclass(frozen=True, slots=True)
-class PoolFile:
-    """A file of candidate pools in memory. sha256: of its unpacked content."""
-
-    header: PoolHeader
-    questions: tuple[PooledQuestion, ...]
-    sha256: str = ""
-
-    @property
-    def trained_on(self) -> TrainingDataRecord:
-        return _training_data(self.header, len(self.questions), MAX_STEPS)
-
-    @property
-    def question_keys(self) -> list[QuestionKey]:
-        return [(each.id, each.text, frozenset(each.topics)) for each in self.questions]
+class PoolFile(_QuestionFile[PoolHeader, PooledQuestion]):
+    """A file of candidate pools in memory."""
 
     @property
     def supervision(self) -> str:
         return f"refined by {self.header.refiner}" if self.header.refiner else WEAK
-
-    def apply_refinement(
-        self, questions: Sequence[PooledQuestion], refiner: str, counts: Mapping[str, int]
-    ) -> PoolFile:
-        header = replace(self.header, refiner=refiner, counts={**self.header.counts, **counts})
-        return PoolFile(header, tuple(questions))
 
 
 def supervision_of(sets: Sequence[Any]) -> str:
@@ -425,8 +400,7 @@ def supervision_of(sets: Sequence[Any]) -> str:
 
 def read_pool(path: Path) -> PoolFile:
     """Return a file of pools; raise `MinedFileError` if it is missing, damaged or another one."""
-    what, again = "candidate pool", "mine the pool again"
-    return PoolFile(*read_lines(path, PoolHeader, PooledQuestion, _check_pooled, what=what, again=again))
+    return PoolFile(*_read_lines(path, PoolHeader, PooledQuestion, _check_pooled, "candidate pools"))
 
 
 def _check_pooled(question: PooledQuestion, _header: PoolHeader) -> None:

@@ -51,7 +51,7 @@ def score_first_paths(
     Networks over pools order the same shortlist: that of the dual encoder of the same seed, which is trained before.
     mined: files of paths to learn from, to choose the epoch and to be asked.
     """
-    learn, choose, dev = (learning.examples_of([read_mined_file(file)]) for file in mined)
+    learn, choose, dev = (learning.make_examples([read_mined_file(file)]) for file in mined)
     is_pool = isinstance(options, PoolTrainingOptions)
     num_epochs = epochs if is_pool else 2 * epochs
     how = TrainingOptions(epochs=num_epochs, learning_rate=1e-4, patience=num_epochs, precision="bfloat16", seed=seed)

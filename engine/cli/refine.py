@@ -35,11 +35,11 @@ def command(settings: Settings, pool: Path, out: Path, force: bool, as_json: boo
     """
     from ...models.mined import write_mined_file
     from ..progress import progress_bar
-    from ..supervision.pools import pool_of, refine_pool
+    from ..supervision.pools import read_pool_file, refine_pool
     from ..whole_file import check_output_file, translate_storage_errors
 
     check_output_file("--out", out, reads=[pool], force=force)
-    read = pool_of(pool)
+    read = read_pool_file(pool)
     with progress_bar(out.name, "refining") as (progress, _):
         refined = refine_pool(read, settings, out.with_name(f"{out.name}.replies.sqlite"), progress=progress)
     with translate_storage_errors(out):

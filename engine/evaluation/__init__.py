@@ -18,7 +18,7 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models.mined import f1_of
+from ...models.mined import compute_f1
 from ...models.wording import ARTICLES, fold_spelling
 from ..gold_questions import GoldAnswer, GoldQuestion
 
@@ -190,7 +190,7 @@ def rog_scores(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) ->
 
     num_matched = count_matched(predictions)
     precision, recall = num_matched / len(predictions), num_matched / len(gold)
-    values = (count_matched(predictions[:1]) > 0, num_matched > 0, precision, recall, f1_of(precision, recall))
+    values = (count_matched(predictions[:1]) > 0, num_matched > 0, precision, recall, compute_f1(precision, recall))
     return {name: min(float(value), 1.0) for name, value in zip(figures, values, strict=True)}
 
 

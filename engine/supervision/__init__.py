@@ -19,7 +19,7 @@ from typing import Any
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from ...models import Count, Hops, Positive
-from ...models.mined import THROUGH, MinedTopic, f1_of
+from ...models.mined import THROUGH, MinedTopic, compute_f1
 from ..gold_questions import NO_PATH, GoldQuestion, GroundedQuestion, SkippedQuestion, ground_questions
 from ..neo4j import Request
 from ..neo4j.catalogue import Catalogue
@@ -40,7 +40,7 @@ HopTrie = dict[WalkedHop, "HopTrie"]
 """The relation paths from a topic: each hop with the hops that can follow it."""
 
 
-def steps_of(hops: WalkedPath) -> Steps:
+def flatten_hops(hops: WalkedPath) -> Steps:
     return tuple(chain.from_iterable(hops))
 
 
@@ -87,7 +87,7 @@ class TopicAnswerPath:
 
     @property
     def f1(self) -> float:
-        return f1_of(self.precision, self.recall)
+        return compute_f1(self.precision, self.recall)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +272,7 @@ class Miner:
             ]
             right = [path for path, _ in judged]
             right.sort(key=lambda path: (len(path.hops), *map(serialise_hop, path.hops)))
-            all_reaching = reaching.union(steps_of(path.hops) for path in right)
+            all_reaching = reaching.union(flatten_hops(path.hops) for path in right)
             found.append((right, all_reaching, is_cut + sum(cut for _, cut in judged)))
         return found
 
@@ -300,7 +300,7 @@ def _meet(search: _Search, short: AnswerSteps, last: Mapping[str, LastSteps]) ->
     steps: dict[_PartialPath, AbstractSet[RelationStep]] = {}
     whole = set(short.paths)
     for way in paths.last:
-        walked = (*steps_of(way.hops), *way.under_way)
+        walked = (*flatten_hops(way.hops), *way.under_way)
         if way.is_long:
             steps[way] = {step for tail in way.frontier.tails for found in into for step in found.steps.get(tail, ())}
         else:

@@ -73,9 +73,9 @@ from . import (
     TopicAnswerPath,
     WalkedHop,
     WalkedPath,
+    flatten_hops,
     serialise_hop,
     serialise_trie,
-    steps_of,
 )
 
 if TYPE_CHECKING:
@@ -125,18 +125,18 @@ def label_paths(
 def find_weak_paths(paths: Sequence[TopicAnswerPath], labelled: Sequence[AnswerPath]) -> frozenset[tuple[int, Steps]]:
     """Return the paths that may be negatives although they lead to an answer, by topic and steps."""
     return frozenset(
-        (path.topic, steps_of(path.hops))
+        (path.topic, flatten_hops(path.hops))
         for path, label in zip(paths, labelled, strict=True)
         if path.f1 < WEAK_F1 and not label.positive
     )
 
 
 def _drop_directions(path: TopicAnswerPath) -> tuple[str, ...]:
-    return tuple(step.relation for step in steps_of(path.hops))
+    return tuple(step.relation for step in flatten_hops(path.hops))
 
 
 def _direction_fit(path: TopicAnswerPath) -> tuple[float, int]:
-    return round(path.f1, ROUNDED), -sum(step.inverse for step in steps_of(path.hops))
+    return round(path.f1, ROUNDED), -sum(step.inverse for step in flatten_hops(path.hops))
 
 
 KINDS = ("similar", "random", "early", "overrun")
@@ -251,7 +251,7 @@ class TrainingExampleBuilder:
         weak = find_weak_paths(paths, labelled)
 
         def is_answer(topic: int, hops: WalkedPath) -> bool:
-            steps = steps_of(hops)
+            steps = flatten_hops(hops)
             return steps in walked.reaching[topic] and (topic, steps) not in weak
 
         negatives = make_negatives(
@@ -385,14 +385,19 @@ def _open_miner(connection: Connection, options: MiningOptions) -> Iterator[Mine
         yield Miner(gateway, gateway.run(read_catalogue()), mediating, options).mine
 
 
+def count_left_out(found: Sequence[Any]) -> dict[str, int]:
+    """Return the number of questions that were left out by reason."""
+    reasons = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
+    return {f"left out: {reason}": reasons[reason] for reason in REASONS}
+
+
 def counts_of(found: Sequence[QuestionPaths | SkippedQuestion], mined: Sequence[MinedQuestion]) -> dict[str, int]:
     """Return the counts of questions, left out questions by reason, paths, negatives by kind, and cuts."""
-    left_out = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
     kinds = Counter(negative.kind for question in mined for negative in question.negatives)
     positives = [sum(path.positive for path in question.paths) for question in mined]
     return {
         "questions": len(mined),
-        **{f"left out: {reason}": left_out[reason] for reason in REASONS},
+        **count_left_out(found),
         "without a positive path": positives.count(0),
         "answer paths": sum(len(question.paths) for question in mined),
         "positive paths": sum(positives),
@@ -414,6 +419,6 @@ def mined_sets(request: TrainingRequest, _config: Any, _out: TrainingFolder, *, 
             return mine_paths(questions, engine, MiningOptions(max_hop=max_hop, seed=request.seed), progress=progress)
 
     try:
-        return request.split([read(file) for file in (*request.train_files, *request.dev_files)])
+        return request.split(list(map(read, request.files)))
     except MinedFileError as error:
         raise InputError(str(error)) from error

@@ -35,7 +35,6 @@ from ...models.mined import (
 from ..errors import InputError, LLMError, UsageError
 from ..gold_questions import (
     NO_PATH,
-    REASONS,
     GoldQuestion,
     GroundedQuestion,
     QuestionSet,
@@ -51,7 +50,7 @@ from ..parallel import HERE, Workers
 from ..progress import Progress, ignore_progress
 from ..relations import words_of_relations
 from ..settings import Connection, Settings
-from .mining import Mine, mine_questions
+from .mining import Mine, count_left_out, mine_questions
 
 if TYPE_CHECKING:
     from ...models.training import TrainingFolder
@@ -138,8 +137,6 @@ def _near(of_topics: Sequence[Sequence[RelationPathGroup]]) -> tuple[int, int]:
 
 BATCH = 32
 
-Found = PooledQuestion | SkippedQuestion
-
 
 def mine_pool(
     questions: QuestionSet,
@@ -157,9 +154,16 @@ def mine_pool(
     open_collector = partial(_open_collector, engine.connection, options)
     found, catalogue = mine_questions(questions, engine, open_collector, batch_size or BATCH, workers, progress)
     kept = tuple(each for each in found if isinstance(each, PooledQuestion))
-    header = PoolHeader(
-        questions.name, questions.sha256, catalogue.vocabulary, options=asdict(options), counts=counts_of(found)
-    )
+    kinds = Counter(chain.kind for each in kept for chain in each.chains)
+    cuts = Counter(cut for each in kept for cut in each.cut)
+    counts = {
+        "questions": len(kept),
+        **count_left_out(found),
+        **{f"{kind} chains": kinds[kind] for kind in ("path", "query", "answer")},
+        **{f"cut {what}": cuts[what] for what in CUTS},
+    }
+    origin = (questions.name, questions.sha256, catalogue.vocabulary)
+    header = PoolHeader(*origin, options=asdict(options), counts=counts)
     return PoolFile(header, kept, content_sha256(header, kept))
 
 
@@ -169,21 +173,7 @@ def _open_collector(connection: Connection, options: PoolBounds) -> Iterator[Min
         yield partial(collect_pools, gateway=gateway, options=options)
 
 
-def counts_of(found: Sequence[Found]) -> dict[str, int]:
-    """Return the counts of questions, left out questions by reason, chains by kind, and cuts."""
-    kept = [each for each in found if isinstance(each, PooledQuestion)]
-    left_out = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
-    kinds = Counter(chain.kind for each in kept for chain in each.chains)
-    cuts = Counter(cut for each in kept for cut in each.cut)
-    return {
-        "questions": len(kept),
-        **{f"left out: {reason}": left_out[reason] for reason in REASONS},
-        **{f"{kind} chains": kinds[kind] for kind in ("path", "query", "answer")},
-        **{f"cut {what}": cuts[what] for what in CUTS},
-    }
-
-
-def pool_of(path: Path) -> PoolFile:
+def read_pool_file(path: Path) -> PoolFile:
     """Read a candidate pool. Raises `InputError` if the file is no pool, or damaged."""
     try:
         return read_pool(path)
@@ -191,22 +181,22 @@ def pool_of(path: Path) -> PoolFile:
         raise InputError(str(error)) from error
 
 
-def pool_sets(request: TrainingRequest, _config: Any, _out: TrainingFolder, *, supervision: Sequence[str] = ()) -> Sets:
-    """Return the candidate pools of question sets, with the graph's relations.
+def pool_sets(request: TrainingRequest, _config: Any, out: TrainingFolder, *, supervision: Sequence[str] = ()) -> Sets:
+    """Return the candidate pools of question sets; `out.beside` gets the words of the graph's relations.
 
     supervision: files of `lodestar refine`, each replaces the pool of its question set.
     """
     from ...models.reg.paths import relation_texts
 
-    sets = list(map(request.questions, (*request.train_files, *request.dev_files)))
+    sets = list(map(request.questions, request.files))
     refined = read_refined_pools(supervision, [each.sha256 for each in sets])
-    pools, texts = [], {}
+    pools = []
     for questions in sets:
         with request.open_graph(questions.name, "mining") as (engine, progress):
             pool = refined.get(questions.sha256)
             pools.append(pool or mine_pool(questions, engine, PoolBounds(), progress=progress))
-            texts = relation_texts(words_of_relations(engine.gateway().run(read_catalogue()).relations))
-    return request.split(pools, texts)
+            out.beside = relation_texts(words_of_relations(engine.gateway().run(read_catalogue()).relations))
+    return request.split(pools)
 
 
 def read_refined_pools(supervision: Sequence[str], sets: Collection[str]) -> dict[str, PoolFile]:
@@ -215,7 +205,7 @@ def read_refined_pools(supervision: Sequence[str], sets: Collection[str]) -> dic
     sets: the hashes of the question sets of this training. Raises `UsageError` for a pool of none of them, `InputError`
     for an invalid file.
     """
-    pools = {pool.header.questions_sha256: pool for pool in (pool_of(Path(name)) for name in supervision)}
+    pools = {pool.header.questions_sha256: pool for pool in (read_pool_file(Path(name)) for name in supervision)}
     if others := set(pools) - set(sets):
         names = ", ".join(sorted(pools[sha].header.questions for sha in others))
         raise UsageError(
@@ -254,7 +244,8 @@ def refine_pool(pool: PoolFile, settings: Settings, cache: Path, *, progress: Pr
             found += [_refine(question, said, counts) for question, said in zip(batch, replies, strict=True)]
             progress("asking", len(found), len(pool.questions))
     spent = {"calls": chat.usage.calls, "from the cache": chat.usage.cached, "tokens": chat.usage.tokens}
-    return pool.apply_refinement(found, chat.endpoint.model, {**counts, **spent})
+    counted = {**pool.header.counts, **counts, **spent}
+    return PoolFile(replace(pool.header, refiner=chat.endpoint.model, counts=counted), tuple(found))
 
 
 def _ask_for_chains(template: str, question: PooledQuestion) -> Prompt:

@@ -40,7 +40,7 @@ def reading_sets(
 ) -> Sets:
     """Return the candidates of question sets. checkpoint: of the recipe's first part that takes one."""
     vectors = out.vectors_of(config.encoder)
-    sets = list(map(request.questions, (*request.train_files, *request.dev_files)))
+    sets = list(map(request.questions, request.files))
     used = read_recipe(recipe or request.settings.recipe)
     if checkpoint:
         used = read_recipe(used, options={used.find_option("checkpoint"): checkpoint})

@@ -23,7 +23,7 @@ from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..progress import Progress, ignore_progress
 from ..resources import GraphResources
 from ..retrieval.subgraph import SubgraphBatch
-from ..retrieval.triples import GraphRelations, graphs_of, subgraph_query, subgraphs_of
+from ..retrieval.triples import GraphRelations, make_extractor, make_question_graphs, subgraph_query
 from .pools import read_refined_pools
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def graph_sets(request: TrainingRequest, config: Any, out: TrainingFolder, *, su
     supervision: files of `lodestar refine`, each for its question set; a set without one has its shortest paths.
     """
     vectors = out.vectors_of(config.encoder)
-    sets = list(map(request.questions, (*request.train_files, *request.dev_files)))
+    sets = list(map(request.questions, request.files))
     pools = read_refined_pools(supervision, [questions.sha256 for questions in sets])
     found = []
     for questions in sets:
@@ -73,7 +73,7 @@ def read_subgraphs(
     gateway.run(read_graph_state()).check()
     catalogue = gateway.run(read_catalogue())
     relations = GraphRelations.of(GraphResources(engine.resources, catalogue))
-    extractor = subgraphs_of(relations, vectors, options)
+    extractor = make_extractor(relations, vectors, options)
     asked = look_up_answers(questions.questions, gateway).questions
     made: list[QuestionGraphs] = []
     header = {
@@ -108,14 +108,16 @@ def _label_subgraphs(
     )
     found: list[tuple[dict[str, int], dict[str, int]]] = [({}, {}) for _ in placed]
     for node, (id_, question) in enumerate(zip(ids, asked, strict=True)):
-        for each, is_one in zip(found[question], (id_ in topics[question], is_answer[node]), strict=True):
-            if is_one:
-                each[id_] = node - int(batch.node_starts[question])
+        place = node - int(batch.node_starts[question])
+        if id_ in topics[question]:
+            found[question][0][id_] = place
+        if is_answer[node]:
+            found[question][1][id_] = place
     is_positive = [
         mark_shortest_paths(each.heads, each.tails, each.is_literal, np.flatnonzero(each.is_topic), of_nodes)
         for each, of_nodes in zip(batch, np.split(is_answer, batch.node_starts[1:-1]), strict=True)
     ]
-    graphs = graphs_of(batch, [each.question.text for each in placed], relations)
+    graphs = make_question_graphs(batch, [each.question.text for each in placed], relations)
     texts = replace(
         graphs.texts,
         ids=tuple(each.question.id for each in placed),

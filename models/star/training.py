@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from ..calibration import fit_calibration
 from ..kinds import TrainingOptions
-from ..mined import INVERSE, THROUGH, Hops, MinedFile, MinedQuestion, hop_of, iterate_paths, words_of
+from ..mined import INVERSE, THROUGH, Hops, MinedFile, MinedQuestion, iterate_paths, parse_hop, relation_words
 from ..text import Hop, verbalise_hop
 from ..text.bert import open_pretrained
 from ..training import Figures, Objective, TrainingFolder
@@ -150,12 +150,12 @@ class ExampleSet:
     examples: tuple[QuestionExample, ...]
 
 
-def examples_of(files: Sequence[MinedFile]) -> ExampleSet:
+def make_examples(files: Sequence[MinedFile]) -> ExampleSet:
     table = PathTable()
     found: list[QuestionExample] = []
     for mined in files:
-        words = words_of(mined.header)
-        of_hop = cache(lambda written, words=words: table.hop(hop_of(written, words)))
+        words = relation_words(mined.header)
+        of_hop = cache(lambda written, words=words: table.hop(parse_hop(written, words)))
         found += (
             _example(each, lambda path, of_hop=of_hop: table.number(path, list(map(of_hop, path))))
             for each in mined.questions
@@ -379,7 +379,7 @@ def iterate_continuations(table: PathTable, reachable: Candidates, shares: Float
             yield rows, beyond[rows] / total
 
 
-def pool_of(
+def draw_training_pool(
     example: QuestionExample, options: PoolTrainingOptions, chance: random.Random
 ) -> tuple[Candidates, Candidates]:
     """Return the positives and the negatives of a question. A path to a right answer is never a negative."""
@@ -413,7 +413,7 @@ class PoolObjective(Objective[nn.Module, QuestionExample]):
         self.texts, self.train, self.dev = texts, train, dev
         self.dev_stop, self.options, self.mix = dev_stop, options, mix
         pools = {
-            example: pool_of(example, options, random.Random(f"{training.seed}/{example.id}"))  # noqa: S311 - no secret
+            example: draw_training_pool(example, options, random.Random(f"{training.seed}/{example.id}"))  # noqa: S311 - no secret
             for example in train.examples
         }
         self.pools = {example: pool for example, pool in pools.items() if len(pool[0])}
@@ -500,7 +500,7 @@ def fit(
     config: StarConfig, train: Sequence[MinedFile], dev: Sequence[MinedFile], out: TrainingFolder
 ) -> StarDescription:
     """Train the dual encoder, then the cross-attentive scorer if `config` asks for it, and write the checkpoint."""
-    examples, chosen = map(examples_of, (train, dev))
+    examples, chosen = map(make_examples, (train, dev))
     options = asdict(config)
     torch.manual_seed(config.dual_training.seed)
     backbone = open_pretrained(config.encoder, SPECIAL_TOKENS)

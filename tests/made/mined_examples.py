@@ -17,7 +17,7 @@ from lodestar.models.mined import (
     read_mined_file,
     write_mined_file,
 )
-from lodestar.models.star.training import ExampleSet, QuestionExample, examples_of
+from lodestar.models.star.training import ExampleSet, QuestionExample, make_examples
 from lodestar.models.text.bert import write_backbone_description
 
 from tests.made.tiny_checkpoint import GRAPH, WORDS, tiny_backbone
@@ -80,7 +80,7 @@ def mined(folder: Path, first: int = 0, last: int = len(COUNTRIES)) -> MinedFile
 
 
 def example_set(first: int = 0, last: int = len(COUNTRIES)) -> ExampleSet:
-    return examples_of([MinedFile(MINING, tuple(questions(first, last)), "3" * 64)])
+    return make_examples([MinedFile(MINING, tuple(questions(first, last)), "3" * 64)])
 
 
 def example() -> QuestionExample:

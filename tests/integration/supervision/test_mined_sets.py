@@ -40,7 +40,7 @@ class Asked:
     def __call__(self, *, settings: Settings | None = None, seed: int = 0) -> MinedFile:
         used = settings or self.settings
         request = TrainingRequest(["a"], [], self.folder, used, lambda _: QUESTIONS, seed, say=self.said.append)
-        (found,), _, _ = mined_sets(request, None, TrainingFolder(self.folder), max_hop=1)
+        (found,), _ = mined_sets(request, None, TrainingFolder(self.folder), max_hop=1)
         assert isinstance(found, MinedFile)
         return found
 

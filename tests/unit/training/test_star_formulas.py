@@ -14,11 +14,11 @@ from lodestar.models.star import PoolTrainingOptions
 from lodestar.models.star.network import attend, mix_shortlist_scores
 from lodestar.models.star.training import (
     best_mix,
+    draw_training_pool,
     first_path_figures,
     listwise_loss,
     path_weighted_contrastive_loss,
     path_weights,
-    pool_of,
 )
 from torch import nn
 
@@ -145,15 +145,15 @@ def probability(score: float, slope: float, intercept: float) -> float:
 def test_the_pool_has_the_mined_positives_and_never_a_path_to_an_answer_as_negative() -> None:
     asked = example()
     hard = PoolTrainingOptions(num_positives=1, num_negatives=1, pool_size=2)
-    pools = [pool_of(asked, hard, random.Random(seed)) for seed in range(30)]
+    pools = [draw_training_pool(asked, hard, random.Random(seed)) for seed in range(30)]
     drawn = [set(negatives[:, 0].tolist()) for _, negatives in pools]
     assert {len(each) for each in drawn} == {2}
     assert set.union(*drawn) == set(asked.negatives[:, 0].tolist())  # whatever kind comes first in the file
     assert pools[0][0][:, 0].tolist() == asked.reachable[np.flatnonzero(asked.positive)[:1], 0].tolist()
     without = replace(asked, negatives=asked.negatives[:0])
-    assert len(pool_of(without, hard, random.Random(1))[1]) == 0
+    assert len(draw_training_pool(without, hard, random.Random(1))[1]) == 0
     plain = replace(hard, positives="single", negatives="walks", pool_size=3)
-    walks = pool_of(asked, plain, random.Random(1))
+    walks = draw_training_pool(asked, plain, random.Random(1))
     assert len(set(walks[1][:, 0].tolist()) - set(asked.reachable[asked.is_right, 0].tolist())) == 3
     assert walks[0][:, 0].tolist() == [asked.reachable[asked.first_shortest, 0]]
-    assert len(pool_of(replace(asked, first_shortest=-1), plain, random.Random(1))[0]) == 0
+    assert len(draw_training_pool(replace(asked, first_shortest=-1), plain, random.Random(1))[0]) == 0
