@@ -179,23 +179,6 @@ class CausalLM:
         return dict(encoded)
 
 
-class ChosenLogprobs:
-    """Records the log-probability of the chosen token at each step."""
-
-    def __init__(self) -> None:
-        self._steps: list[torch.Tensor] = []
-
-    def __call__(self, _ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Record the greatest of the scores, (batch, vocabulary), which greedy decoding chooses; return the scores."""
-        self._steps.append(scores.float().log_softmax(dim=-1).amax(dim=-1).cpu())
-        return scores
-
-    def by_row(self) -> list[list[float]]:
-        import torch
-
-        return torch.stack(self._steps, dim=1).tolist()
-
-
 @contextmanager
 def as_error(what: str, advice: str = "") -> Iterator[None]:
     """Raise `CausalLMError` in one line for any other error of a model's files or code."""
@@ -329,15 +312,3 @@ def add_lora(model: ModelAndTokenizer, options: LoraOptions) -> nn.Module:
 def adapter_weights(network: nn.Module) -> dict[str, Tensor]:
     """Return the trainable weights of a network from `add_lora`, not copies, by name."""
     return {name: parameter.data for name, parameter in network.named_parameters() if parameter.requires_grad}
-
-
-def restore_adapter(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Copy the values of `adapter_weights` into the factors; raise `ValueError` if model or rank differ."""
-    import torch
-
-    own = adapter_weights(network)
-    if {name: each.shape for name, each in own.items()} != {name: each.shape for name, each in weights.items()}:
-        raise ValueError("the adapter belongs to another language model or another rank")
-    with torch.no_grad():
-        for name, tensor in own.items():
-            tensor.copy_(weights[name])

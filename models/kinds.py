@@ -67,8 +67,8 @@ Precision = Literal["float32", "bfloat16", "float16"]
 @dataclass(frozen=True, slots=True)
 class TrainingOptions:
     """How to train. learning_rate: of pretrained parameters, an encoder's; head_learning_rate: of new ones. Both rise
-    over the share `warmup` of all steps and then fall linearly to zero. accumulate: batches per step. patience: epochs
-    without a better dev figure before stopping.
+    over the share `warmup` of all steps and then fall linearly to zero. patience: epochs without a better dev figure
+    before stopping.
     """
 
     epochs: Positive = 4
@@ -77,7 +77,6 @@ class TrainingOptions:
     warmup: Annotated[float, Range(0, 0.9)] = 0.1
     weight_decay: Share = 0.01
     max_norm: Annotated[float, Range(1e-6)] = 1.0
-    accumulate: Positive = 1
     patience: Positive = 2
     precision: Precision = "float32"
     seed: int = 0
@@ -268,31 +267,24 @@ def load_description(folder: Path, kind: type[DescriptionT]) -> tuple[Descriptio
     Raises `BadCheckpointError` if it is missing or damaged.
     """
     path = folder / f"{kind.kind}.json"
-    again = "train or fetch the checkpoint again"
     try:
         fields = json.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        raise _missing(folder, [kind.kind]) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise BadCheckpointError(f"{path}: the checkpoint cannot be read ({one_line(error)}): {again}") from error
-    if not isinstance(fields, dict):
-        raise BadCheckpointError(f"{path}: damaged: expected an object: {again}")
-    form, named = fields.pop("format", None), fields.pop("kind", None)
-    if form != FORMAT or named != kind.kind:
-        found = f"{one_line(repr(form), 40)} and {one_line(repr(named), 40)}"
-        raise BadCheckpointError(
-            f"{path}: expected format {FORMAT} and kind {kind.kind}, found {found}: train the checkpoint again, or "
-            "update Lodestar"
-        )
-    try:
+        found = [one_line(repr(fields.pop(name, None)), 40) for name in ("format", "kind")]
+        if found != [str(FORMAT), repr(kind.kind)]:
+            raise BadCheckpointError(
+                f"{path}: expected format {FORMAT} and kind {kind.kind}, found {' and '.join(found)}: train the "
+                "checkpoint again, or update Lodestar"
+            )
         files = decode_dataclass(dict[str, str], json.dumps(fields.pop("files", None)))
         for name in files:
             place = PurePosixPath(name)
             if len(place.parts) < 2 or place.parts[0] not in kind.parts or ".." in place.parts:
                 raise ValueError(f"{one_line(repr(name), 80)} is not a file of a part")
         return decode_dataclass(kind, json.dumps(fields, allow_nan=False)), files
-    except (ValueError, RecursionError) as error:
-        raise BadCheckpointError(f"{path}: damaged: {one_line(error)}: {again}") from error
+    except (FileNotFoundError, NotADirectoryError):
+        raise _missing(folder, [kind.kind]) from None
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise BadCheckpointError(f"{path}: damaged: {one_line(error)}: train or fetch the checkpoint again") from error
 
 
 def _missing(folder: Path, kinds: Collection[str]) -> BadCheckpointError:
@@ -389,3 +381,14 @@ def read_weights(part: Path) -> dict[str, Tensor]:
         if not tensor.isfinite().all():
             raise ValueError(f"{name} has a weight that is not finite")
     return weights
+
+
+def copy_weights(weights: Mapping[str, Tensor], saved: Mapping[str, Tensor]) -> None:
+    """Copy saved weights into those of a network; raise `ValueError` if they belong to another network."""
+    import torch
+
+    if {name: each.shape for name, each in weights.items()} != {name: each.shape for name, each in saved.items()}:
+        raise ValueError("the weights belong to another network")
+    with torch.no_grad():
+        for name, tensor in weights.items():
+            tensor.copy_(saved[name])

@@ -28,6 +28,7 @@ from .kinds import (
     ModelKind,
     TrainingOptions,
     Writer,
+    copy_weights,
     decode_dataclass,
     load_description,
     write_checkpoint,
@@ -150,7 +151,10 @@ def train(
     before, started = 0.0, time.monotonic()
     if state := _read_state(state_path, resolved):
         fields, tensors = state
-        restore_weights(objective.weights(), tensors["weights"])
+        try:
+            copy_weights(objective.weights(), tensors["weights"])
+        except ValueError as error:
+            raise TrainingStateError(f"{state_path}: {error}: {OTHERWISE}") from error
         _restore_optimizer(optimizer, tensors["optimizer"])
         scaler.load_state_dict(fields.scaler)
         history, best, before = fields.history, tensors["best"], fields.seconds
@@ -165,20 +169,18 @@ def train(
             torch.manual_seed(hash((options.seed, epoch, step)) & 0x7FFFFFFF)
             with objective.autocast():
                 loss = objective.loss(batch)
-            scaler.scale(loss / options.accumulate).backward()  # type: ignore[no-untyped-call]
+            scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
             losses.append(float(loss.detach()))
             if not math.isfinite(losses[-1]):
                 raise FloatingPointError(f"epoch {epoch + 1}: the loss is not finite: lower the learning rate")
-            if step % options.accumulate == 0 or step == len(batches):
-                progress = (epoch * len(batches) + step) / (options.epochs * len(batches) + 1)  # below 1 at the end
-                share = rate_share(progress, options.warmup)
-                for group, (_, rate) in zip(optimizer.param_groups, groups, strict=True):
-                    group["lr"] = rate * share
-                scaler.unscale_(optimizer)
-                torch.nn.utils.clip_grad_norm_(network.parameters(), options.max_norm)
-                scaler.step(optimizer)
-                scaler.update()
-                optimizer.zero_grad(set_to_none=True)
+            progress = (epoch * len(batches) + step) / (options.epochs * len(batches) + 1)  # below 1 at the end
+            for group, (_, rate) in zip(optimizer.param_groups, groups, strict=True):
+                group["lr"] = rate * rate_share(progress, options.warmup)
+            scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_(network.parameters(), options.max_norm)
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad(set_to_none=True)
             on_step(epoch, step, len(batches), sum(losses) / len(losses))
         network.eval()
         with objective.autocast():
@@ -190,7 +192,7 @@ def train(
         fields = _State(history=history, seconds=seconds, scaler=scaler.state_dict(), resolved=dict(resolved))
         parts = {"weights": objective.weights(), "optimizer": _optimizer_tensors(optimizer), "best": best}
         _write_state(state_path, fields, parts)
-    restore_weights(objective.weights(), best)
+    copy_weights(objective.weights(), best)
     network.eval()
     return TrainingResult(history, before + time.monotonic() - started)
 
@@ -262,15 +264,6 @@ def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, T
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
-def restore_weights(weights: Mapping[str, Tensor], saved: Mapping[str, Tensor]) -> None:
-    """Copy saved weights into a network; raise `TrainingStateError` if they belong to another network."""
-    if {name: each.shape for name, each in weights.items()} != {name: each.shape for name, each in saved.items()}:
-        raise TrainingStateError(f"the state belongs to another network: {OTHERWISE}")
-    with torch.no_grad():
-        for name, tensor in weights.items():
-            tensor.copy_(saved[name])
-
-
 OTHERWISE = "name another --out, or delete the folder to begin anew"
 
 
@@ -278,9 +271,8 @@ OTHERWISE = "name another --out, or delete the folder to begin anew"
 class TrainingFolder:
     """Where a kind trains: a folder with the states of its networks, and at the end the checkpoint.
 
-    vectors: of text encoders, by their names. beside: what the source of the sets has more (see `engine.training`):
-    tokens of relations. any_graph: the model is meant for unseen graphs, too. on_step,
-    on_epoch: as of `train`, after the network's name.
+    vectors: of text encoders, by their names. beside: of a source of pools, the words of the graph's relations.
+    any_graph: the model is meant for unseen graphs, too. on_step, on_epoch: as of `train`, after the network's name.
     """
 
     folder: Path
@@ -291,7 +283,7 @@ class TrainingFolder:
     on_step: Callable[[str, int, int, int, float], None] = lambda *_: None
     on_epoch: Callable[[str, int, Figures], None] = lambda *_: None
     results: dict[str, TrainingResult] = field(default_factory=dict)
-    _kind: ModelKind = field(init=False)
+    kind: ModelKind = field(init=False)
     _identity: dict[str, Any] = field(init=False)
     _hashes: dict[str, list[str]] = field(init=False)
 
@@ -307,7 +299,7 @@ class TrainingFolder:
         `TrainingStateError` if the folder has another training or its checkpoint, or files that a checkpoint would
         replace.
         """
-        self._kind = kind
+        self.kind = kind
         self._identity = {
             "config": config,
             "train": tuple(each.trained_on for each in train),
@@ -345,7 +337,7 @@ class TrainingFolder:
         network was trained.
         """
         encoder = getattr(self._identity["config"], "encoder", "")
-        description = self._kind.description(
+        description = self.kind.description(
             **self._identity,
             **own,
             calibration=calibration,
@@ -353,7 +345,7 @@ class TrainingFolder:
             seconds={name: each.seconds for name, each in self.results.items()},
             encoder_digest=(self.vectors_of(encoder).encoder.weights_digest or "") if encoder else "",
         )
-        write_checkpoint(self.folder, description, parts, model_card(self._kind, description))
+        write_checkpoint(self.folder, description, parts, model_card(self.kind, description))
         for path in self.folder.glob(self._state("*").name):
             path.unlink(missing_ok=True)
         return description
@@ -363,12 +355,12 @@ class TrainingFolder:
 
     def _read_finished(self) -> ModelDescription:
         try:
-            found, _ = load_description(self.folder, self._kind.description)
+            found, _ = load_description(self.folder, self.kind.description)
         except BadCheckpointError as error:
             raise TrainingStateError(f"{error}; or {OTHERWISE}") from error
         differing = [name for name, value in self._identity.items() if getattr(found, name) != value]
         if differing:
-            path = self.folder / f"{self._kind.name}.json"
+            path = self.folder / f"{self.kind.name}.json"
             raise TrainingStateError(
                 f"{path} is the checkpoint of another training ({', '.join(differing)} differ): {OTHERWISE}"
             )
@@ -377,7 +369,7 @@ class TrainingFolder:
     def _check_free(self) -> None:
         if any(self.folder.glob(self._state("*").name)) or (self.folder / DRAFT).exists():
             return
-        for name in (CARD, *self._kind.description.parts):
+        for name in (CARD, *self.kind.description.parts):
             if (self.folder / name).exists():
                 path = self.folder / name
                 raise TrainingStateError(f"{path} belongs to no checkpoint and would be replaced: name another --out")

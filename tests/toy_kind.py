@@ -101,9 +101,8 @@ def fit(
 ) -> ToyDescription:
     learned, chosen = encode_sets(config, train, dev, out)
     network = ToyScorer(learned.dimension).to(out.device)
-    description: ToyDescription = fit_scorer(
-        "toy scorer", "weights", ToyObjective(network, learned, chosen, config), config, train, out
-    )
+    objective = ToyObjective(network, learned, chosen, config)
+    description: ToyDescription = fit_scorer("toy scorer", objective, config, train, out)
     return description
 
 

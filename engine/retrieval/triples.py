@@ -55,7 +55,7 @@ class GraphRelations:
         return {number: verbalise_hop((DirectedRelation(words),)) for number, words in self.words.items()}
 
 
-def subgraphs_of(relations: GraphRelations, vectors: TextVectors, options: SubgraphOptions) -> SubgraphExtractor:
+def make_extractor(relations: GraphRelations, vectors: TextVectors, options: SubgraphOptions) -> SubgraphExtractor:
     """Return what reads subgraphs for a training and for a question alike."""
     proposer = SimilarityProposer(relations.words, vectors, relations.shortlist)
     return SubgraphExtractor(
@@ -74,7 +74,7 @@ def entity_text(entity: Entity) -> str | None:
     return None if entity.is_mediator else entity.label
 
 
-def graphs_of(batch: SubgraphBatch, questions: Sequence[str], relations: GraphRelations) -> QuestionGraphs:
+def make_question_graphs(batch: SubgraphBatch, questions: Sequence[str], relations: GraphRelations) -> QuestionGraphs:
     """Return the subgraphs of questions as networks read them, without labels."""
     from ...models.subgraphs import UNNAMED, GraphTexts, QuestionGraphs
 
@@ -108,7 +108,7 @@ class SubgraphScorer:
         self.model = model
         self._vectors = vectors
         self._options: SubgraphOptions = model.description.config.subgraph
-        self._subgraphs = subgraphs_of(relations, vectors, self._options)
+        self._subgraphs = make_extractor(relations, vectors, self._options)
 
     def extract(self, db: Database, questions: Sequence[LinkedQuestion]) -> SubgraphBatch:
         topics = [[topic.entity.id for topic in select_start_topics(each.topics)] for each in questions]
@@ -167,7 +167,7 @@ class SubgraphRetriever(Trained, Retriever):
         check_unfiltered(questions)
         scorer: SubgraphScorer = self.opened(ctx.graph)
         batch = scorer.extract(ctx.db, questions)
-        graphs = graphs_of(batch, [each.question.text for each in questions], scorer.relations)
+        graphs = make_question_graphs(batch, [each.question.text for each in questions], scorer.relations)
         scores, may_keep, tokens = scorer.model.score(graphs)
         check_finite(scores, f"a checkpoint of kind {scorer.model.description.kind}")
         keep = max(self.keep, top_k)

@@ -240,7 +240,7 @@ class HopModel:
 TINY = 1e-9
 
 
-class Bridge(nn.Module):
+class GraphTokenNetwork(nn.Module):
     """The graph token h_GT = MLP(Σ_i A_i h'_i) for the reader (section 4.2).
 
     A = softmax over a question's entities of a graph convolution's score, h' updated by the retriever. The mask M of
@@ -286,7 +286,7 @@ class Bridge(nn.Module):
         return shares
 
 
-def mask_of(grown: GrownSubgraph, temperature: float, *, is_sampled: bool) -> Tensor:
+def mask_grown_triples(grown: GrownSubgraph, temperature: float, *, is_sampled: bool) -> Tensor:
     """Return M over all triples, 0 for unseen ones: sampled in training, the median at inference."""
     noise = torch.rand_like(grown.path_probability) if is_sampled else None
     return concrete_mask(grown.path_probability, temperature, noise) * grown.is_seen
@@ -300,7 +300,7 @@ class GrilModel(SubgraphModel):
         description: GrilDescription,
         network: GraphRetriever,
         vectors: TextVectors,
-        bridge: Bridge | None = None,
+        bridge: GraphTokenNetwork | None = None,
     ) -> None:
         super().__init__(description, network, vectors)
         self._bridge = bridge
@@ -311,7 +311,7 @@ class GrilModel(SubgraphModel):
             grown = self._network(inputs)
             tokens: list[list[float]] = [[] for _ in range(len(graphs))]
             if self._bridge is not None:
-                mask = mask_of(grown, self.description.config.grow.temperature, is_sampled=False)
+                mask = mask_grown_triples(grown, self.description.config.grow.temperature, is_sampled=False)
                 tokens = self._bridge(grown, inputs, mask).float().cpu().tolist()
             scores = logit(grown.path_probability).float().cpu().numpy()
             return scores, grown.is_kept.cpu().numpy(), tuple(map(tuple, tokens))

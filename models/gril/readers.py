@@ -14,7 +14,6 @@ weights are frozen. Ours: the wording of the prompt; names are joined with ` | `
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,14 +26,12 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from ..causal_lm import (
-    ChosenLogprobs,
     ModelAndTokenizer,
     adapter_weights,
     add_lora,
     load_language_model,
-    restore_adapter,
 )
-from ..kinds import LoraOptions, read_weights, write_weights
+from ..kinds import LoraOptions, copy_weights, read_weights, write_weights
 from ..placement import move_batch
 from ..text.bert import Backbone, open_pretrained, open_stored_backbone, pad, write_backbone_description
 from ..text.vectors import LRUCache
@@ -285,20 +282,21 @@ class GenerativeReader(nn.Module):
             max_new_tokens=MAX_WRITTEN,
             pad_token_id=self._tokenizer.pad_token_id,
             eos_token_id=self._end,
+            return_dict_in_generate=True,
+            output_logits=True,
         )
         results = []
         for place, passage in enumerate(passages):
-            chosen = ChosenLogprobs()
             with torch.no_grad():
                 graph_token = None if tokens is None else tokens[place : place + 1]
                 embedded, seen = self._embed([self._prompt(passage)], graph_token)
                 written = self.language_model.generate(
-                    inputs_embeds=embedded, attention_mask=seen, generation_config=config, logits_processor=[chosen]
+                    inputs_embeds=embedded, attention_mask=seen, generation_config=config
                 )
-            text = self._tokenizer.decode(written[0], skip_special_tokens=True)
+            text = self._tokenizer.decode(written.sequences[0], skip_special_tokens=True)
             names = dict.fromkeys(name for part in text.split("|") if (name := " ".join(part.split())))
-            logprobs = chosen.by_row()[0]
-            results.append(WrittenReply(tuple(names), math.exp(sum(logprobs) / len(logprobs))))
+            chosen = [logits[0].float().log_softmax(dim=0).max() for logits in written.logits]  # decoding is greedy
+            results.append(WrittenReply(tuple(names), float(torch.stack(chosen).mean().exp())))
         return results
 
     def pretrained_parameters(self) -> Sequence[Tensor]:
@@ -384,7 +382,7 @@ def open_reader(options: JointOptions, folder: Path, device: str = "cpu") -> Joi
     if options.reads == "writing":
         model = load_language_model(options.reader, device=device, fetch=False)
         writer = GenerativeReader(model, options.lora, options.max_tokens)
-        restore_adapter(writer.language_model, weights)
+        copy_weights(writer.trained_weights(), weights)
         return writer.eval()
     backbone = open_stored_backbone(options.reader, folder)
     reader = PointingReader(backbone, options.max_tokens)

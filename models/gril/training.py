@@ -45,8 +45,8 @@ from ..reg.triples import (
     GraphInputs,
     TripleObjective,
     calibration_pairs,
+    concatenate_spans,
     mean_figures,
-    rows_of,
     triple_figures,
 )
 from ..subgraphs import UNREACHED, QuestionGraphs, hops_from, join_graphs
@@ -68,16 +68,16 @@ from .network import (
     CLAMP,
     TRIPLES_PER_HOP,
     Bools,
-    Bridge,
     Floats,
     GraphRetriever,
+    GraphTokenNetwork,
     GrilModel,
     GrownSubgraph,
     HopModel,
     HopPredictor,
     Ints,
     logit,
-    mask_of,
+    mask_grown_triples,
 )
 from .readers import (
     JointReader,
@@ -112,7 +112,7 @@ class EncodedSubgraphs(EncodedGraphs):
 
     def nodes(self, questions: Sequence[int]) -> Ints:
         """Return the rows of the nodes of some questions, one question after another."""
-        return rows_of(map(self.graphs.nodes_of, questions))
+        return concatenate_spans(map(self.graphs.nodes_of, questions))
 
     def grow_inputs(self, questions: Sequence[int], *, supervised: bool = False) -> GraphInputs:
         """Return the whole subgraphs of some questions; `supervised` keeps expanding nodes on right paths."""
@@ -151,7 +151,7 @@ class RetrieverObjective(TripleObjective):
         return graph_supervision(self.network(inputs), inputs, self.train.on_path(batch))
 
     def evaluate(self) -> Figures:
-        return figures_of(self.iterate_scores())
+        return mean_retriever_figures(self.iterate_scores())
 
     def iterate_scores(self) -> Iterator[tuple[Floats, Bools]]:
         """Yield the logits of each dev question's triples, −∞ of pruned ones, and which are right."""
@@ -163,7 +163,7 @@ class RetrieverObjective(TripleObjective):
                 yield scores.float().cpu().numpy(), graphs.is_positive[graphs.triples_of(question)]
 
 
-def figures_of(scored: Iterable[tuple[Floats, Bools]]) -> Figures:
+def mean_retriever_figures(scored: Iterable[tuple[Floats, Bools]]) -> Figures:
     """Return `RETRIEVER_FIGURES` over questions with right triples, and the selection metric."""
     found = [triple_figures(scores, right, RECALL_AT) for scores, right in scored if right.any()]
     return mean_figures(RETRIEVER_FIGURES, found, CHOOSE_AT)
@@ -243,7 +243,7 @@ class JointNetwork(nn.Module):
     def __init__(
         self,
         retriever: GraphRetriever,
-        bridge: Bridge,
+        bridge: GraphTokenNetwork,
         reader: JointReader,
         options: JointOptions,
     ) -> None:
@@ -287,7 +287,7 @@ class JointNetwork(nn.Module):
         with torch.autocast(encoded.device.type, enabled=False):  # the reader alone computes in another precision
             grown = self.retriever(inputs)
             if self.options.token:
-                mask = mask_of(grown, self.retriever.options.temperature, is_sampled=self.training)
+                mask = mask_grown_triples(grown, self.retriever.options.temperature, is_sampled=self.training)
                 tokens = self.bridge(grown, inputs, mask)
         rows = choose_triples(grown, encoded, questions, num_triples)
         asked = [ask_reader(encoded, question, each) for question, each in zip(questions, rows, strict=True)]
@@ -430,7 +430,7 @@ def fit(
     if config.joint.reader:
         torch.manual_seed(config.joint_training.seed)
         reader = new_reader(config.joint, out.device)
-        bridge = Bridge(config.hidden, config.joint.inner, reader.width)
+        bridge = GraphTokenNetwork(config.hidden, config.joint.inner, reader.width)
         network = JointNetwork(retriever, bridge, reader, config.joint).to(device)
         objective = JointObjective(network, hops, learned, chosen, config)
         out.train("reader", "reader", objective, {key: options[key] for key in options if key != "joint_training"})
@@ -458,7 +458,7 @@ class GrilCheckpoint:
         network = GraphRetriever(said.dimension, config.hidden, config.grow)
         bridge = None
         if said.reader_width and config.joint.token:
-            bridge = self._load(Bridge(config.hidden, config.joint.inner, said.reader_width), "bridge")
+            bridge = self._load(GraphTokenNetwork(config.hidden, config.joint.inner, said.reader_width), "bridge")
         return GrilModel(said, self._load(network, "retriever"), self._opening.vectors_of(said), bridge)
 
     @cached_property

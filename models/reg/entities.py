@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import PNAConv
 
-from ..kinds import CheckpointOpenOptions, check_checkpoint, load_network
+from ..kinds import CheckpointOpenOptions
 from ..subgraphs import QuestionGraphs, encoding_width
 from ..training import TrainingFolder
 from . import EntityConfig, EntityDescription
@@ -26,6 +26,7 @@ from .triples import (
     TripleObjective,
     encode_sets,
     fit_scorer,
+    open_scorer,
 )
 
 AGGREGATORS = ("mean", "min", "max", "std")
@@ -80,10 +81,8 @@ class EntityScorer(nn.Module):
 
 def open_model(folder: Path, opening: CheckpointOpenOptions) -> SubgraphModel:
     """Return the scorer of a checkpoint; raise `BadCheckpointError` if a file is damaged."""
-    description = check_checkpoint(folder, EntityDescription)
-    network = new_scorer(description.config, description.dimension, description.degrees)
-    return SubgraphModel(
-        description, load_network(network, folder / "gnn", opening.device), opening.vectors_of(description)
+    return open_scorer(
+        folder, opening, EntityDescription, lambda said: new_scorer(said.config, said.dimension, said.degrees)
     )
 
 
@@ -98,9 +97,8 @@ def fit(
     learned, chosen = encode_sets(config, train, dev, out)
     degrees = degree_histogram(learned.graphs)
     torch.manual_seed(config.training.seed)
-    network = new_scorer(config, learned.dimension, degrees).to(out.device)
-    objective = EntityObjective(network, learned, chosen, config)
-    description: EntityDescription = fit_scorer("entity scorer", "gnn", objective, config, train, out, degrees=degrees)
+    objective = EntityObjective(new_scorer(config, learned.dimension, degrees).to(out.device), learned, chosen, config)
+    description: EntityDescription = fit_scorer("entity scorer", objective, config, train, out, degrees=degrees)
     return description
 
 

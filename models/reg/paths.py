@@ -26,18 +26,19 @@ from ..causal_lm import (
     add_lora,
     fingerprint,
     load_language_model,
-    restore_adapter,
 )
 from ..kinds import (
     BadCheckpointError,
     CheckpointOpenOptions,
     check_checkpoint,
+    copy_weights,
     read_weights,
     translate_read_errors,
     write_weights,
 )
 from ..mined import INVERSE, PooledQuestion, PoolFile, supervision_of
 from ..text import DirectedRelation, RelationWords, verbalise_hop
+from ..text.bert import pad
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, device_of
 from . import PATH_FIGURES, PathConfig, PathDescription
 
@@ -116,10 +117,8 @@ def log_probabilities(
 ) -> tuple[Tensor, Tensor]:
     """Return Σ ln P(token | prompt, tokens before) of each path, without and with the end token, (num_paths,) each."""
     device = device_of(network)
-    length = max(len(prompt) + len(path) for prompt, path in zip(prompts, paths, strict=True))
-    tokens = torch.full((len(paths), length), padding)  # to the right, where no token before reads it
-    for row, (prompt, path) in enumerate(zip(prompts, paths, strict=True)):
-        tokens[row, : len(prompt) + len(path)] = torch.tensor([*prompt, *path])
+    rows = [(*prompt, *path) for prompt, path in zip(prompts, paths, strict=True)]
+    tokens, _ = pad(rows, padding)  # to the right, where no token before reads it
     logits = network(input_ids=tokens.to(device), use_cache=False).logits
     begun, whole = [], []
     for row, (prompt, path) in enumerate(zip(prompts, paths, strict=True)):
@@ -267,7 +266,7 @@ def read_path_writer(
     except CausalLMError as error:
         raise BadCheckpointError(f"{folder}: {error}") from error
     with translate_read_errors(folder):
-        restore_adapter(network, read_weights(folder / "adapter"))
+        copy_weights(adapter_weights(network), read_weights(folder / "adapter"))
     return description, base, network.eval()
 
 
@@ -290,7 +289,7 @@ Pair = tuple[PathExample, tuple[str, ...]]
 """A path for a question."""
 
 
-def examples_of(pools: Sequence[PoolFile], texts: Mapping[str, str]) -> list[PathExample]:
+def make_examples(pools: Sequence[PoolFile], texts: Mapping[str, str]) -> list[PathExample]:
     """Return the training examples of pools: for each question and topic, the chains that leave it."""
     return [
         example
@@ -398,7 +397,7 @@ def fit(config: PathConfig, train: Sequence[PoolFile], dev: Sequence[PoolFile], 
     model = load_language_model(config.model, device=out.device)
     known = fingerprint(model)
     text = PathTokenizer(model.tokenizer, out.beside)
-    learned, chosen = (examples_of(pools, out.beside) for pools in (train, dev))
+    learned, chosen = (make_examples(pools, out.beside) for pools in (train, dev))
     objective = PathObjective(add_lora(model, config.lora), learned, chosen, text, config)
     options = asdict(config)
     out.train("path writer", "adapter", objective, {key: options[key] for key in options if key != "training"})

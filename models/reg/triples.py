@@ -87,7 +87,7 @@ class EncodedGraphs:
 
     def rows(self, questions: Sequence[int]) -> Ints:
         """Return the rows of all triples of some questions, one question after another."""
-        return rows_of(map(self.graphs.triples_of, questions))
+        return concatenate_spans(map(self.graphs.triples_of, questions))
 
     def inputs(self, questions: Sequence[int], rows: Ints, nodes: Ints | None = None) -> GraphInputs:
         """Return some triples of some questions, with their ends or with these nodes."""
@@ -119,7 +119,7 @@ class EncodedGraphs:
         return torch.from_numpy(self.graphs.is_positive[rows].astype(np.float32)).to(self.device)
 
 
-def rows_of(spans: Iterable[slice]) -> Ints:
+def concatenate_spans(spans: Iterable[slice]) -> Ints:
     parts = [np.arange(span.start, span.stop) for span in spans]
     return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
@@ -258,10 +258,14 @@ def fit(
 ) -> TripleDescription:
     learned, chosen = encode_sets(config, train, dev, out)
     torch.manual_seed(config.training.seed)
-    network = TripleScorer(learned.dimension, encoding_width(config.num_rounds), config.hidden).to(out.device)
+    network = new_scorer(config, learned.dimension).to(out.device)
     objective = TripleObjective(network, learned, chosen, config)
-    description: TripleDescription = fit_scorer("triple scorer", "mlp", objective, config, train, out)
+    description: TripleDescription = fit_scorer("triple scorer", objective, config, train, out)
     return description
+
+
+def new_scorer(config: TripleConfig, dimension: int) -> TripleScorer:
+    return TripleScorer(dimension, encoding_width(config.num_rounds), config.hidden)
 
 
 def encode_sets(
@@ -274,16 +278,15 @@ def encode_sets(
 
 def fit_scorer(
     name: str,
-    part: str,
     objective: TripleObjective,
     config: Any,
     train: Sequence[QuestionGraphs],
     out: TrainingFolder,
     **own: Any,
 ) -> Any:
-    """Train a network over subgraphs, and write the checkpoint. part: its folder. own: fields of its description."""
-    options = asdict(config)
-    out.train(name, part, objective, {key: value for key, value in options.items() if key != "training"})
+    """Train a network over subgraphs, and write the checkpoint. own: fields of its description."""
+    (part,) = out.kind.description.parts
+    out.train(name, part, objective, {key: value for key, value in asdict(config).items() if key != "training"})
     return out.write(
         {part: partial(write_weights, objective.network.state_dict())},
         fit_calibration(calibration_pairs(objective.iterate_scores())),
@@ -293,14 +296,17 @@ def fit_scorer(
     )
 
 
-def open_model(folder: Path, opening: CheckpointOpenOptions) -> SubgraphModel:
+def open_scorer(
+    folder: Path, opening: CheckpointOpenOptions, kind: type[TripleDescription], network_of: Callable[[Any], nn.Module]
+) -> SubgraphModel:
     """Return the scorer of a checkpoint; raise `BadCheckpointError` if a file is damaged."""
-    description = check_checkpoint(folder, TripleDescription)
-    config = description.config
-    network = TripleScorer(description.dimension, encoding_width(config.num_rounds), config.hidden)
-    return SubgraphModel(
-        description, load_network(network, folder / "mlp", opening.device), opening.vectors_of(description)
-    )
+    description = check_checkpoint(folder, kind)
+    network = load_network(network_of(description), folder / kind.parts[0], opening.device)
+    return SubgraphModel(description, network, opening.vectors_of(description))
+
+
+def open_model(folder: Path, opening: CheckpointOpenOptions) -> SubgraphModel:
+    return open_scorer(folder, opening, TripleDescription, lambda said: new_scorer(said.config, said.dimension))
 
 
 def mean_figures(names: Sequence[str], found: Sequence[Sequence[float]], choose_at: int) -> Figures:

@@ -20,8 +20,8 @@ from lodestar.models.gril.network import (
 )
 from lodestar.models.gril.training import (
     EncodedSubgraphs,
-    figures_of,
     graph_supervision,
+    mean_retriever_figures,
     numbers_of_triples,
 )
 
@@ -165,7 +165,7 @@ def test_a_reader_gets_five_triples_for_each_hop() -> None:
 def test_figures_are_means_over_the_questions_with_a_right_triple() -> None:
     scores = np.array([3.0, 2.0, 1.0], dtype=np.float32)
     first, second, none = np.eye(3, dtype=np.bool_)[0], np.eye(3, dtype=np.bool_)[1], np.zeros(3, dtype=np.bool_)
-    figures = figures_of([(scores, first), (scores, second), (scores, none)])
+    figures = mean_retriever_figures([(scores, first), (scores, second), (scores, none)])
     assert figures["average_precision"] == pytest.approx((1 + 1 / 2) / 2)
     assert figures["recall_at_5"] == 1
     assert figures["selection_metric"] == pytest.approx(1 + 1e-3 * 0.75)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions, JointOptions
-from lodestar.models.gril.network import Bridge, GraphRetriever, HopPredictor, mask_of
+from lodestar.models.gril.network import GraphRetriever, GraphTokenNetwork, HopPredictor, mask_grown_triples
 from lodestar.models.gril.readers import (
     Passage,
     PointingReader,
@@ -46,7 +46,9 @@ def network_of(joint: JointOptions = JOINT, **grow: object) -> JointNetwork:
     torch.manual_seed(0)
     options = GrowOptions(num_layers=2, **grow)
     reader = PointingReader(tiny_backbone(), joint.max_tokens)
-    return JointNetwork(GraphRetriever(26, 8, options), Bridge(8, joint.inner, DIMENSION), reader, joint).eval()
+    return JointNetwork(
+        GraphRetriever(26, 8, options), GraphTokenNetwork(8, joint.inner, DIMENSION), reader, joint
+    ).eval()
 
 
 def encoded(first: int = 0, after: int = 3) -> EncodedSubgraphs:
@@ -106,7 +108,7 @@ class TestBridge:
     def test_shares_by_hand(self) -> None:
         """0 → 1 (M = .8), 0 → 2 (M = .2), 3 unseen: with weights of nothing A is M over 1 + .8 + .2."""
         inputs = inputs_of([(0, 0, 1), (0, 0, 2), (3, 0, 3)], topics=[0])
-        bridge = Bridge(3, 5, 7)
+        bridge = GraphTokenNetwork(3, 5, 7)
         torch.nn.init.zeros_(bridge.own.weight)
         torch.nn.init.zeros_(bridge.neighbours.weight)
         grown = GraphRetriever(4, 3, GrowOptions())(inputs)
@@ -118,7 +120,7 @@ class TestBridge:
     def test_messages_are_weighted_by_the_mask(self) -> None:
         inputs = inputs_of([(0, 0, 1), (0, 0, 2)], topics=[0])
         torch.manual_seed(0)
-        bridge = Bridge(3, 5, 7)
+        bridge = GraphTokenNetwork(3, 5, 7)
         torch.nn.init.zeros_(bridge.own.weight)
         grown = GraphRetriever(4, 3, GrowOptions())(inputs)
         mask = torch.tensor([0.75, 0.25])
@@ -258,7 +260,7 @@ class TestTraining:
             expected = joint.outputs(sets, [0, 1, 2], [4, 4, 4])
             inputs = sets.grow_inputs([0, 1, 2])
             grown = retriever(inputs)
-            tokens = bridge(grown, inputs, mask_of(grown, 0.5, is_sampled=False))
+            tokens = bridge(grown, inputs, mask_grown_triples(grown, 0.5, is_sampled=False))
         given = choose_triples(grown, sets, [0, 1, 2], [4, 4, 4])
         passages = [build_passage(sets, question, rows)[0] for question, rows in enumerate(given)]
         read = model.read(passages, tokens.tolist())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions
-from lodestar.models.gril.network import Bridge, GrilModel, HopPredictor, logit
+from lodestar.models.gril.network import GraphTokenNetwork, GrilModel, HopPredictor, logit
 from lodestar.models.gril.training import (
     EncodedSubgraphs,
     GrilCheckpoint,
@@ -83,7 +83,7 @@ def test_the_model_at_work_grows_what_the_training_side_grows(trained: Path) -> 
     assert [len(each) for each in model.score(question_graphs(0, 0))] == [0, 0, 0]
 
     # The mask of a reader's bridge, σ(logit P / τ): of τ = ¼ it is P⁴ / (P⁴ + (1 − P)⁴).
-    bridge, given = Bridge(description.config.hidden, 12, 7), list[torch.Tensor]()
+    bridge, given = GraphTokenNetwork(description.config.hidden, 12, 7), list[torch.Tensor]()
     bridge.register_forward_pre_hook(lambda _, arguments: given.append(arguments[2]))
     grow = replace(description.config.grow, temperature=0.25)
     sharp = replace(description, config=replace(description.config, grow=grow))

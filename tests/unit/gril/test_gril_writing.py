@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 from lodestar.models.gril import GrowOptions, JointOptions
-from lodestar.models.gril.network import Bridge, GraphRetriever
+from lodestar.models.gril.network import GraphRetriever, GraphTokenNetwork
 from lodestar.models.gril.readers import (
     GenerativeReader,
     Passage,
@@ -44,7 +44,7 @@ def network_of(joint: JointOptions) -> JointNetwork:
     torch.manual_seed(0)
     reader = new_reader(joint)
     retriever = GraphRetriever(26, 8, GrowOptions(num_layers=2))
-    return JointNetwork(retriever, Bridge(8, joint.inner, reader.width), reader, joint).eval()
+    return JointNetwork(retriever, GraphTokenNetwork(8, joint.inner, reader.width), reader, joint).eval()
 
 
 def encoded() -> EncodedSubgraphs:

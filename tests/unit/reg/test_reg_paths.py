@@ -21,8 +21,8 @@ from lodestar.models.reg.paths import (
     PathPrefix,
     PathTokenizer,
     Trie,
-    examples_of,
     log_probabilities,
+    make_examples,
     read_path_writer,
     relation_texts,
 )
@@ -162,5 +162,5 @@ def test_a_question_counts_with_chains_from_its_topics_of_which_one_is_right() -
         PoolChain("query", "land", ("treaty",), ("Land", "?")),
     )
     given = [replace(asked, chains=chains) for chains in ((wrong, right, *others), (wrong,), others, ())]
-    (example,) = examples_of([replace(pool(1, 2), questions=tuple(given))], VOCABULARY)
+    (example,) = make_examples([replace(pool(1, 2), questions=tuple(given))], VOCABULARY)
     assert (example.paths, example.is_right) == ((wrong.steps, right.steps), (False, True))
