@@ -23,7 +23,7 @@ from ..evidence import SIMILARITY, Calibration, Evidence, Kind, item_sort_key
 from ..linking import compute_link_penalties
 from ..parts import Trained, option, part
 from ..values import Chain, RelationPath, Topic, check_finite
-from . import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
+from . import PathQuery, PathScorer, PathScores, mask_mention, merge_mediator_hops, topic_mention
 from .beam import BeamRetriever, OpenedSearch
 from .similarity import Similarity
 
@@ -62,25 +62,27 @@ class Star(Trained, BeamRetriever):
 
     def open(self, graph: GraphResources) -> OpenedSearch:
         """Return the search of a graph; raise `UsageError` for a checkpoint without the scorer that is wanted."""
-        reader, mix = self.reader(graph), self.weigh_reader(graph)
-        if self.guide == "cross" and reader is not None:
-            return self.open_search(graph, reader, None)
+        reader, mix, model = self.reader(graph), self.weigh_reader(graph), self._model(graph)
         if mix and reader is None:
             raise UsageError(f"{self.name}: {self.checkpoint} has only a dual encoder: guide must be dual and mix 0")
-        description = self._model(graph).description if self.checkpoint else None
-        calibration = Calibration("logit", *description.calibration) if description else SIMILARITY
-        shortlist = (
-            self.shortlist if self.shortlist is not None else description.shortlist if description else SHORTLIST
-        )
-        link_weight = calibration.from_log_odds(self.link_weight) if description else 0.0
+        if self.guide == "cross" and reader is not None:
+            return self.open_search(graph, reader, None)
+        if model is None:  # similarity searches
+            scorer: PathScorer = Similarity().scorer(graph)
+            calibration, shortlist, link_weight = SIMILARITY, SHORTLIST, 0.0
+        else:
+            scorer, shortlist = DualScorer(graph.words, model), model.description.shortlist
+            calibration = Calibration("logit", *model.description.calibration)
+            link_weight = calibration.from_log_odds(self.link_weight)
         rescoring = None
         if mix and reader is not None:
-            rescoring = ShortlistRescorer(reader, shortlist, mix, link_weight, adds=description is None)
-        if description is None:  # similarity searches
-            return self.open_search(graph, Similarity().scorer(graph), calibration, rescoring, doubts=True)
-        return self.open_search(graph, DualScorer(graph.words, self._model(graph)), calibration, rescoring)
+            shortlist = shortlist if self.shortlist is None else self.shortlist
+            rescoring = ShortlistRescorer(reader, shortlist, mix, link_weight, adds=model is None)
+        return self.open_search(graph, scorer, calibration, rescoring, doubts=model is None)
 
-    def _model(self, graph: GraphResources) -> StarModel:
+    def _model(self, graph: GraphResources) -> StarModel | None:
+        if not self.checkpoint:
+            return None
         model: StarModel = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
         return model
 
@@ -88,16 +90,17 @@ class Star(Trained, BeamRetriever):
         """Return the weight of the cross-attentive scorer."""
         if self.guide == "cross":
             return 1.0
-        if self.mix is not None:
-            return self.mix
-        return self._model(graph).description.mix if self.checkpoint else MIX
+        model = self._model(graph)
+        return self.mix if self.mix is not None else MIX if model is None else model.description.mix
 
     def reader(self, graph: GraphResources) -> CrossScorer | None:
         """Return the cross-attentive scorer; None where the checkpoint has none."""
-        if self.checkpoint:
-            read: PairReader | None = self._model(graph).reader
-        else:
+        model = self._model(graph)
+        read: PairReader | None
+        if model is None:
             read = graph.shared.get_or_make("shipped star", lambda: _open_shipped_reader(graph.shared))
+        else:
+            read = model.reader
         return read and CrossScorer(graph.words, read)
 
 
@@ -189,15 +192,13 @@ class ShortlistRescorer:
     gives: Kind = "chain"
 
     def __call__(self, _ctx: Context, evidence: Sequence[Evidence[Chain]]) -> list[Evidence[Chain]]:
-        pairs = [
-            (each.question.text, topics[scored.value.topic.id], scored.value.relation_path)
-            for each in evidence
-            for topics in ({topic.entity.id: topic for topic in each.topics},)
-            for scored in each.items[: self.shortlist]
-        ]
-        read = self.reader.read(pairs)
+        pairs = []
+        for each in evidence:
+            topics = {topic.entity.id: topic for topic in each.topics}
+            first = [item.value for item in each.items[: self.shortlist]]
+            pairs += [(each.question.text, topics[chain.topic.id], chain.relation_path) for chain in first]
         ends = np.cumsum([len(each.items[: self.shortlist]) for each in evidence])
-        parts = np.split(read, ends)
+        parts = np.split(self.reader.read(pairs), ends)
         return [self._rescored(each, part) for each, part in zip(evidence, parts, strict=False)]
 
     def _rescored(self, evidence: Evidence[Chain], read: Floats) -> Evidence[Chain]:
