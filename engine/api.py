@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..loaders.report import LoadReport
-    from ..loaders.source import Source
     from ..models.text.encoders import SentenceEncoder
     from .explaining import Explanation
     from .neo4j.gateway import Gateway
@@ -82,14 +81,6 @@ class Options(TypedDict, total=False):
     sure_from: float
     filter: Mapping[str, str | int | float] | None
     on_event: Callable[[Event], None] | None
-
-
-class LoadHow(TypedDict, total=False):
-    """Whether a load adds to the graph or replaces it; progress: called with what is done, how far, and of how much."""
-
-    append: bool
-    replace: bool
-    progress: Progress
 
 
 @dataclass(slots=True)
@@ -197,10 +188,6 @@ class Engine:
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self._begin(**state)
-
-    @property
-    def has_driver(self) -> bool:
-        return self._driver is not None
 
     @property
     def graph(self) -> GraphResources | None:
@@ -445,33 +432,22 @@ class Engine:
         catalogue = self.gateway().run(read_catalogue())
         return [find_relation(catalogue, relation)[0]] if relation else list(catalogue.relations)
 
-    def describe(self, words: Mapping[str, Sequence[str]]) -> DescriptionReport:
-        """Say by which phrases people ask for relations: ``{"owned_by": ["who looks after"], "^owned_by": […]}``.
+    def describe(self, phrases: Mapping[str, Sequence[str]] | str | Path) -> DescriptionReport:
+        """Say by which phrases people ask for relations: ``{"owned_by": ["who looks after"], "^owned_by": […]}``, or a
+        file of lines of a relation and phrases, separated by tabs.
 
         ``^name`` has phrases for the heads; ``label=…`` and ``description=…`` among them are that. They are kept in the
         graph and used by the next question. Raises `UsageError` for a relation that is not there, `InputError` for a
         phrase that cannot be one.
         """
-        from .relations.describing import add_relation_descriptions, words_of
+        from .relations.describing import add_relation_descriptions, read_descriptions, words_of
 
         catalogue = self.gateway().run(read_catalogue())
-        return add_relation_descriptions(self.gateway(), catalogue, words_of(catalogue, words.items()))
-
-    def describe_file(self, path: str | Path) -> DescriptionReport:
-        """Describe relations by a file: lines of a relation and phrases, separated by tabs."""
-        from .relations.describing import add_relation_descriptions, read_descriptions
-
-        catalogue = self.gateway().run(read_catalogue())
-        return add_relation_descriptions(self.gateway(), catalogue, read_descriptions(Path(path), catalogue))
-
-    def describe_by_llm(self, *, say: Callable[[str], None] = lambda _line: None) -> DescriptionReport:
-        """Have the language model of the settings say it, once for each relation; see `relations.by_llm`."""
-        from .relations.by_llm import phrases_by_llm
-        from .relations.describing import add_relation_descriptions
-
-        catalogue = self.gateway().run(read_catalogue())
-        words, left_out = phrases_by_llm(self.gateway(), catalogue, self.settings, self.resources.vectors, say=say)
-        return add_relation_descriptions(self.gateway(), catalogue, words, left_out)
+        if isinstance(phrases, Mapping):
+            words = words_of(catalogue, phrases.items())
+        else:
+            words = read_descriptions(Path(phrases), catalogue)
+        return add_relation_descriptions(self.gateway(), catalogue, words)
 
     def undescribe(self, relations: Sequence[str] = ()) -> DescriptionReport:
         """Take back what user and language model said of relations, or of all."""
@@ -483,7 +459,7 @@ class Engine:
 
     def load(
         self,
-        path: str | Path,
+        given: Any,
         *,
         format: str | None = None,  # noqa: A002 - as the command line calls it
         encoding: str = "",
@@ -492,65 +468,30 @@ class Engine:
         progress: Progress = ignore_progress,
         **options: Any,
     ) -> LoadReport:
-        """Load a file or a folder, whatever `lodestar load` reads: triples, RDF, tables, GraphML, ….
+        """Load what `lodestar load` reads from a path, or what Python has.
 
-        format: its name where it cannot be told. encoding: of the text, where it is not UTF-8 or UTF-16. options: those
-        of the format, as ``names_path``. progress: called with what is done, how far, and of how much. Raises
-        `InputError` for a fault of the input before it writes anything.
-        """
-        from ..loaders.python import source_of_path
-
-        how = LoadHow(append=append, replace=replace, progress=progress)
-        return self._load(lambda: source_of_path(path, format, options), encoding, **how)
-
-    def load_triples(
-        self,
-        triples: Iterable[Stated],
-        *,
-        names: Mapping[str, str | Sequence[str]] | None = None,
-        name: str = "triples",
-        **how: Unpack[LoadHow],
-    ) -> LoadReport:
-        """Load triples (head, relation, tail) as a load of its own; ids without names are their names. See `add`."""
-        from ..loaders.python import TriplesSource
-
-        return self._load(lambda: TriplesSource(triples, names or {}, name), **how)
-
-    def load_dataframe(self, frame: Any, *, name: str = "dataframe", **how: Unpack[LoadHow]) -> LoadReport:
-        """Load a DataFrame (pandas, polars, Arrow) of triples: columns head, relation, tail or their usual names."""
-        from ..loaders.python import TriplesSource, triples_of_dataframe
-
-        return self._load(lambda: TriplesSource(triples_of_dataframe(frame), {}, name), **how)
-
-    def load_tables(self, tables: Mapping[str, Any], *, name: str = "tables", **how: Unpack[LoadHow]) -> LoadReport:
-        """Load DataFrames by the names of their tables; keys and references are found as in files.
+        given: a file or a folder; triples as `add` takes them; a DataFrame of triples (pandas, polars, Arrow, a list of
+        dictionaries) with columns head, relation and tail or other usual names; DataFrames by the names of their
+        tables; a graph of NetworkX, in which an edge's relation is its attribute relation, label or type, else its key.
+        format, encoding: of a file, where they cannot be told. options: those of the format, as ``names_path``; `name`
+        of what is no file, and `names` of triples' entities by id. progress: called with what is done, how far, and of
+        how much. Raises `InputError` for a fault of the input before it writes anything.
 
         Example::
 
-            engine.load_tables({"orders": orders, "customers": customers})
+            engine.load({"orders": orders, "customers": customers}, append=True)
         """
-        from ..loaders.property_graph import PropertyGraphSource
-        from ..loaders.python import tables_in_memory
-
-        return self._load(lambda: PropertyGraphSource(tables_in_memory(tables, name)), **how)
-
-    def load_networkx(self, graph: networkx.Graph, *, name: str = "networkx", **how: Unpack[LoadHow]) -> LoadReport:
-        """Load a graph of NetworkX: an edge's relation is its attribute relation, label or type, else its key."""
-        from ..loaders.property_graph import PropertyGraphSource
-        from ..loaders.python import NetworkxGraph
-
-        return self._load(lambda: PropertyGraphSource(NetworkxGraph(graph, name)), **how)
-
-    def _load(self, make_source: Callable[[], Source], encoding: str = "", **how: Unpack[LoadHow]) -> LoadReport:
-        from ..loaders.loading import load_source
-        from ..loaders.python import options_for
+        from ..loaders.loading import LoadOptions, load_source
+        from ..loaders.python import source_of
         from ..loaders.reading import use_spool_folder
 
-        options = options_for(self.settings, append=how.get("append", False), replace=how.get("replace", False))
-        gateway = self.gateway() if self.has_driver else None
-        with use_spool_folder(options.staging, encoding):
-            source = make_source()
-        return load_source(source, self.settings, options, how.get("progress", ignore_progress), gateway=gateway)
+        if append and replace:
+            raise UsageError("append and replace exclude each other: give one of them")
+        how = LoadOptions(self.settings.home_dir / "staging", "append" if append else "replace" if replace else "new")
+        with use_spool_folder(how.staging, encoding):
+            source = source_of(given, format, options)
+        gateway = None if self._driver is None else self.gateway()
+        return load_source(source, self.settings, how, progress, gateway=gateway)
 
     def export_dataframe(self) -> pd.DataFrame:
         """Return all triples as a DataFrame: head, relation, tail, is_literal, datatype, language, both ends' names."""

@@ -1,4 +1,4 @@
-"""Load what Python has, and hand a graph back to it: what `Engine.load…` and `Engine.export…` do."""
+"""Load what Python has, and hand a graph back to it: what `Engine.load` and `Engine.export…` do."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import pyarrow as pa
 
 from ..engine.errors import InputError, UsageError
 from ..engine.neo4j.gateway import Gateway
-from ..engine.settings import Settings
 from ..engine.writing.changing import LiteralValue, Stated, parse_stated_triples
 from ..models import quote_line
 from . import source
 from .export import stream_names, stream_triples
+from .formats import source_class
 from .formats.columns import columns_by_name
+from .formats.detecting import detect_format
 from .formats.table_graph import TableGraph
 from .formats.tables import Database
-from .loading import LoadOptions, Mode
-from .property_graph import EdgeGraph, Element
+from .property_graph import EdgeGraph, Element, PropertyGraphSource
 from .source import Source
 
 if TYPE_CHECKING:
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def options_for(settings: Settings, *, append: bool, replace: bool) -> LoadOptions:
-    if append and replace:
-        raise UsageError("append and replace exclude each other: give one of them")
-    mode: Mode = "append" if append else "replace" if replace else "new"
-    return LoadOptions(staging=settings.home_dir / "staging", mode=mode)
-
-
-def source_of_path(path: str | Path, kind: str | None, options: Mapping[str, Any]) -> Source:
-    from .formats import source_class
-    from .formats.detecting import detect_format
-
-    return source_class(kind or detect_format(str(path)))(path=str(path), **options)
+def source_of(given: Any, kind: str | None, options: Mapping[str, Any]) -> Source:
+    """Return the source of a path, or of what Python has: see `Engine.load`."""
+    if isinstance(given, str | Path):
+        return source_class(kind or detect_format(str(given)))(path=str(given), **options)
+    if hasattr(given, "is_multigraph"):
+        return PropertyGraphSource(NetworkxGraph(given, **options))
+    if isinstance(given, Mapping):
+        return PropertyGraphSource(tables_in_memory(given, **options))
+    is_frame = any(hasattr(given, name) for name in ("to_arrow", "iloc", "column_names"))
+    if is_frame or (isinstance(given, Sequence) and given and isinstance(given[0], Mapping)):
+        return TriplesSource(triples_of_dataframe(given), **{"name": "dataframe", **options})
+    return TriplesSource(given, **options)
 
 
 class TriplesSource(Source):
@@ -47,9 +47,11 @@ class TriplesSource(Source):
     kind = "triples"
     unnamed_ids = source.NO_ID
 
-    def __init__(self, triples: Iterable[Stated], names: Mapping[str, str | Sequence[str]], name: str) -> None:
+    def __init__(
+        self, triples: Iterable[Stated], names: Mapping[str, str | Sequence[str]] | None = None, name: str = "triples"
+    ) -> None:
         self.name = name
-        self._batches = [*source.record_batches(_stated_rows(triples, names))]
+        self._batches = [*source.record_batches(_stated_rows(triples, names or {}))]
 
     def digest(self) -> str:
         return source.digest_of(self.kind, {}, [repr(batch.to_pydict()) for batch in self._batches])
@@ -77,8 +79,8 @@ def triples_of_dataframe(frame: Any) -> list[tuple[Any, ...]]:
     if found is None:
         has = quote_line(", ".join(table.column_names))
         raise UsageError(
-            f"expected columns head, relation and tail (or subject, predicate, object), found {has}: load_tables loads "
-            "a table of things"
+            f"expected columns head, relation and tail (or subject, predicate, object), found {has}: a table of things "
+            "is loaded by its name, as load({'orders': orders})"
         )
     rows = zip(*(table.column(place - 1).to_pylist() for place in found), strict=True)
     return [(str(head), str(relation), tail) for head, relation, tail in rows if None not in (head, relation, tail)]

@@ -51,9 +51,11 @@ def command(
     if undo:
         done = engine.undescribe([relation] if relation else [])
     elif llm:
-        done = engine.describe_by_llm(say=say)
+        from ..relations.by_llm import describe_by_llm
+
+        done = describe_by_llm(engine.gateway(), engine.settings, engine.resources.vectors, say=say)
     elif file is not None:
-        done = engine.describe_file(file)
+        done = engine.describe(file)
     elif relation and phrases:
         done = engine.describe({relation: phrases})
     else:

@@ -24,11 +24,11 @@ from ..errors import InputError, LLMError
 from ..llm import Prompt, end_of_thoughts, list_schema
 from ..llm.gateway import ChatGateway
 from ..neo4j import Request, Row, template
-from ..neo4j.catalogue import Catalogue, Phrase, RelationInfo
+from ..neo4j.catalogue import Catalogue, Phrase, RelationInfo, read_catalogue
 from ..neo4j.gateway import Gateway
 from ..settings import Settings
 from . import AMONG
-from .describing import RelationDescription, check_text
+from .describing import DescriptionReport, RelationDescription, add_relation_descriptions, check_text
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -190,18 +190,14 @@ _SYSTEM = (
 )
 
 
-def phrases_by_llm(
-    gateway: Gateway,
-    catalogue: Catalogue,
-    settings: Settings,
-    vectors: TextVectors,
-    *,
-    say: Callable[[str], None] = lambda _line: None,
-) -> tuple[dict[str, RelationDescription], Counter[str]]:
-    """Return phrases for the relations that have none of a language model yet, and why others were left out.
+def describe_by_llm(
+    gateway: Gateway, settings: Settings, vectors: TextVectors, *, say: Callable[[str], None]
+) -> DescriptionReport:
+    """Add phrases of the relations that have none of a language model yet; the budget is the settings'.
 
-    The budget is the settings'. Raises `LLMError` if no model is configured or nothing at all was answered.
+    Raises `LLMError` if no model is configured or nothing at all was answered.
     """
+    catalogue = gateway.run(read_catalogue())
     wanted = [r for r in catalogue.relations if not any(p.origin == "llm" for p in r.phrases)]
     cached = replace(settings, llm_cache=settings.llm_cache or str(settings.home_dir / REPLIES))
     samples = {relation.name: _samples(gateway, relation) for relation in wanted}
@@ -231,7 +227,7 @@ def phrases_by_llm(
     if failure is not None and not found:
         raise failure
     kept = leave_out_strays(found, catalogue, vectors, reasons)
-    return kept, +reasons
+    return add_relation_descriptions(gateway, catalogue, kept, +reasons)
 
 
 def _samples(gateway: Gateway, relation: RelationInfo) -> list[tuple[str, str]]:

@@ -26,7 +26,7 @@ def engine(empty_graph: None, settings: Settings) -> Iterator[Engine]:
 
 @pytest.mark.long
 def test_python_s_tables_graphs_and_triples_are_loaded_asked_and_handed_back(engine: Engine, tmp_path: Path) -> None:
-    report = engine.load_tables({"orders": ORDERS, "customers": CUSTOMERS}, name="shop")
+    report = engine.load({"orders": ORDERS, "customers": CUSTOMERS}, name="shop")
     assert (report.source, report.num_triples, report.num_relations) == ("shop", 9, 3)
     assert engine.ask("Who is the customer of Order 1?").text == "Ann & Sons"
     frame = engine.export_dataframe()
@@ -35,31 +35,31 @@ def test_python_s_tables_graphs_and_triples_are_loaded_asked_and_handed_back(eng
     assert graph.nodes["order/1"]["freight"] == "2.5"
     assert graph.has_edge("order/1", "customer/ANN", key="customer")
     with pytest.raises(UsageError, match="append"):
-        engine.load_triples([("Lima", "mayor", "Ana")])
+        engine.load([("Lima", "mayor", "Ana")])
     people = networkx.MultiDiGraph()
     people.add_node("Ann", born=1961)
     people.add_edge("Ann", "Bo", relation="knows")
-    assert engine.load_networkx(people, append=True).num_triples == 2
+    assert engine.load(people, append=True).num_triples == 2
     triples = [("Lima", "mayor", "Ana"), ("Ana", "born", date(1961, 5, 5))]
-    assert engine.load_triples(triples, names={"Ana": ["Ana Rojas", "Anita"]}, append=True).number == 3
+    assert engine.load(triples, names={"Ana": ["Ana Rojas", "Anita"]}, append=True).number == 3
     assert engine.ask("Who is the mayor of Lima?").text == "Ana Rojas"
     frame = pd.DataFrame({"subject": ["Quito"], "predicate": ["mayor"], "object": ["Eva"], "weight": [1.0]})
-    assert engine.load_dataframe(frame, append=True).num_triples == 1
+    assert engine.load(frame, append=True).num_triples == 1
     (tmp_path / "towns.csv").write_text("id,name,mayor\n1,Cusco,Luis\n")
     assert engine.load(tmp_path / "towns.csv", append=True).kind == "tables"
     assert {*engine.export_dataframe()["head_name"]} >= {"Ann", "Lima", "Ana Rojas", "Quito", "Cusco"}
-    with pytest.raises(UsageError, match="load_tables"):
-        engine.load_dataframe(ORDERS)
+    with pytest.raises(UsageError, match="table of things"):
+        engine.load(ORDERS)
     with pytest.raises(InputError, match="found int"):
-        engine.load_tables({"orders": 3})
+        engine.load({"orders": 3})
     with pytest.raises(InputError, match="expected edges, found none"):
-        engine.load_networkx(networkx.Graph(), append=True)
+        engine.load(networkx.Graph(), append=True)
 
 
 @pytest.mark.parametrize("relation", ["mayor", "is ruled by", "led by", "has anthem"])
 def test_what_a_load_says_can_be_asked_is_answered(engine: Engine, relation: str) -> None:
     triples = [("Lima", relation, "Ana Rojas"), ("Quito", relation, "Eva Paz"), ("Quito", "in", "Ecuador")]
-    report = engine.load_triples(triples, replace=True)
+    report = engine.load(triples, replace=True)
     assert engine.ask(report.question or "").text in ("Ana Rojas", "Eva Paz")
 
 
@@ -70,11 +70,11 @@ def test_an_open_engine_asks_the_graph_that_took_the_others_place(tmp_path: Path
     server.start(heap_mb=512, pagecache_mb=64, progress=False)
     try:
         with Engine(name="replaced", home=str(tmp_path), cache=str(cache_dir)) as engine:
-            engine.load_triples([("Lima", "mayor", "Ana")])
+            engine.load([("Lima", "mayor", "Ana")])
             for number in range(150):
                 engine.add([(f"e{number}", "knows", "Ana")])
             assert engine.ask("Who is the mayor of Lima?").text == "Ana"
-            engine.load_triples([("Quito", "mayor", "Eva")], replace=True)
+            engine.load([("Quito", "mayor", "Eva")], replace=True)
             assert engine.ask("Who is the mayor of Quito?").text == "Eva"
     finally:
         server.reset()
