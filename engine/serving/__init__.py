@@ -6,7 +6,6 @@ The engine blocks, so each call runs in a thread (docs/serving.md).
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -23,7 +22,7 @@ from ..evidence import Answer
 from ..neo4j.catalogue import read_graph_state
 from ..neo4j.gateway import deadline
 from ..recipes import Recipe
-from ..settings import Settings, make_connection
+from ..settings import Settings
 from ..values import Question
 from .lookups import DEADLINE_S, QuestionsData
 
@@ -52,10 +51,6 @@ class DeadlineExceededError(LodestarError):
     """The deadline of a request has passed."""
 
 
-Ask = Callable[[Any, Sequence[Any]], Sequence[Any]]
-"""Called in a thread with a key and items, returns as many results."""
-
-
 @dataclass(slots=True, eq=False)
 class _Waiting:
     key: Hashable
@@ -69,14 +64,14 @@ class _Waiting:
 class Batcher:
     """Batches items with the same key, at most `max_batch`, from a queue of `max_queue`; for use in one event loop.
 
-    workers: concurrent batches, so that one computes while the database answers another. min_beside: items of a batch
-    that is sent while another runs. If `ask` fails for a batch, each of its items is asked alone. While the database is
-    away, items wait for it until their deadlines.
+    ask: called in a thread with a key and items, returns as many results; if it fails for a batch, each item is asked
+    alone. workers: concurrent batches, so that one computes while the database answers another. min_beside: items of a
+    batch that is sent while another runs. While the database is away, items wait for it until their deadlines.
     """
 
     def __init__(
         self,
-        ask: Ask,
+        ask: Callable[[Any, Sequence[Any]], Sequence[Any]],
         *,
         max_batch: int = 32,
         max_queue: int = 256,
@@ -184,7 +179,7 @@ class Batcher:
             asking = partial(self._ask, batch[0].key, items)
             results: Sequence[Any] = await loop.run_in_executor(self._pool, context.run, asking)
         except Exception as error:  # noqa: BLE001 - raised where the result is waited for
-            if is_database_away(error) and not self._closed:
+            if _is_database_away(error) and not self._closed:
                 for each in (*batch, *self._queue):
                     each.error = error
                 await asyncio.sleep(RETRY_S)
@@ -201,22 +196,14 @@ class Batcher:
                 each.future.set_result(result)
 
 
-def is_database_away(error: BaseException) -> bool:
-    """Return whether an error means that the database is away or starting, so that waiting may help."""
+def _is_database_away(error: Exception) -> bool:
+    """Return whether waiting may help: the database is away or starting."""
     code = str(getattr(error.__cause__, "code", "") or "")
     return isinstance(error, DatabaseUnavailableError) or (
         isinstance(error, DatabaseError)
         and (code.startswith("Neo.TransientError.") or "DatabaseUnavailable" in code)
         and "TransactionTimedOut" not in code
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """The options of a request. answers: whether to answer, or only to retrieve."""
-
-    options: tuple[tuple[str, int | bool], ...] = ()
-    answers: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,25 +233,31 @@ class Service:
         self._lookups = ThreadPoolExecutor(4, thread_name_prefix="lodestar-lookup")
         self.batches = Batcher(self._answer, **limits)
 
-    def variant(self, options: Mapping[str, int | bool] | None = None, *, answers: bool = True) -> Variant:
-        """Return the options of a request; raise `UsageError` for one that the recipe lacks."""
-        for option in options or {}:
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Raise `UsageError` for an option that the recipe lacks."""
+        for option in options:
             self.recipe.find_option(option)
-        return Variant(tuple(sorted((options or {}).items())), answers)
 
     async def ask(
         self,
         question: Question,
-        variant: Variant,
         write: Callable[[Answer], T],
+        options: Mapping[str, int | bool] | None = None,
         *,
+        answers: bool = True,
         deadline_s: float = DEADLINE_S,
         on_event: Callable[[Event], None] | None = None,
     ) -> T:
-        """Return what `write` makes of the answer; it runs in the batch's thread, so that long replies do not stop the
-        event loop."""
-        reply: T = await self.batches.ask(variant, Asked(question, write, on_event), deadline_s)
+        """Return what `write` makes of the answer, or of an answer with nothing but evidence; it runs in the batch's
+        thread, so that long replies do not stop the event loop."""
+        self.check_options(options or {})
+        key = tuple(sorted((options or {}).items())), answers
+        reply: T = await self.batches.ask(key, Asked(question, write, on_event), deadline_s)
         return reply
+
+    async def look(self, look: Callable[[Engine], T]) -> T:
+        """Run a lookup in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._lookups, lambda: look(self._engine()))
 
     async def ready(self, timeout_s: float = 3.0) -> str:
         """Return why no question can be answered now (database, graph, models), or an empty text."""
@@ -289,51 +282,25 @@ class Service:
         if self._opened:
             await asyncio.to_thread(self._opened.close)
 
-    async def look(self, look: Callable[[Engine], T]) -> T:
-        """Run a lookup in a thread; retry while the database is away, until the deadline."""
-        loop = asyncio.get_running_loop()
-        end = loop.time() + DEADLINE_S
-        while True:
-            try:
-                return await loop.run_in_executor(self._lookups, lambda: look(self._engine()))
-            except LodestarError as error:
-                if not is_database_away(error) or loop.time() + 0.5 > end:
-                    raise
-                self._reconnect()
-                await asyncio.sleep(0.25)
-
-    def _answer(self, variant: Variant, asked: Sequence[Asked]) -> list[Any]:
-        try:
-            engine = self._engine()
-            questions = [each.question for each in asked]
-            options: dict[str, Any] = dict(variant.options)
-            if any(each.on_event for each in asked):
-                options["on_event"] = partial(_notify, asked)
-            if variant.answers:
-                answers = engine.ask_batch(questions, **options)
-            else:
-                answers = [Answer(found, (), "", "none") for found in engine.retrieve_batch(questions, **options)]
-        except DatabaseUnavailableError:
-            self._reconnect()
-            raise
-        if self.metrics is not None:
-            self.metrics.count_batch(answers)
-        return [each.write(answer) for each, answer in zip(asked, answers, strict=True)]
-
     def _engine(self) -> Engine:
         with self._turn:
             if self._opened is None:
                 self._opened = Engine(self.settings, recipe=self.recipe)
             return self._opened
 
-    def _reconnect(self) -> None:
-        if self.settings.uri:
-            return
-        with contextlib.suppress(LodestarError), self._turn:
-            old = self._opened
-            if old and make_connection(self.settings) != old.connection:
-                self._opened = None
-                threading.Thread(target=old.close, daemon=True).start()
+    def _answer(self, key: tuple[Sequence[tuple[str, Any]], bool], asked: Sequence[Asked]) -> list[Any]:
+        engine, questions = self._engine(), [each.question for each in asked]
+        changes, with_answers = key
+        options: dict[str, Any] = dict(changes)
+        if any(each.on_event for each in asked):
+            options["on_event"] = partial(_notify, asked)
+        if with_answers:
+            answers = engine.ask_batch(questions, **options)
+        else:
+            answers = [Answer(found, (), "", "none") for found in engine.retrieve_batch(questions, **options)]
+        if self.metrics is not None:
+            self.metrics.count_batch(answers)
+        return [each.write(answer) for each, answer in zip(asked, answers, strict=True)]
 
 
 def _notify(asked: Sequence[Asked], event: Event) -> None:

@@ -15,12 +15,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response, StreamingResponse
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
-from starlette.routing import Route
 
 from ..api import Engine
 from ..context import Event
@@ -39,7 +38,7 @@ from ..evidence import Answer, answer_text
 from ..evidence.data import AnswerData, EvidenceData, item_data, topic_data
 from ..neo4j.jars import JarCache, read_pins
 from ..values import Question
-from . import DeadlineExceededError, OverloadedError, Service, Variant, lookups
+from . import DeadlineExceededError, OverloadedError, Service, lookups
 
 if TYPE_CHECKING:
     from .mcp import McpTools
@@ -68,27 +67,22 @@ _STATUS: tuple[tuple[type[LodestarError], int], ...] = (
 """Of a kind of error and what derives from it; the first that fits."""
 
 
+router = APIRouter()
+
+
 def make_app(
-    make_service: Callable[[], Service],
-    cache_dir: Path,
-    metrics: Metrics,
-    mcp: McpTools | None,
-    patience_s: float,
+    make_service: Callable[[], Service], cache_dir: Path, metrics: Metrics, mcp: McpTools | None, patience_s: float
 ) -> FastAPI:
     """Return the application (ASGI). The service is made when the server starts, in its event loop.
 
     cache_dir: the folder for the pages' libraries. mcp: the tools at ``/mcp``. patience_s: how long waiting requests
     are still answered when the server stops.
     """
-    libraries: dict[str, bytes] = {}
-
-    def fetch() -> None:
-        libraries.update(fetch_libraries(cache_dir))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.service = service = make_service()
-        fetching = asyncio.create_task(asyncio.to_thread(fetch))
+        fetching = asyncio.create_task(asyncio.to_thread(fetch_libraries, cache_dir, app.state.libraries))
         try:
             async with mcp.running(service) if mcp else nullcontext():
                 yield
@@ -103,13 +97,14 @@ def make_app(
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        exception_handlers={
+            LodestarError: _answer_error,
+            RequestValidationError: _answer_invalid,
+            HTTPException: _answer_http_error,
+        },
     )
-    app.router.routes.extend(make_page_routes(libraries))
-    _add_questions(app)
-    _add_lookups(app)
-    _add_chat(app)
-    _add_state(app, metrics)
-    _add_errors(app)
+    app.state.metrics, app.state.libraries = metrics, {}
+    app.router.routes.extend(router.routes)
     if mcp is not None:
         app.router.routes.extend(mcp.routes())
     return app
@@ -142,51 +137,53 @@ def make_response(data: Any) -> Response:
     return Response(data if isinstance(data, bytes) else to_json(data), media_type="application/json")
 
 
-def _write(answer: Answer, *, trace: bool, answers: bool = True) -> bytes:
-    return to_json((answer if answers else answer.evidence).to_dict(trace=trace))
+# Questions
 
 
-def _add_questions(app: FastAPI) -> None:
-    async def reply(body: lookups.AskForm, request: Request, *, answers: bool) -> Response:
-        variant = get_service(request).variant(body.changes(), answers=answers)
-        write = partial(_write, trace=body.trace, answers=answers)
-        asking = get_service(request).ask(body.as_question(), variant, write, deadline_s=body.timeout_s)
-        return make_response(await run_while_connected(request, asking))
-
-    @app.post("/v1/ask", response_model=AnswerData, tags=["questions"])
-    async def ask(body: lookups.AskForm, request: Request) -> Response:
-        """Answer a question, with the evidence that the answer rests on."""
-        return await reply(body, request, answers=True)
-
-    @app.post("/v1/retrieve", response_model=EvidenceData, tags=["questions"])
-    async def retrieve(body: lookups.AskForm, request: Request) -> Response:
-        """Find and rank the evidence for a question."""
-        return await reply(body, request, answers=False)
-
-    @app.post(
-        "/v1/ask/stream",
-        tags=["questions"],
-        response_class=StreamingResponse,
-        responses={200: {"content": {"text/event-stream": {}}, "description": "topics, path …, token …, answer"}},
+async def _ask(request: Request, body: lookups.AskForm, write: Callable[[Answer], T], *, answers: bool) -> T:
+    asking = get_service(request).ask(
+        body.as_question(), write, body.changes(), answers=answers, deadline_s=body.timeout_s
     )
-    async def stream(body: lookups.AskForm, request: Request) -> Response:
-        """Answer a question as server-sent events: `topics`, a `path` each, `token`s of a language model, `answer`."""
-        service = get_service(request)
-        variant = service.variant(body.changes())
-        service.batches.check_room()
-        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return StreamingResponse(stream_events(service, body, variant), media_type="text/event-stream", headers=headers)
+    return await run_while_connected(request, asking)
 
 
-async def stream_events(service: Service, body: lookups.AskForm, variant: Variant) -> AsyncIterator[bytes]:
+@router.post("/v1/ask", response_model=AnswerData, tags=["questions"])
+async def ask(body: lookups.AskForm, request: Request) -> Response:
+    """Answer a question, with the evidence that the answer rests on."""
+    return make_response(await _ask(request, body, partial(_write, trace=body.trace), answers=True))
+
+
+@router.post("/v1/retrieve", response_model=EvidenceData, tags=["questions"])
+async def retrieve(body: lookups.AskForm, request: Request) -> Response:
+    """Find and rank the evidence for a question."""
+    evidence = await _ask(
+        request, body, lambda answer: to_json(answer.evidence.to_dict(trace=body.trace)), answers=False
+    )
+    return make_response(evidence)
+
+
+@router.post(
+    "/v1/ask/stream",
+    tags=["questions"],
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {}}, "description": "topics, path …, token …, answer"}},
+)
+async def stream(body: lookups.AskForm, request: Request) -> Response:
+    """Answer a question as server-sent events: `topics`, a `path` each, `token`s of a language model, `answer`."""
+    service = get_service(request)
+    service.check_options(body.changes())
+    service.batches.check_room()
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    return StreamingResponse(stream_events(service, body), media_type="text/event-stream", headers=headers)
+
+
+async def stream_events(service: Service, body: lookups.AskForm) -> AsyncIterator[bytes]:
     """Yield server-sent events while a question is answered; closing the generator cancels the question."""
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue()
 
     def tell(event: str, data: Any) -> None:
-        written = data if isinstance(data, bytes) else to_json(data)
-        if event != "token" or events.qsize() < MAX_EVENTS:
-            loop.call_soon_threadsafe(events.put_nowait, (event, written))
+        loop.call_soon_threadsafe(events.put_nowait, (event, data if isinstance(data, bytes) else to_json(data)))
 
     def on_event(event: Event) -> None:
         if event.kind == "topics":
@@ -194,18 +191,13 @@ async def stream_events(service: Service, body: lookups.AskForm, variant: Varian
         elif event.kind == "evidence":
             for index in range(len(event.value.items)):
                 tell("path", item_data(event.value, index))
-        else:
+        elif events.qsize() < MAX_EVENTS:
             tell("token", {"text": event.value})
 
     async def answer() -> None:
+        write, options = partial(_write, trace=body.trace), body.changes()
         try:
-            asking = service.ask(
-                body.as_question(),
-                variant,
-                partial(_write, trace=body.trace),
-                deadline_s=body.timeout_s,
-                on_event=on_event,
-            )
+            asking = service.ask(body.as_question(), write, options, deadline_s=body.timeout_s, on_event=on_event)
             tell("answer", await asking)
         except LodestarError as error:
             tell("error", make_error_body(choose_status(error), str(error)))
@@ -228,88 +220,104 @@ async def stream_events(service: Service, body: lookups.AskForm, variant: Varian
         task.cancel()
 
 
-def _add_lookups(app: FastAPI) -> None:
-    async def look(request: Request, look: Callable[[Engine], Any]) -> Response:
-        return make_response(await run_while_connected(request, get_service(request).look(look)))
-
-    @app.get("/v1/graph", response_model=lookups.GraphData, tags=["graph"])
-    async def graph(request: Request) -> Response:
-        """Say what the graph holds."""
-        return await look(request, lookups.describe_graph)
-
-    @app.get("/v1/graph/questions", response_model=lookups.QuestionsData, tags=["graph"])
-    async def questions(request: Request) -> Response:
-        """Make up to six questions that the graph answers, of several forms."""
-        service = get_service(request)
-        if service.finding is None or service.finding.done():
-            service.finding = asyncio.ensure_future(service.look(lookups.find_questions))
-        return make_response(await run_while_connected(request, asyncio.shield(service.finding)))
-
-    @app.post("/v1/entities", response_model=lookups.EntitiesData, tags=["graph"])
-    async def entities(body: lookups.SearchForm, request: Request) -> Response:
-        """Find the entities that a text mentions, best first."""
-        return await look(request, partial(lookups.find_topics, text=body.text, limit=body.limit))
-
-    @app.post("/v1/relations", response_model=lookups.RelationsData, tags=["graph"])
-    async def relations(body: lookups.SearchForm, request: Request) -> Response:
-        """Find the relations nearest to a text."""
-        return await look(request, partial(lookups.find_relations, text=body.text, limit=body.limit))
-
-    @app.post("/v1/neighbours", response_model=lookups.NeighboursData, tags=["graph"])
-    async def neighbours(body: lookups.NeighboursForm, request: Request) -> Response:
-        """Read the triples of an entity, page by page."""
-        return await look(request, partial(lookups.read_page, **body.model_dump()))
-
-    @app.post("/v1/verify", response_model=lookups.VerifyData, tags=["graph"])
-    async def verify(body: lookups.VerifyForm, request: Request) -> Response:
-        """Tell which triples of a path the graph has."""
-        return await look(request, partial(lookups.check_path, path=body.path))
-
-    @app.post("/v1/browser", tags=["graph"])
-    async def browser(body: lookups.AskForm, request: Request) -> Response:
-        """Write the evidence of a question under its own labels, and return a link to it in Neo4j Browser."""
-        variant = get_service(request).variant(body.changes(), answers=False)
-        asking = get_service(request).ask(body.as_question(), variant, lambda answer: answer, deadline_s=body.timeout_s)
-        answer = await run_while_connected(request, asking)
-        return await look(request, partial(lookups.show_in_browser, evidence=answer.evidence))
+def _write(answer: Answer, *, trace: bool) -> bytes:
+    return to_json(answer.to_dict(trace=trace))
 
 
-def _add_state(app: FastAPI, metrics: Metrics) -> None:
-    @app.get("/healthz", tags=["state"])
-    async def healthz() -> Response:
-        """Tell that the process is alive."""
-        return make_response({"status": "ok"})
-
-    @app.get("/readyz", tags=["state"])
-    async def readyz(request: Request) -> Response:
-        """Tell whether questions can be answered: database, graph, models."""
-        reason = await get_service(request).ready()
-        return make_error_response(503, reason) if reason else make_response({"status": "ready"})
-
-    @app.get("/metrics", tags=["state"])
-    async def metrics_text(request: Request) -> Response:
-        """Return the metrics in Prometheus' text format."""
-        metrics.queue.set(get_service(request).batches.num_waiting)
-        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+# The graph
 
 
-def _add_errors(app: FastAPI) -> None:
-    @app.exception_handler(LodestarError)
-    async def known(_request: Request, error: LodestarError) -> Response:
-        return make_error_response(choose_status(error), str(error))
+async def _look(request: Request, look: Callable[[Engine], Any]) -> Response:
+    return make_response(await run_while_connected(request, get_service(request).look(look)))
 
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_request: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
-        place = ".".join(str(each) for each in first.get("loc", ())[1:]) or "the body"
-        return make_error_response(
-            422, f"{place[:200]}: {first.get('msg', 'not of the form').removeprefix('Value error, ')[:300]}: see /docs"
-        )
 
-    @app.exception_handler(HTTPException)
-    async def other(_request: Request, error: HTTPException) -> Response:
-        message = "there is no such endpoint: see /docs" if error.status_code == 404 else str(error.detail)
-        return make_error_response(error.status_code, message, error.headers)
+@router.get("/v1/graph", response_model=lookups.GraphData, tags=["graph"])
+async def graph(request: Request) -> Response:
+    """Say what the graph holds."""
+    return await _look(request, lookups.describe_graph)
+
+
+@router.get("/v1/graph/questions", response_model=lookups.QuestionsData, tags=["graph"])
+async def questions(request: Request) -> Response:
+    """Make up to six questions that the graph answers, of several forms."""
+    service = get_service(request)
+    if service.finding is None or service.finding.done():
+        service.finding = asyncio.ensure_future(service.look(lookups.find_questions))
+    return make_response(await run_while_connected(request, asyncio.shield(service.finding)))
+
+
+@router.post("/v1/entities", response_model=lookups.EntitiesData, tags=["graph"])
+async def entities(body: lookups.SearchForm, request: Request) -> Response:
+    """Find the entities that a text mentions, best first."""
+    return await _look(request, partial(lookups.find_topics, text=body.text, limit=body.limit))
+
+
+@router.post("/v1/relations", response_model=lookups.RelationsData, tags=["graph"])
+async def relations(body: lookups.SearchForm, request: Request) -> Response:
+    """Find the relations nearest to a text."""
+    return await _look(request, partial(lookups.find_relations, text=body.text, limit=body.limit))
+
+
+@router.post("/v1/neighbours", response_model=lookups.NeighboursData, tags=["graph"])
+async def neighbours(body: lookups.NeighboursForm, request: Request) -> Response:
+    """Read the triples of an entity, page by page."""
+    return await _look(request, partial(lookups.read_page, **body.model_dump()))
+
+
+@router.post("/v1/verify", response_model=lookups.VerifyData, tags=["graph"])
+async def verify(body: lookups.VerifyForm, request: Request) -> Response:
+    """Tell which triples of a path the graph has."""
+    return await _look(request, partial(lookups.check_path, path=body.path))
+
+
+@router.post("/v1/browser", tags=["graph"])
+async def browser(body: lookups.AskForm, request: Request) -> Response:
+    """Write the evidence of a question under its own labels, and return a link to it in Neo4j Browser."""
+    evidence = await _ask(request, body, lambda answer: answer.evidence, answers=False)
+    return await _look(request, partial(lookups.show_in_browser, evidence=evidence))
+
+
+# State
+
+
+@router.get("/healthz", tags=["state"])
+async def healthz() -> Response:
+    """Tell that the process is alive."""
+    return make_response({"status": "ok"})
+
+
+@router.get("/readyz", tags=["state"])
+async def readyz(request: Request) -> Response:
+    """Tell whether questions can be answered: database, graph, models."""
+    reason = await get_service(request).ready()
+    return make_error_response(503, reason) if reason else make_response({"status": "ready"})
+
+
+@router.get("/metrics", tags=["state"])
+async def metrics(request: Request) -> Response:
+    """Return the metrics in Prometheus' text format."""
+    found: Metrics = request.app.state.metrics
+    found.queue.set(get_service(request).batches.num_waiting)
+    return Response(found.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+# Errors
+
+
+async def _answer_error(_request: Request, error: Any) -> Response:
+    return make_error_response(choose_status(error), str(error))
+
+
+async def _answer_invalid(_request: Request, error: Any) -> Response:
+    first = error.errors()[0]
+    place = ".".join(str(each) for each in first.get("loc", ())[1:]) or "the body"
+    fault = first.get("msg", "not of the form").removeprefix("Value error, ")
+    return make_error_response(422, f"{place[:200]}: {fault[:300]}: see /docs")
+
+
+async def _answer_http_error(_request: Request, error: Any) -> Response:
+    message = "there is no such endpoint: see /docs" if error.status_code == 404 else str(error.detail)
+    return make_error_response(error.status_code, message, error.headers)
 
 
 def choose_status(error: LodestarError) -> int:
@@ -335,23 +343,22 @@ def make_error_response(status: int, message: str, headers: Mapping[str, str] | 
 MODEL = "lodestar"
 
 
-def _add_chat(app: FastAPI) -> None:
-    @app.get("/v1/models", tags=["chat"])
-    async def models() -> Response:
-        """List the one model, `lodestar`."""
-        return make_response(
-            {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "lodestar"}]}
-        )
+@router.get("/v1/models", tags=["chat"])
+async def models() -> Response:
+    """List the one model, `lodestar`."""
+    return make_response(
+        {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "lodestar"}]}
+    )
 
-    @app.post("/v1/chat/completions", tags=["chat"])
-    async def chat(body: lookups.ChatForm, request: Request) -> Response:
-        """Answer the last message of a conversation, in OpenAI's form, whole or streamed."""
-        if body.model != MODEL:
-            raise UsageError(f"model {body.model[:80]!r} is not served here: expected {MODEL!r}")
-        service = get_service(request)
-        write = partial(_write_stream if body.stream else _write_completion, body=body)
-        reply = await run_while_connected(request, service.ask(_read_question(body), service.variant(), write))
-        return Response(reply, media_type="text/event-stream" if body.stream else "application/json")
+
+@router.post("/v1/chat/completions", tags=["chat"])
+async def chat(body: lookups.ChatForm, request: Request) -> Response:
+    """Answer the last message of a conversation, in OpenAI's form, whole or streamed."""
+    if body.model != MODEL:
+        raise UsageError(f"model {body.model[:80]!r} is not served here: expected {MODEL!r}")
+    write = partial(_write_stream if body.stream else _write_completion, body=body)
+    reply = await run_while_connected(request, get_service(request).ask(_read_question(body), write))
+    return Response(reply, media_type="text/event-stream" if body.stream else "application/json")
 
 
 def _read_question(body: lookups.ChatForm) -> Question:
@@ -410,38 +417,34 @@ _IN_JARS = {
 }
 
 
-def fetch_libraries(cache_dir: Path) -> dict[str, bytes]:
-    """Return the pages' libraries by name, from jars that are fetched once; none where that fails."""
+def fetch_libraries(cache_dir: Path, libraries: dict[str, bytes]) -> None:
+    """Read the pages' libraries by name, from jars that are fetched once; none where that fails."""
     jars = JarCache(cache_dir, read_pins(Path(__file__).with_name("webjars.tsv")), name="webjars")
     try:
         paths = jars.ensure(progress=False)
     except DownloadError as error:
         _log.warning("the page draws no paths, and /docs shows no form: %s", error)
-        return {}
-    found = {}
+        return
     for jar, path in zip(jars.jars, paths, strict=True):
         with zipfile.ZipFile(path) as opened:
             for inner in _IN_JARS[jar.artifact]:
                 name = f"META-INF/resources/webjars/{jar.artifact}/{jar.version}/{inner}"
-                found[inner.rpartition("/")[2]] = opened.read(name)
-    return found
+                libraries[inner.rpartition("/")[2]] = opened.read(name)
 
 
-def make_page_routes(libraries: Mapping[str, bytes]) -> list[Route]:
-    """Return the routes of the page, of the documentation, and of their files."""
+@router.get("/", include_in_schema=False)
+@router.get("/docs", include_in_schema=False)
+async def page(request: Request) -> Response:
+    name = "docs.html" if request.url.path == "/docs" else "index.html"
+    headers = {"content-security-policy": POLICY, "cache-control": "no-cache"}
+    return Response((_PAGE / name).read_bytes(), media_type="text/html", headers=headers)
 
-    async def page(request: Request) -> Response:
-        name = "docs.html" if request.url.path == "/docs" else "index.html"
-        headers = {"content-security-policy": POLICY, "cache-control": "no-cache"}
-        return Response((_PAGE / name).read_bytes(), media_type="text/html", headers=headers)
 
-    async def asset(request: Request) -> Response:
-        name = request.path_params["name"]
-        own = _PAGE / name if name in {path.name for path in _PAGE.iterdir()} else None
-        content = own.read_bytes() if own else libraries.get(name)
-        if content is None:
-            return Response("there is no such file here", status_code=404, media_type="text/plain")
-        headers = {"cache-control": "no-cache" if own else "public, max-age=86400"}
-        return Response(content, media_type=_TYPES[Path(name).suffix], headers=headers)
-
-    return [Route("/", page), Route("/docs", page), Route("/assets/{name}", asset)]
+@router.get("/assets/{name}", include_in_schema=False)
+async def asset(name: str, request: Request) -> Response:
+    own = _PAGE / name if name in {path.name for path in _PAGE.iterdir()} else None
+    content = own.read_bytes() if own else request.app.state.libraries.get(name)
+    if content is None:
+        return Response("there is no such file here", status_code=404, media_type="text/plain")
+    headers = {"cache-control": "no-cache" if own else "public, max-age=86400"}
+    return Response(content, media_type=_TYPES[Path(name).suffix], headers=headers)

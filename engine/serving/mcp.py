@@ -147,8 +147,8 @@ class McpTools:
     async def _ask(
         self, question: str, topics: Sequence[str] | None, *, answers: bool = True, **options: int
     ) -> Answer:
-        variant = self.service.variant(options=options, answers=answers)
-        return await self.service.ask(Question(question, tuple(topics or ())), variant, lambda answer: answer)
+        asked = Question(question, tuple(topics or ()))
+        return await self.service.ask(asked, lambda answer: answer, options, answers=answers)
 
 
 def _make_result(data: Any, first: str) -> CallToolResult:

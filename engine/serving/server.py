@@ -10,7 +10,6 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from secrets import compare_digest
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,7 @@ from ..evidence import Answer
 from ..recipes import Recipe
 from ..settings import Settings, is_loopback
 from . import Service
-from .app import make_app, make_error_body
+from .app import make_app, make_error_response
 
 if TYPE_CHECKING:
     from .mcp import McpTools
@@ -40,12 +39,9 @@ BACKLOG = 512
 HEADER_TIMEOUT_S = 20.0
 BODY_TIMEOUT_S = 10.0
 MAX_CONNECTIONS = 1_000
-MAX_OF_ADDRESS = MAX_CONNECTIONS // 2
-"""Connections of one address, such as a proxy: others have the rest."""
 MAX_BODY_BYTES = 500_000
-MAX_DISCARDED_BYTES = 8_000_000
+MAX_READ_BYTES = 8_000_000
 """Of a body that is too large: a client that still sends when the connection closes would lose the answer."""
-DISCARD_TIMEOUT_S = 2.0
 
 OPEN = ("/", "/healthz", "/readyz", "/docs", "/openapi.json")
 """Paths that say nothing of the graph, and so need no token; those under `ASSETS` neither."""
@@ -129,13 +125,10 @@ def run_server(settings: Settings, recipe: Recipe, options: ServerOptions, *, sa
 
 
 class _Protocol(H11Protocol):
-    """Closes a connection whose next request's head is not whole in time, and those beyond an address's share."""
+    """Closes a connection whose next request's head is not whole in time."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        address = (self.client or ("",))[0]
-        if sum((getattr(other, "client", None) or ("",))[0] == address for other in self.connections) > MAX_OF_ADDRESS:
-            transport.close()
         self._await_head(None)
 
     def on_response_complete(self) -> None:
@@ -244,23 +237,24 @@ class Guard:
 
     async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        size = int(length) if length.isdigit() else 0
+        size = int(length) if length.isdigit() and int(length) > MAX_READ_BYTES else 0
         pieces: list[bytes] = []
         more = True
         try:
             async with asyncio.timeout(BODY_TIMEOUT_S):
-                while more and size <= MAX_BODY_BYTES:
+                while more and size <= MAX_READ_BYTES:
                     message = await receive()
                     if message["type"] != "http.request":
                         return  # the client is gone
-                    pieces.append(message.get("body", b""))
-                    size = max(size, sum(map(len, pieces)))
+                    size += len(message.get("body", b""))
+                    if size <= MAX_BODY_BYTES:
+                        pieces.append(message.get("body", b""))
                     more = message.get("more_body", False)
         except TimeoutError:
             await _refuse(send, 408, f"the body did not arrive within {BODY_TIMEOUT_S:g} s")
             return
         if size > MAX_BODY_BYTES:
-            await _refuse(send, 413, f"the body is too large: expected at most {MAX_BODY_BYTES:,} bytes", receive)
+            await _refuse(send, 413, f"the body is too large: expected at most {MAX_BODY_BYTES:,} bytes")
             return
         body: list[Message] = [{"type": "http.request", "body": b"".join(pieces), "more_body": False}]
 
@@ -270,24 +264,11 @@ class Guard:
         await self._app(scope, replay, send)
 
 
-async def _refuse(send: Send, status: int, message: str, receive: Receive | None = None) -> None:
-    body = make_error_body(status, message)
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    if status in (408, 413):
-        headers.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body, "more_body": receive is not None})
-    if receive is not None:
-        discarded, more = 0, True
-        with suppress(TimeoutError):
-            async with asyncio.timeout(DISCARD_TIMEOUT_S):
-                while more and discarded < MAX_DISCARDED_BYTES:
-                    read = await receive()
-                    discarded += len(read.get("body", b""))
-                    more = read["type"] == "http.request" and read.get("more_body", False)
-        await send({"type": "http.response.body", "body": b""})
+async def _refuse(send: Send, status: int, message: str) -> None:
+    headers = {401: {"www-authenticate": "Bearer"}, 408: {"connection": "close"}, 413: {"connection": "close"}}
+    response = make_error_response(status, message, headers.get(status))
+    await send({"type": "http.response.start", "status": status, "headers": response.raw_headers})
+    await send({"type": "http.response.body", "body": response.body})
 
 
 def _in_brackets(host: str) -> str:

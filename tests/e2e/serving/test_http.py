@@ -373,17 +373,6 @@ def test_a_head_or_a_body_that_does_not_come_is_not_waited_for(url: str, monkeyp
                 time.sleep(0.05)
 
 
-def test_one_address_does_not_hold_all_places(url: str, client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "MAX_OF_ADDRESS", 5)
-    host, port = url.removeprefix("http://").split(":")
-    with ExitStack() as held:
-        opened = [held.enter_context(socket.create_connection((host, int(port)), timeout=10)) for _ in range(12)]
-        assert opened[-1].recv(1) == b""
-        elsewhere = held.enter_context(socket.create_connection((host, int(port)), 10, source_address=("127.0.0.2", 0)))
-        elsewhere.sendall(f"GET /healthz HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
-        assert b" 200 " in elsewhere.recv(4096)
-
-
 def test_an_address_that_others_reach_needs_a_token() -> None:
     from lodestar.engine.errors import UsageError
 
