@@ -6,12 +6,11 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from ..models import one_line
 from ..models.placement import limit_blas_threads
@@ -21,7 +20,7 @@ from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, Usa
 from .evidence import Absence, Answer, Evidence, Item, PlanAnswer
 from .evidence.bridges import Quotes, collect_snippets, convert_item_kind
 from .neo4j import split_into_requests
-from .neo4j.catalogue import Edition, RelationInfo, read_catalogue, read_edition, read_graph_state
+from .neo4j.catalogue import RelationInfo, read_catalogue, read_edition, read_graph_state
 from .parallel import start
 from .parts import Expression, Joined, Named, Part, list_stages
 from .progress import Progress, ignore_progress
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..loaders.report import LoadReport
-    from ..models.text.encoders import SentenceEncoder
     from .explaining import Explanation
     from .neo4j.gateway import Gateway
     from .plans.compile import PlanResult
@@ -44,16 +42,12 @@ if TYPE_CHECKING:
     from .relations.describing import DescriptionReport
     from .writing.changing import ChangeReport, Names, Stated
 
-T = TypeVar("T")
-
 MAX_TOGETHER = 1_000
 MAX_CHARS_TOGETHER = 500_000
 """Questions that share round trips, and the characters of them and of their topics: the database holds them at once."""
 MAX_RECIPES = 16
 """With the options of calls; the one that was not used for longest is dropped."""
 MAX_FILTERS = 10
-MAX_THREADS = 16
-"""Calls of asyncio at a time."""
 
 _log = logging.getLogger(__name__)
 
@@ -81,13 +75,6 @@ class Options(TypedDict, total=False):
     sure_from: float
     filter: Mapping[str, str | int | float] | None
     on_event: Callable[[Event], None] | None
-
-
-@dataclass(slots=True)
-class _Opened:
-    edition: Edition
-    graph: GraphResources
-    recipes: dict[str, Recipe]
 
 
 class Engine:
@@ -150,56 +137,31 @@ class Engine:
             "stages": None if retriever is None else Named("retriever", retriever),
             "answerer": answerer,
         }
-        own = {role: stage for role, stage in own.items() if stage is not None}
-        replace(given, **own).check()
+        self._own = {role: stage for role, stage in own.items() if stage is not None}
+        replace(given, **self._own).check()
         if driver is not None:
             from .neo4j.gateway import connection_of
 
             connection = connection_of(driver, settings)
-        self._begin(settings, given, own, connection or make_connection(settings), driver)
-
-    def _begin(
-        self,
-        settings: Settings,
-        recipe: Recipe,
-        own: Mapping[str, Any],
-        connection: Connection,
-        driver: neo4j.Driver | None = None,
-    ) -> None:
         self.settings = settings
-        self.recipe = recipe
-        self.connection = connection
-        self.resources = Resources(settings, connection)
-        self._own = own
+        self.recipe = given
+        self.connection = connection or make_connection(settings)
+        self.resources = Resources(settings, self.connection)
         self._driver = driver
         self._opening = threading.RLock()
         self._counting = threading.Lock()
         self._num_calls = 0
         self._closing: list[Callable[[], None]] = []
         self._gateway: Gateway | None = None
-        self._threads: ThreadPoolExecutor | None = None
-        self._opened: _Opened | None = None
+        self._graph: GraphResources | None = None
+        self._recipes: dict[str, Recipe] = {}
+        """By the options of calls, opened for `_graph`."""
         self._warned: set[str] = set()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> tuple[Any, ...]:
         if self._driver is not None:
             raise TypeError("an engine over a driver of yours cannot be pickled: make it from settings")
-        return {"settings": self.settings, "recipe": self.recipe, "own": self._own, "connection": self.connection}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self._begin(**state)
-
-    @property
-    def graph(self) -> GraphResources | None:
-        """What was read of the graph so far; None before the first question."""
-        return None if self._opened is None else self._opened.graph
-
-    def read_graph(self) -> GraphResources:
-        return self._read_graph().graph
-
-    @property
-    def encoder(self) -> SentenceEncoder:
-        return self.resources.encoder
+        return _restore, (self.settings, self.recipe, self.connection, self._own)
 
     def prepare(self) -> None:
         """Open what the stages need now instead of at the first question."""
@@ -240,36 +202,28 @@ class Engine:
     def link(self, text: str) -> tuple[Topic, ...]:
         """Return the entities that a text mentions, best first."""
         with self._asking():
-            opened = self._read_graph()
             linker = self._own.get("linker", self.recipe.linker)
             question = replace(validate_question(text), topic_entities=())
-            return pipeline.link_questions(Context(self.gateway(), opened.graph), linker, [question])[0].topics
+            return pipeline.link_questions(self._context(), linker, [question])[0].topics
 
     def relations(self, text: str, *, top_k: int = 10) -> list[Scored[RelationInfo]]:
         """Return the relations nearest to a text by cosine."""
         question = validate_question(text)
-        opened = self._opened
-        if opened is None or self.gateway().run(read_edition()) != opened.edition:
-            opened = self._read_graph(anew=True)
-        return opened.graph.index.search(self.encoder.encode([question.text]), top_k)[0]
+        graph = self._graph
+        if graph is None or self.gateway().run(read_edition()) != graph.edition:
+            graph = self.read_graph(anew=True)
+        return graph.index.search(self.resources.encoder.encode([question.text]), top_k)[0]
 
     # The same with asyncio, in a thread: what has begun goes on to its end, even where the task is cancelled
 
     async def aretrieve(self, question: str | Question, **options: Unpack[Options]) -> Evidence[Item]:
-        return await self._in_thread(partial(self.retrieve, question, **options))
+        return await asyncio.to_thread(self.retrieve, question, **options)
 
     async def aask(self, question: str | Question, **options: Unpack[Options]) -> Answer:
-        return await self._in_thread(partial(self.ask, question, **options))
+        return await asyncio.to_thread(self.ask, question, **options)
 
     async def aask_batch(self, questions: Sequence[str | Question], **options: Unpack[Options]) -> list[Answer]:
-        return await self._in_thread(partial(self.ask_batch, questions, **options))
-
-    async def _in_thread(self, call: Callable[[], T]) -> T:
-        with self._counting:
-            if self._threads is None:
-                self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="lodestar-ask")
-            future = self._threads.submit(call)
-        return await asyncio.wrap_future(future)
+        return await asyncio.to_thread(self.ask_batch, questions, **options)
 
     # What every call does
 
@@ -294,7 +248,6 @@ class Engine:
         given = [validate_question_or_fault(question) for question in questions]
         asked = [each for each in given if isinstance(each, Question)]
         found: list[Evidence[Item]] = []
-
         for together in split_into_requests(asked, MAX_TOGETHER, Question.num_chars, MAX_CHARS_TOGETHER):
             found += self._retrieve(together, options)
         rest = iter(found)
@@ -307,11 +260,11 @@ class Engine:
         database is asked meanwhile."""
         if filter_ := validate_filter(options.get("filter") or {}):
             asked = [replace(each, filter=filter_) for each in asked]
-        is_fresh = anew or self._opened is None
-        opened, recipe = self._open(options, anew=anew)
+        is_fresh = anew or self._graph is None
+        graph, recipe = self._open(options, anew=anew)
         revision = None if is_fresh else start(partial(self.gateway().run, read_edition()), "lodestar-edition")
-        top_k = options.get("top_k") or _num_kept(recipe, opened.graph)
-        ctx = Context(self.gateway(), opened.graph, on_event=options.get("on_event"), chat=self._chat)
+        top_k = options.get("top_k") or _num_kept(recipe, graph)
+        ctx = self._context(graph, options)
         try:
             ctx.linked = pipeline.link_questions(ctx, recipe.linker, asked)
             found: list[list[Evidence[Item]]] = []
@@ -327,35 +280,35 @@ class Engine:
                         evidence = named.part(ctx, ctx.linked, top_k)
                     else:
                         evidence = named.part(ctx, convert_item_kind(ctx.db, found.pop(), named.part.takes))
-                found.append([each.add_stage(named.name, opened.graph.labels) for each in evidence])
+                found.append([each.add_stage(named.name, graph.labels) for each in evidence])
             kept = pipeline.note_evidence(ctx, found[0], top_k)
         except StaleCatalogueError:  # a load is on its way: the graph has more than the catalogue as it was read
             if anew:
                 raise
             return self._retrieve(asked, options, anew=True)
-        if revision is not None and revision.result() != opened.edition:
+        if revision is not None and revision.result() != graph.edition:
             return self._retrieve(asked, options, anew=True)
         return kept
 
     def _answer(self, evidence: Sequence[Evidence[Item]], options: Mapping[str, Any]) -> list[Answer]:
         if not evidence:
             return []
-        opened, recipe = self._open(options)
-        ctx = Context(self.gateway(), opened.graph, on_event=options.get("on_event"), chat=self._chat)
-        return pipeline.answer(recipe, ctx, evidence)
+        graph, recipe = self._open(options)
+        return pipeline.answer(recipe, self._context(graph, options), evidence)
 
-    def _chat(self) -> Any:
-        return self.resources.chat_opened
+    def _context(self, graph: GraphResources | None = None, options: Mapping[str, Any] | None = None) -> Context:
+        on_event = (options or {}).get("on_event")
+        return Context(self.gateway(), graph or self.read_graph(), lambda: self.resources.chat_opened, on_event)
 
-    def _open(self, options: Mapping[str, Any], *, anew: bool = False) -> tuple[_Opened, Recipe]:
+    def _open(self, options: Mapping[str, Any], *, anew: bool = False) -> tuple[GraphResources, Recipe]:
         """Return the graph and the recipe of a call's options, opened; once for each edition, or `anew`."""
         changes = {name: value for name, value in options.items() if name not in ("top_k", "filter", "on_event")}
         if (top_k := options.get("top_k")) is not None and not 1 <= top_k <= MAX_TOP_K:
             raise UsageError(f"top_k: expected 1 to {MAX_TOP_K}, found {top_k}")
         key = repr(sorted(changes.items()))
         with self._opening:
-            opened = self._read_graph(anew=anew)
-            recipe = opened.recipes.pop(key, None)
+            graph = self.read_graph(anew=anew)
+            recipe = self._recipes.pop(key, None)
             if recipe is None:
                 recipe = self.recipe
                 if changes:
@@ -365,16 +318,16 @@ class Engine:
                     recipe = read_recipe(recipe, options={recipe.find_option(name): v for name, v in changes.items()})
                     recipe.check()
                 recipe = replace(recipe, **self._own)
-                recipe.open(opened.graph)
-            while len(opened.recipes) >= MAX_RECIPES:
-                del opened.recipes[next(iter(opened.recipes))]
-            opened.recipes[key] = recipe
-        return opened, recipe
+                recipe.open(graph)
+            while len(self._recipes) >= MAX_RECIPES:
+                del self._recipes[next(iter(self._recipes))]
+            self._recipes[key] = recipe
+        return graph, recipe
 
-    def _read_graph(self, *, anew: bool = False) -> _Opened:
+    def read_graph(self, *, anew: bool = False) -> GraphResources:
+        """Return what was read of the graph, at the first call or `anew`."""
         with self._opening:
-            opened = None if anew else self._opened
-            if opened is None:
+            if self._graph is None or anew:
                 gateway = self.gateway()
                 edition = gateway.run(read_edition())
                 state = gateway.run(read_graph_state())
@@ -383,9 +336,9 @@ class Engine:
                     if warning not in self._warned:
                         self._warned.add(warning)
                         _log.warning(warning)
-                graph = GraphResources(self.resources, gateway.run(read_catalogue()), edition)
-                self._opened = opened = _Opened(edition, graph, {})
-            return opened
+                self._graph = GraphResources(self.resources, gateway.run(read_catalogue()), edition)
+                self._recipes = {}
+            return self._graph
 
     # Besides asking
 
@@ -395,8 +348,7 @@ class Engine:
         from .explaining import explain
 
         answer = self.ask(question)
-        assert self.graph is not None
-        return explain(answer, self.recipe, self.graph, self.gateway(), top_k=top_k)
+        return explain(answer, self.recipe, self.read_graph(), self.gateway(), top_k=top_k)
 
     def quote(self, evidence: Sequence[Evidence[Item]], *, max_items: int = 3) -> list[Quotes]:
         """Return the text snippets behind the first items of each evidence, if the graph was made from text."""
@@ -412,13 +364,13 @@ class Engine:
         from .plans.plan import read_plan
 
         asked = read_plan(plan) if isinstance(plan, str) else plan
-        return self.gateway().run(compile_plan(asked, schema_of(Context(self.gateway(), self.read_graph()))))
+        return self.gateway().run(compile_plan(asked, schema_of(self._context())))
 
     def plan(self, question: str | Question) -> Plan | None:
         """Return the likeliest plan of a question, None where none is found; see `engine.plans`."""
         from .plans.asking import find_plans
 
-        ctx = Context(self.gateway(), self.read_graph())
+        ctx = self._context()
         linked = pipeline.link_questions(ctx, self.recipe.linker, [validate_question(question)])
         (found,), _ = find_plans(ctx, linked)
         return found[0].plan if found else None
@@ -548,10 +500,8 @@ class Engine:
         """Give the connections back; calls of other threads that go on keep theirs until the last has ended."""
         with self._counting:
             self._num_calls += 1
-            gateway, self._gateway, threads, self._threads = self._gateway, None, self._threads, None
+            gateway, self._gateway = self._gateway, None
             self._closing += [self.resources.close, *([] if gateway is None else [gateway.close])]
-        if threads is not None:
-            threads.shutdown(wait=False)
         self._end_call()
 
     async def aclose(self) -> None:
@@ -571,6 +521,12 @@ class Engine:
 
     async def __aexit__(self, *_error: object) -> None:
         await self.aclose()
+
+
+def _restore(settings: Settings, recipe: Recipe, connection: Connection, own: Mapping[str, Any]) -> Engine:
+    engine = Engine(settings, recipe=recipe, connection=connection)
+    engine._own |= own
+    return engine
 
 
 def _num_kept(recipe: Recipe, graph: GraphResources) -> int:

@@ -115,17 +115,17 @@ class Asked:
 def read_asked(name: str, path: Path) -> Asked:
     questions = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     with Engine(resolve({"name": name})) as engine:
-        opened, recipe = engine._open({})
-        ctx = Context(engine.gateway(), opened.graph)
-        schema = read_schema(engine.gateway(), opened.graph.catalogue, opened.graph.words)
+        graph, recipe = engine._open({})
+        ctx = Context(engine.gateway(), graph)
+        schema = read_schema(engine.gateway(), graph.catalogue, graph.words)
         linked = pipeline.link_questions(ctx, recipe.linker, [Question(each["question"]) for each in questions])
         topics, kinds = look_up(ctx, linked, schema)
         rows = [tuple(row.values()) for row in engine.gateway()._driver.execute_query(TRIPLES).records]
-        planner = make_planner(opened.graph, schema)
+        planner = make_planner(graph, schema)
         paths = engine.ask_batch([each["question"] for each in questions], plans=False)
     texts = {id_: text for h, name_, _, t, value in rows for id_, text in ((h, name_), (t, value))}
-    graph = InMemory([(h, r, t) for h, _, r, t, _ in rows], texts, schema)
-    return Asked(name, planner, graph, questions, topics, paths, kinds)
+    in_memory = InMemory([(h, r, t) for h, _, r, t, _ in rows], texts, schema)
+    return Asked(name, planner, in_memory, questions, topics, paths, kinds)
 
 
 def is_right(graph: InMemory, result: Any, gold: Sequence[object]) -> bool:

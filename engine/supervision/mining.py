@@ -301,7 +301,7 @@ def mine_paths(
     open_miner = partial(_open_miner, engine.connection, options)
     size = batch_size or 32 >> 2 * max(0, options.max_hop - 2)
     try:
-        encoder = engine.encoder
+        encoder = engine.resources.encoder
         found, catalogue = mine_questions(questions, engine, open_miner, size, workers, progress)
         words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
         index = RelationIndex(catalogue.relations, engine.resources.vectors)
@@ -317,7 +317,7 @@ def mine_paths(
         questions=questions.name,
         questions_sha256=questions.sha256,
         graph=catalogue.vocabulary,
-        encoder=engine.encoder.revision,
+        encoder=engine.resources.encoder.revision,
         max_hop=options.max_hop,
         relations={name: (word.domain, *word.properties) for name, word in words.items()},
         options={name: value for name, value in asdict(options).items() if name != "max_hop"},

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from lodestar.engine.api import Engine, _Opened
+from lodestar.engine.api import Engine
 from lodestar.engine.context import Context, Event
 from lodestar.engine.llm import Completed, Prompt
 from lodestar.engine.neo4j.catalogue import read_edition
@@ -66,7 +66,8 @@ def make_engine(db: MemoryGraph, stages: Expression, linker: Any) -> Engine:
     """An engine that runs stages over a graph in memory."""
     engine = Engine(Settings(), connection=Connection("bolt://nowhere"), linker=linker)
     graph: Any = FakeGraph()
+    graph.edition = db.run(read_edition())
     engine._own |= {"stages": stages}
     engine._gateway = db  # type: ignore[assignment]
-    engine._opened = _Opened(db.run(read_edition()), graph, {})
+    engine._graph = graph
     return engine

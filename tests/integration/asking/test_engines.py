@@ -11,7 +11,6 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.api import MAX_THREADS
 from lodestar.engine.errors import UsageError
 from lodestar.engine.integrations.langchain import LodestarRetriever
 from lodestar.engine.neo4j.gateway import Gateway
@@ -33,6 +32,7 @@ WORKS = (
     ("alone", "country", "peru"),
 )
 NAMES = {id_: id_.title() for triple in WORKS for id_ in (triple[0], triple[2])}
+NUM_CALLS = 32
 ASKED = Question("What was made by Ann?", ("ann",))
 
 
@@ -95,11 +95,11 @@ def test_asyncio_gives_the_same_and_leaves_nothing_open(works: Engine) -> None:
     def num_open() -> int:
         return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
-    assert asyncio.run(ask(2 * MAX_THREADS)) == [expected] * 2 * MAX_THREADS
+    assert asyncio.run(ask(NUM_CALLS)) == [expected] * NUM_CALLS
     before = num_open()
-    for _ in range(2 * MAX_THREADS):
+    for _ in range(NUM_CALLS):
         assert asyncio.run(ask(2)) == [expected] * 2
-    assert num_open() <= before + MAX_THREADS, "one more for each event loop"
+    assert num_open() <= before + NUM_CALLS // 2, "one more for each event loop"
 
 
 def test_closing_beside_calls_of_other_threads_and_event_loops_costs_them_nothing(works: Engine) -> None:
