@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -20,8 +21,19 @@ _CLEAR = "\r\x1b[2K"
 _SHOWN_EACH_S = 0.1
 
 
-def say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
+def printable(text: str) -> str:
+    """Return the text with control characters made visible, so that no name can control a terminal."""
+    return "".join(
+        c
+        if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in "\u200c\u200d"
+        else f"\\x{ord(c):02x}"
+        for c in text
+    )
+
+
+def say(text: str) -> None:
+    """Print lines on standard error, for whoever runs the command."""
+    sys.stderr.write("".join(f"{printable(line)}\n" for line in text.split("\n")))
     sys.stderr.flush()
 
 

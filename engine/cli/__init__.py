@@ -1,38 +1,29 @@
-"""Write to the terminal: colours, escapes, warnings."""
+"""Write to the terminal: data, reports, warnings; ask before something is deleted."""
 
 from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 import sys
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
 
 from ..errors import UsageError
+from ..progress import printable, say
 
 _STEERING = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 _UNSAFE = re.compile(rf"(?!\x1b\[[0-9;]*m){_STEERING}")  # keep our own colours; click removes them where needed
 
 
-def supports_colour() -> bool:
-    """Return whether standard output is a terminal with colours, and the user allows them (https://no-color.org)."""
-    return (
-        bool(sys.stdout) and sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    )
+def echo(text: str) -> None:
+    """Print lines of data; control characters are written as in JSON, so that none can control the terminal.
 
-
-def echo(text: object = "", *, err: bool = False, color: bool | None = None, nl: bool = True) -> None:
-    """Print lines; all text for a terminal goes through here, so that none of it can control the terminal.
-
-    Control characters are written as in JSON, so that JSON output keeps its meaning; names that may contain colour
-    codes go through `printable` first.
+    Names that may contain colour codes go through `printable` first.
     """
-    click.echo(_UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], str(text)), err=err, color=color, nl=nl)
+    click.echo(_UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], text))
 
 
 def print_json(data: object) -> None:
@@ -70,26 +61,11 @@ def confirm_deletion(what: str, *, yes: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def say(line: str) -> None:
-    """Print a line on standard error, for whoever runs the command."""
-    echo(line, err=True)
-
-
-def printable(text: str) -> str:
-    """Return the text with control characters made visible, so that no name can control a terminal."""
-    return "".join(
-        c
-        if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in "\u200c\u200d"
-        else f"\\x{ord(c):02x}"
-        for c in text
-    )
-
-
 class _Lines(logging.Handler):
     """Prints a log record as one line, whatever names it contains."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        echo(f"lodestar: {printable(' '.join(record.getMessage().split()))}", err=True)
+        say(f"lodestar: {' '.join(record.getMessage().split())}")
 
 
 def show_warnings() -> None:

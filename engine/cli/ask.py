@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import UsageError
-from ..progress import show_status
-from . import printable, show
+from ..progress import printable, show_status
+from . import show
 from .options import NO_QUESTION, json_option, question_options, ray_option, recipe_options
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import print_report, printable, say, show
+from ..progress import say
+from . import print_report, show
 from .ask import raise_fault
 from .options import NO_QUESTION, json_option, question_options, recipe_options
 
@@ -64,7 +65,7 @@ def command(
         for evidence in found:
             question = evidence.question
             if not evidence.items:
-                say(printable(f"nothing to show for {question.text!r}: {evidence.note or 'no path was found'}"))
+                say(f"nothing to show for {question.text!r}: {evidence.note or 'no path was found'}")
                 continue
             links.append(browser.write_picture(gateway, url, evidence))
             data = {"id": question.id, "question": question.text, "link": links[-1]}

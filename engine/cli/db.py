@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import GraphError
-from . import confirm_deletion, load_line, print_report, say, show
+from ..progress import say
+from . import confirm_deletion, load_line, print_report, show
 from .options import database_options, gateway_options, json_option, open_gateway, server_option
 
 if TYPE_CHECKING:

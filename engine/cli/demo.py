@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import EXTRAS, how_to_install
-from . import echo, printable, say, show
+from ..progress import printable, say
+from . import echo, show
 from .options import json_option, settings_from
 
 if TYPE_CHECKING:

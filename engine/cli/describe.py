@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import say, show
+from ..progress import say
+from . import show
 from .options import engine_options, json_option
 from .search import relation_lines, relation_row, say_ambiguous_phrases
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import click
 
 from ..errors import EXTRAS, GraphError, LodestarError, how_to_install
-from . import printable, show
+from ..progress import printable
+from . import show
 from .options import database_options, json_option
 
 if TYPE_CHECKING:

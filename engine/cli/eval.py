@@ -10,8 +10,9 @@ import click
 
 from ...models.whole_file import make_private_folder
 from ..errors import InputError
+from ..progress import printable, say
 from ..whole_file import translate_storage_errors
-from . import echo, print_json, printable, say
+from . import echo, print_json
 from .options import json_option, recipe_options, worker_options
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import printable, show
+from ..progress import printable
+from . import show
 from .options import TOPICS, json_option, recipe_options
 
 if TYPE_CHECKING:

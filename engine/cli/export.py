@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError
-from . import print_report, printable
+from . import print_report
 from .options import FORCE, gateway_options, json_option
 
 if TYPE_CHECKING:
@@ -48,4 +48,4 @@ def command(path: str, force: bool, as_json: bool, gateway: Gateway, **how: Any)
             check_output_file(option, Path(file), force=force)
     with progress_bar("the graph", "exporting") as (progress, _):
         report = export(gateway, path, **given, progress=progress)
-    print_report(printable(str(report)), asdict(report), as_json)
+    print_report(str(report), asdict(report), as_json)

@@ -18,11 +18,12 @@ import click
 
 from ...models import one_line
 from ..errors import LodestarError, StorageError
-from . import echo, printable, show_warnings, supports_colour
+from ..progress import say
+from . import echo, show_warnings
 
 MAX_MESSAGE_CHARS = 1_500
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-HELPERS = ("main", "options", "render")
+HELPERS = ("main", "options")
 """Files of this folder that are no verbs."""
 SECTIONS = ("Start here", "Ask", "Train", "Maintain")
 
@@ -100,7 +101,8 @@ def run() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = main(standalone_mode=False, color=None if supports_colour() else False)
+        plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # https://no-color.org
+        code = main(standalone_mode=False, color=False if plain else None)
     except (LodestarError, ModuleNotFoundError, click.ClickException, click.Abort, OSError) as error:
         _end(error)
     sys.exit(code if isinstance(code, int) else 0)
@@ -130,5 +132,5 @@ def _end(error: Exception) -> NoReturn:
     if not isinstance(error, LodestarError | click.Abort):
         raise error
     message, code = ("interrupted", 130) if isinstance(error, click.Abort) else (str(error), error.exit_code)
-    echo(f"lodestar: {printable(one_line(message, MAX_MESSAGE_CHARS))}", err=True)
+    say(f"lodestar: {one_line(message, MAX_MESSAGE_CHARS)}")
     sys.exit(code)

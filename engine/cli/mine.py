@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...models import MAX_HOP
-from . import print_counts, say
+from ..progress import say
+from . import print_counts
 from .options import FORCE, SEED, engine_options, json_option, worker_options
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import InputError, LodestarError, UsageError
+from ..progress import say
 from ..values import Question
 from ..whole_file import parse_json, read_text
-from . import say
 
 if TYPE_CHECKING:
     from ..api import Engine

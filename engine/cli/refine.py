@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import print_counts, say
+from ..progress import say
+from . import print_counts
 from .options import FORCE, database_options, json_option
 
 if TYPE_CHECKING:

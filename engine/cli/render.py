@@ -13,8 +13,8 @@ from ..context import StageCost, merge_costs
 from ..evidence import Answer, Evidence, Item
 from ..evidence.bridges import Quotes
 from ..evidence.text import item_text
+from ..progress import printable
 from ..values import Chain, Topic
-from . import printable
 
 if TYPE_CHECKING:
     from ..explaining import ItemReasons

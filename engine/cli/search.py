@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from . import printable, say, show
+from ..progress import say
+from . import show
 from .options import engine_options, json_option
 
 if TYPE_CHECKING:
@@ -102,4 +103,4 @@ def relation_lines(relation: RelationInfo, score: float | None = None) -> Iterat
 def say_ambiguous_phrases(found: Sequence[AmbiguousPhrase]) -> None:
     """Say which phrases ask for several relations."""
     for each in found:
-        say(printable(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other"))
+        say(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other")

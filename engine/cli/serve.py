@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import say
+from ..progress import say
 from .options import recipe_options
 
 if TYPE_CHECKING:

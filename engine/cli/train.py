@@ -11,7 +11,8 @@ import click
 
 from ...models import MAX_HOP
 from ...models.kinds import LearnsFrom, list_installed_kinds, load_kind
-from . import echo, print_json, say
+from ..progress import say
+from . import echo, print_json
 from .options import SEED, database_options, json_option
 
 if TYPE_CHECKING:
