@@ -26,8 +26,7 @@ from typing import IO, Any
 from isal import igzip
 
 from ..engine.errors import GraphError, InputError, StorageError, UsageError
-from ..engine.neo4j import Request, template
-from ..engine.neo4j.catalogue import read_catalogue, read_graph_state
+from ..engine.neo4j.catalogue import read_catalogue, read_graph_state, stream_names, stream_triples
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.describing import format_descriptions
@@ -38,25 +37,7 @@ from ..models.whole_file import atomic_write
 from .formats.freebase import FREEBASE
 from .report import number_of
 
-CHUNK_SIZE = 200
-"""Triples per row, and a good number of rows to fetch at a time; a hub arrives in chunks of their product."""
 Tails = Sequence[Sequence[Any]]
-
-
-def stream_triples(gateway: Gateway) -> Iterator[tuple[str, Tails]]:
-    """Stream heads with some of their triples, in order; more of the same head may follow."""
-    names = sorted(relation.name for relation in gateway.run(read_catalogue()).relations)
-    ranks = {name: rank for rank, name in enumerate(names)}
-    parameters = {"ranks": ranks, "chunk_size": CHUNK_SIZE}
-    yield from gateway.stream(Request(template("stream_triples"), parameters, itemgetter(0)), CHUNK_SIZE)
-
-
-def stream_names(gateway: Gateway) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Stream the named entities with their properties name, aliases and name_tags."""
-    for id_, *names in gateway.stream(Request(template("stream_names"), {}, itemgetter(0)), CHUNK_SIZE):
-        yield str(id_), names
-
-
 STDOUT = "-"
 _PACKING_LEVEL = 2
 _BUFFER_BYTES = 1 << 18

@@ -13,17 +13,16 @@ import pyarrow as pa
 from ..engine import writing
 from ..engine.errors import GraphError, InputError
 from ..engine.neo4j import Request, catalogue, template
-from ..engine.neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state
+from ..engine.neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, stream_triples
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations import refresh_end_kinds
 from ..engine.relations.describing import describe_from_source, read_source_descriptions, store_descriptions
 from ..engine.writing import BATCH_SIZE, Name, changing, make_write_request, parse_name_properties
 from ..engine.writing.changing import ChangeReport, LiteralValue, Stated, check_loads_complete
-from .export import stream_triples
 from .loading import load_lock
 from .reading import LINES
-from .source import ROWS, FileSource, LineFile, record_batches
+from .source import ROWS, LineFile, Source, record_batches
 from .stage import prepare_parser, query
 
 
@@ -246,7 +245,7 @@ def find_load(loads: Sequence[LoadManifest], which: str) -> LoadManifest:
     raise GraphError(f"{problem}: give the number of one of {listed}")
 
 
-def change_lines(source: FileSource, gateway: Gateway, *, remove: bool) -> ChangeReport:
+def change_lines(source: Source, gateway: Gateway, *, remove: bool) -> ChangeReport:
     """Add or remove the triples of a source of lines as one change; raise `InputError` with the place of a bad line."""
     triples: list[Stated] = []
     names: defaultdict[str, list[str]] = defaultdict(list)

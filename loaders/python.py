@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..engine.errors import InputError, UsageError
+from ..engine.neo4j.catalogue import stream_names, stream_triples
 from ..engine.neo4j.gateway import Gateway
 from ..engine.writing.changing import LiteralValue, Stated, parse_stated_triples
 from ..models import quote_line
 from . import source
-from .export import stream_names, stream_triples
 from .formats import source_class
 from .formats.columns import columns_by_name
 from .formats.detecting import detect_format

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from ...loaders.formats import FORMATS, GRAPHS, OWN_PLACE, find_format, source_class
 from ..errors import AuthenticationError, DatabaseUnavailableError, UsageError
-from . import confirm_deletion, load_line, print_report, printable, say, show
+from ..progress import say
+from . import confirm_deletion, load_line, print_report, show
 from .options import DATABASE, FORCE, database_options, gateway_options, json_option, open_gateway, settings_from
 
 if TYPE_CHECKING:
@@ -32,30 +34,6 @@ _ADVICE = {
     "start one with `lodestar db start` or give --uri": "check --from",
 }
 """What an error's advice names, and what leads to the database that is read."""
-
-FORMATS = {
-    "csv": "triples from a CSV file, separated by commas, semicolons, tabs or bars",
-    "cypher": "what a Cypher script creates, in an empty server of its own for the time of the load",
-    "dump": "a dump of a Neo4j database, by a server of its own for the time of the load",
-    "fb2m": "SimpleQuestions' FB2M or FB5M",
-    "freebase": "the raw Freebase RDF dump or a part of it",
-    "geonames": "countries, capitals, cities, currencies, languages and neighbours, which are shipped",
-    "gexf": "a GEXF file, as Gephi or NetworkX writes it",
-    "graphml": "a GraphML file, as NetworkX, Gephi, yEd, igraph or APOC writes it",
-    "json": "a graph in JSON: nodes and links, as NetworkX, D3 or Cytoscape write them, or APOC's lines",
-    "jsonl": "JSON lines with a triple each: objects with head, relation and tail",
-    "metaqa": "MetaQA's kb.txt: head|relation|tail, where ids are names",
-    "neo4j": "a property graph from an existing Neo4j; nothing is written to it",
-    "obo": "an ontology in OBO: terms, synonyms, is_a and other relationships",
-    "parquet": "triples from parquet: columns head, relation and tail, or other usual names",
-    "pathquestion": "PathQuestion's kb.txt, where ids are names",
-    "rdf": "RDF of any syntax: N-Triples, N-Quads, Turtle, TriG, RDF/XML and OWL, JSON-LD, N3",
-    "rog": "the union of the questions' subgraphs of a RoG or NSM file",
-    "tables": "tables: a folder of CSV, TSV, parquet or JSON, one such file, or a SQLite or DuckDB file",
-    "text": "text as a graph: a folder (.txt, .md, .jsonl), or one such file",
-    "tsv": "triples from a TSV file: head, relation, tail",
-    "wikidata": "Wikidata's JSON dump or a part of it; of claims those of the best rank",
-}
 _FLAGS = (
     *("--list", "--yes", "--help", "-h", "--append", "--replace", "--dry-run", "--json", "--types", "--no-types"),
     *("--shared-blank-nodes", "--run-script", "--force", "--remove"),
@@ -80,7 +58,8 @@ class FormatGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Formats"):
-            formatter.write_dl([("-", "add a few lines of triples, or remove them"), *FORMATS.items()])
+            rows = [(name, text) for name, (_, text) in FORMATS.items()]
+            formatter.write_dl([("-", "add a few lines of triples, or remove them"), *rows])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return super().get_command(ctx, cmd_name) or (_make_command(cmd_name) if cmd_name in FORMATS else None)
@@ -91,8 +70,6 @@ class FormatGroup(click.Group):
         """Return the command of the named format, or of the named file's format."""
         if self.get_command(ctx, args[0]) or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        from ...loaders.formats import OWN_PLACE
-
         if OWN_PLACE.fullmatch(args[0]) and not Path(args[0]).exists():
             return args[0], _make_command(args[0]), args[1:]
         from ...loaders.formats.detecting import detect_format
@@ -238,18 +215,15 @@ _ENCODING = click.option("--encoding", default="", help="Of the text, as latin1 
 
 
 def _make_command(kind: str) -> click.Command:
-    from ...loaders.formats import FORMATS as MODULES
-    from ...loaders.formats import GRAPHS, find_format
-
-    known = signature(find_format(kind)).parameters if kind in MODULES else ()
+    known = signature(find_format(kind)).parameters if kind in FORMATS else ()
     options: list[Callable[[Any], Any]] = [] if kind in ("geonames", "neo4j") else [click.argument("path"), _ENCODING]
     options += [_OPTIONS[name] for name in known if name in _OPTIONS]
-    options += [*(_OF_NEO4J if kind == "neo4j" else ()), *(_OF_GRAPHS if kind in (*GRAPHS, "neo4j") else ()), *_OF_ALL]
-    options += [] if kind in (*GRAPHS, "neo4j", "text", "geonames") else _OF_PARTS
+    options += [*(_OF_NEO4J if kind == "neo4j" else ()), *(_OF_GRAPHS if kind in GRAPHS else ()), *_OF_ALL]
+    options += [] if kind in (*GRAPHS, "text", "geonames") else _OF_PARTS
     made: Any = partial(_load, kind)
     for option in reversed(options):
         made = option(made)
-    text = FORMATS.get(kind, f"what {kind} reads")
+    text = FORMATS[kind][1] if kind in FORMATS else f"what {kind} reads"
     return click.command(kind, help=f"Load {text}.\n\nExamples are in docs/loading.md.")(made)
 
 
@@ -272,7 +246,6 @@ def _load(
     **given: Any,
 ) -> None:
     """Load what a format reads, or show what would be loaded. given: the format's own arguments."""
-    from ...loaders.formats import source_class
     from ...loaders.loading import LoadOptions, load_source, preview
     from ...loaders.reading import use_spool_folder
     from ...loaders.source import Subset, read_list
@@ -304,7 +277,7 @@ def _load(
             return
         with progress_bar(source.name) as (progress, tell):
             report = load_source(source, settings, options, progress, tell)
-    text, data = f"{report}\n{printable(report.advice)}", dataclasses.asdict(report)
+    text, data = f"{report}\n{report.advice}", dataclasses.asdict(report)
     if mapped:
         data["left_out"] = dict(mapped.left_out)
         if mapped.left_out:
@@ -324,7 +297,6 @@ def _open_mapped(
     **given: Any,
 ) -> Iterator[PropertyGraphSource]:
     """Yield the source of a property graph; write down what becomes of what, if asked to. given: of the format."""
-    from ...loaders.formats import find_format
     from ...loaders.mapping import Choices
     from ...loaders.property_graph import PropertyGraphSource
     from ..progress import progress_bar
@@ -353,7 +325,7 @@ def _open_neo4j(
 
     Raises `UsageError` if it is the one that is loaded into.
     """
-    from ...loaders.formats.neo4j_graphs import Neo4jGraph, read_database_id
+    from ..neo4j.catalogue import read_database_id
     from ..neo4j.gateway import Gateway
     from ..settings import LOAD_TIMEOUT_S, Connection, check_address, make_connection
 
@@ -362,7 +334,7 @@ def _open_neo4j(
     with Gateway(Connection(from_uri, from_user, password, from_database, LOAD_TIMEOUT_S)) as gateway:
         try:
             gateway.version()
-            number = read_database_id(gateway)
+            number = gateway.run(read_database_id())
         except (AuthenticationError, DatabaseUnavailableError) as error:
             message = str(error)
             for ours, theirs in _ADVICE.items():
@@ -371,7 +343,7 @@ def _open_neo4j(
         with ExitStack() as opened:
             try:
                 other = None if dry_run else opened.enter_context(Gateway(make_connection(settings)))
-                is_itself = other is not None and read_database_id(other) == number
+                is_itself = other is not None and other.run(read_database_id()) == number
             except DatabaseUnavailableError:
                 is_itself = False  # an embedded server that does not run yet is another one
         if is_itself:
@@ -379,7 +351,7 @@ def _open_neo4j(
                 "--from names the database that is loaded into: nothing is written to a database that is read; leave "
                 "out --uri to load into an embedded server, or name another one with --name"
             )
-        yield Neo4jGraph(gateway)
+        yield find_format("neo4j")(gateway)
 
 
 @command.command("-")
@@ -399,10 +371,9 @@ def add_lines(names_path: str | None, remove: bool, as_json: bool, gateway: Gate
       printf 'Lima\\tmayor\\tAna\\n' | lodestar load - --remove
     """
     from ...loaders import maintaining
-    from ...loaders.formats.delimited import TsvSource
 
     if names_path is not None and remove:
         raise UsageError("--names goes without --remove")
-    source = TsvSource(path="-", has_header=False, names_path=names_path)
+    source = source_class("tsv")(path="-", has_header=False, names_path=names_path)
     report = maintaining.change_lines(source, gateway, remove=remove)
     print_report(str(report), dataclasses.asdict(report), as_json)

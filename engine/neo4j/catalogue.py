@@ -1,12 +1,13 @@
-"""Read and refresh the relation catalogue and the state of the graph."""
+"""Read and refresh the relation catalogue and the state of the graph; stream all of it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...models.wording import lexicon_phrases
@@ -277,6 +278,11 @@ def read_graph_state() -> Request[GraphState]:
     return Request(template("read_graph_state"), {}, decode)
 
 
+def read_database_id() -> Request[str]:
+    """Read the id of the database, which is the same under every address."""
+    return Request(template("read_database_id"), {}, lambda rows: str(rows[0][0]))
+
+
 def read_edition() -> Request[Edition]:
     """Read the edition, which differs after every change of the graph by Lodestar."""
 
@@ -358,3 +364,21 @@ def read_kinds(gateway: Gateway) -> dict[str, int]:
                 gateway.run(Request(template("count_kinds"), params, dict, {"RELATION": r.stored_as or r.name}))
             )
     return dict(found.most_common())
+
+
+STREAMED = 200
+"""Triples per row of a stream, and a good number of rows to fetch at a time; a hub arrives in chunks of their
+product."""
+
+
+def stream_triples(gateway: Gateway) -> Iterator[tuple[str, Sequence[Sequence[Any]]]]:
+    """Stream heads with some of their triples, in order; more of the same head may follow."""
+    names = sorted(relation.name for relation in gateway.run(read_catalogue()).relations)
+    params = {"ranks": {name: rank for rank, name in enumerate(names)}, "chunk_size": STREAMED}
+    yield from gateway.stream(Request(template("stream_triples"), params, itemgetter(0)), STREAMED)
+
+
+def stream_names(gateway: Gateway) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Stream the named entities with their properties name, aliases and name_tags."""
+    for id_, *names in gateway.stream(Request(template("stream_names"), {}, itemgetter(0)), STREAMED):
+        yield str(id_), names

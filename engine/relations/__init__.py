@@ -22,8 +22,6 @@ from ...models.text import (
     RelationWords,
     join_without_repeats,
 )
-from ...models.text.encoders import FloatArray
-from ...models.text.vectors import TextVectors
 from ...models.wording import translate_label
 from ...models.wording.kinds import NO_KIND, EndKind, EndSample, end_kinds
 from ..neo4j import Request, Row, template
@@ -31,8 +29,10 @@ from ..neo4j.catalogue import LABEL_SEPARATOR, Phrase, RelationInfo, phrases_of,
 from ..values import Scored
 
 if TYPE_CHECKING:
+    from ...models.text.vectors import TextVectors
     from ..neo4j.gateway import Gateway
 
+FloatArray = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
 MAX_PHRASES = 40

@@ -26,7 +26,7 @@ _BY_ENDING = {
     ".parquet": "rog",
     ".tsv": "tsv",
 }
-_UNDETECTED = {"geonames", "text"}  # formats that detection cannot find: they are not files, or any text fits
+_UNDETECTED = {"geonames", "neo4j", "text"}  # formats that detection cannot find: no files, or any text fits
 _ONE_FILE = {"cypher", "dump", "gexf", "graphml", "json"}  # formats of which a folder is not read
 _KB = "kb.txt"
 _LOOKED_AT_BYTES = 1 << 16

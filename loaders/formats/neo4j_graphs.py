@@ -66,11 +66,6 @@ class Neo4jGraph(PropertyGraph):
         return self._gateway.stream(Request(template(query), {"most": MAX_NUMBERS}, lambda rows: rows[0]), FETCH_SIZE)
 
 
-def read_database_id(gateway: Gateway) -> str:
-    """Return the id of the database, which is the same under every address."""
-    return gateway.run(Request(template("read_database_id"), {}, lambda rows: str(rows[0][0])))
-
-
 def split_script(text: str) -> Iterator[tuple[str, int]]:
     """Yield the statements of a script, which semicolons end, each with the line where it begins; commands of the
     shell, such as `:begin`, are left out."""
