@@ -173,7 +173,7 @@ class Engine:
     def retrieve(self, question: str | Question, **options: Unpack[Options]) -> Evidence[Item]:
         """Return the ranked evidence for a question; of one without a known entity the note says so."""
         with self._asking():
-            return self._retrieve([validate_question(question)], dict(options))[0]
+            return self._retrieve([_validate_question(question)], dict(options))[0]
 
     def retrieve_batch(self, questions: Sequence[str | Question], **options: Unpack[Options]) -> list[Evidence[Item]]:
         """Return the ranked evidence for each question; of one with a fault (`find_fault`) the note says which."""
@@ -183,7 +183,7 @@ class Engine:
     def ask(self, question: str | Question, **options: Unpack[Options]) -> Answer:
         """Return the answer to a question, with its evidence; where the answerer fails, with its `failure`."""
         with self._asking():
-            found = self._retrieve([validate_question(question)], dict(options))
+            found = self._retrieve([_validate_question(question)], dict(options))
             return self._answer(found, dict(options))[0]
 
     def ask_batch(self, questions: Sequence[str | Question], **options: Unpack[Options]) -> list[Answer]:
@@ -203,12 +203,12 @@ class Engine:
         """Return the entities that a text mentions, best first."""
         with self._asking():
             linker = self._own.get("linker", self.recipe.linker)
-            question = replace(validate_question(text), topic_entities=())
+            question = replace(_validate_question(text), topic_entities=())
             return pipeline.link_questions(self._context(), linker, [question])[0].topics
 
     def relations(self, text: str, *, top_k: int = 10) -> list[Scored[RelationInfo]]:
         """Return the relations nearest to a text by cosine."""
-        question = validate_question(text)
+        question = _validate_question(text)
         graph = self._graph
         if graph is None or self.gateway().run(read_edition()) != graph.edition:
             graph = self.read_graph(anew=True)
@@ -245,7 +245,7 @@ class Engine:
             close()
 
     def _retrieve_many(self, questions: Sequence[str | Question], options: dict[str, Any]) -> list[Evidence[Item]]:
-        given = [validate_question_or_fault(question) for question in questions]
+        given = [_validate_question_or_fault(question) for question in questions]
         asked = [each for each in given if isinstance(each, Question)]
         found: list[Evidence[Item]] = []
         for together in split_into_requests(asked, MAX_TOGETHER, Question.num_chars, MAX_CHARS_TOGETHER):
@@ -258,7 +258,7 @@ class Engine:
     ) -> list[Evidence[Item]]:
         """Link the questions and run the stages; again where the graph has changed since the last call, which the
         database is asked meanwhile."""
-        if filter_ := validate_filter(options.get("filter") or {}):
+        if filter_ := _validate_filter(options.get("filter") or {}):
             asked = [replace(each, filter=filter_) for each in asked]
         is_fresh = anew or self._graph is None
         graph, recipe = self._open(options, anew=anew)
@@ -371,7 +371,7 @@ class Engine:
         from .plans.asking import find_plans
 
         ctx = self._context()
-        linked = pipeline.link_questions(ctx, self.recipe.linker, [validate_question(question)])
+        linked = pipeline.link_questions(ctx, self.recipe.linker, [_validate_question(question)])
         (found,), _ = find_plans(ctx, linked)
         return found[0].plan if found else None
 
@@ -537,14 +537,14 @@ def _num_kept(recipe: Recipe, graph: GraphResources) -> int:
 # Why a question cannot be asked: in a batch it loses no other question
 
 
-def validate_question(question: str | Question) -> Question:
+def _validate_question(question: str | Question) -> Question:
     """Return the question; raise `UsageError` for what is none."""
     if not isinstance(question, str | Question):
         raise UsageError(f"expected a question as text or a Question, found {question!r}")
     return question if isinstance(question, Question) else Question(question)
 
 
-def validate_filter(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _validate_filter(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return a call's filter as a question has it; raise `UsageError` for what is none."""
     if not isinstance(given, Mapping) or len(given) > MAX_FILTERS:
         raise UsageError(f"filter: expected at most {MAX_FILTERS} keys with a text or a number, found {given!r:.80}")
@@ -554,10 +554,10 @@ def validate_filter(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((k, str(v).lower() if isinstance(v, bool) else str(v)) for k, v in given.items()))
 
 
-def validate_question_or_fault(question: str | Question) -> Question | Evidence[Item]:
+def _validate_question_or_fault(question: str | Question) -> Question | Evidence[Item]:
     """Return the question, or evidence that says why it cannot be asked: no other of its batch is lost."""
     try:
-        return validate_question(question)
+        return _validate_question(question)
     except UsageError as error:
         return Evidence(Question(one_line(repr(question), 80)), (), "chain", absence=Absence(str(error), fault=error))
 

@@ -187,24 +187,17 @@ def require_extra(name: str, what: str) -> None:
         raise MissingExtraError(_line(what, extra.missing[0], name))
 
 
-def make_missing_extra_error(error: ModuleNotFoundError, what: str = "this") -> MissingExtraError | None:
-    """Return the error that names the extra whose package could not be imported; None where none has it."""
-    module = (error.name or "").partition(".")[0]
-    extra = next((extra for extra in EXTRAS if module in extra.modules), None)
-    if extra is None:
-        return None
-    return MissingExtraError(_line(what, module, extra.name))
-
-
 @contextmanager
 def translate_import_errors(what: str = "this") -> Iterator[None]:
     """Raise `MissingExtraError` for a package of an extra that is imported inside and not installed."""
     try:
         yield
     except ModuleNotFoundError as error:
-        if (missing := make_missing_extra_error(error, what)) is None:
+        module = (error.name or "").partition(".")[0]
+        extra = next((extra for extra in EXTRAS if module in extra.modules), None)
+        if extra is None:
             raise
-        raise missing from error
+        raise MissingExtraError(_line(what, module, extra.name)) from error
 
 
 def _line(what: str, package: str, extra: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from ..models.wording import fold_spelling
 from .neo4j import Request, split_into_requests, template
 from .neo4j.gateway import Gateway
 from .neo4j.graph import EntitySignature, find_entities_by_name, read_search_names, read_signatures
-from .values import Question, lexical_value
+from .values import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,3 +269,25 @@ def nothing_found_message(questions: QuestionSet, found: Sequence[object]) -> st
     reasons = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
     why = ", ".join(f"{number:,} with {reason}" for reason, number in reasons.items())
     return f"{questions.name}: expected questions about this graph, found {why or 'none'}: load their graph"
+
+
+_TERM = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@[A-Za-z][A-Za-z0-9-]*|\^\^<[^<>\s]*>)?', re.DOTALL)
+_TYPED = re.compile(r"(.*)\^\^<?[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]+>?", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+_CHARACTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+
+
+def lexical_value(text: str) -> str:
+    """Return the value of a literal written as an N-Triples term or as ``value^^type``; return other text unchanged."""
+    if term := _TERM.fullmatch(text):
+        return _ESCAPE.sub(_unescape, term[1])
+    typed = _TYPED.fullmatch(text)
+    return typed[1] if typed else text
+
+
+def _unescape(found: re.Match[str]) -> str:
+    code = found[1] or found[2]
+    if code is None:
+        return _CHARACTERS.get(found[3], found[3])
+    point = int(code, 16)
+    return chr(point) if point <= 0x10FFFF else found[0]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -251,23 +251,16 @@ class Chain:
 
     def instances(self, max_instances: int = MAX_INSTANCES) -> tuple[Path, ...]:
         """Return one entity path to each of the first ends: that by which the end was first reached."""
+        firsts = [{link[1].id: link for link in reversed(step.links)} for step in self.steps]
         inverses = tuple(step.step.inverse for step in self.steps)
-        return tuple(
-            Path(tuple(step.triple(link) for step, link in zip(self.steps, links, strict=True)), inverses)
-            for links in self.instance_links(max_instances)
-        )
-
-    def instance_links(self, max_instances: int = MAX_INSTANCES) -> Iterator[list[Link]]:
-        """Yield the links of each instance in walking order, one for each step."""
-        firsts = [{link[1].id: link for link in reversed(step.links)} for step in reversed(self.steps)]
+        found = []
         for end in self.ends[:max_instances]:
-            links: list[Link] = []
-            here = end.id
-            for first in firsts:
-                links.append(first[here])
-                here = links[-1][0].id
-            links.reverse()
-            yield links
+            triples, here = [], end.id
+            for step, first in zip(reversed(self.steps), reversed(firsts), strict=True):
+                triples.append(step.triple(first[here]))
+                here = first[here][0].id
+            found.append(Path(tuple(reversed(triples)), inverses))
+        return tuple(found)
 
 
 Item = Triple | Chain
@@ -309,10 +302,6 @@ class Topic:
     """Start and end of the mention in the question, in characters; the end is exclusive."""
     kind: str = ""
     """What it is, in a word or two (country); empty where nothing tells."""
-
-    @property
-    def is_given(self) -> bool:
-        return not self.matched_name
 
     def __repr__(self) -> str:
         return f"<Topic {self.entity.label}{f' ({self.kind})' if self.kind else ''}, score {self.score:.2f}>"
@@ -385,10 +374,6 @@ def check_finite(scores: npt.NDArray[np.floating[Any]], scorer: str, *, log_prob
 
 _ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\u0000"})
 _NOT_IN_AN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
-_TERM = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@[A-Za-z][A-Za-z0-9-]*|\^\^<[^<>\s]*>)?', re.DOTALL)
-_TYPED = re.compile(r"(.*)\^\^<?[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]+>?", re.DOTALL)
-_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
-_CHARACTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def literal_term(value: str, datatype: str | None = None, language: str | None = None) -> str:
@@ -402,19 +387,3 @@ def literal_term(value: str, datatype: str | None = None, language: str | None =
 def iri_text(text: str) -> str:
     """Return a text with the characters escaped that an IRI cannot contain."""
     return _NOT_IN_AN_IRI.sub(lambda found: f"\\u{ord(found[0]):04X}", text)
-
-
-def lexical_value(text: str) -> str:
-    """Return the value of a literal written as an N-Triples term or as ``value^^type``; return other text unchanged."""
-    if term := _TERM.fullmatch(text):
-        return _ESCAPE.sub(_unescape, term[1])
-    typed = _TYPED.fullmatch(text)
-    return typed[1] if typed else text
-
-
-def _unescape(found: re.Match[str]) -> str:
-    code = found[1] or found[2]
-    if code is None:
-        return _CHARACTERS.get(found[3], found[3])
-    point = int(code, 16)
-    return chr(point) if point <= 0x10FFFF else found[0]

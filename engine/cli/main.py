@@ -17,7 +17,7 @@ from typing import NoReturn
 import click
 
 from ...models import one_line
-from ..errors import LodestarError, StorageError
+from ..errors import LodestarError, StorageError, translate_import_errors
 from ..progress import say
 from . import echo, show_warnings
 
@@ -102,16 +102,16 @@ def run() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # https://no-color.org
-        code = main(standalone_mode=False, color=False if plain else None)
-    except (LodestarError, ModuleNotFoundError, click.ClickException, click.Abort, OSError) as error:
+        verb = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+        with translate_import_errors(f"lodestar {verb}".rstrip()):
+            code = main(standalone_mode=False, color=False if plain else None)
+    except (LodestarError, click.ClickException, click.Abort, OSError) as error:
         _end(error)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _end(error: Exception) -> NoReturn:
     """Print an error in one line and exit with its code; raise it again if it is a bug."""
-    from ..errors import make_missing_extra_error
-
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         echo(error.message)
         sys.exit(0)
@@ -122,10 +122,7 @@ def _end(error: Exception) -> NoReturn:
     if isinstance(error, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would write the rest again at exit
         sys.exit(1)
-    if isinstance(error, ModuleNotFoundError):
-        verb = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-        error = make_missing_extra_error(error, f"lodestar {verb}".rstrip()) or error
-    elif isinstance(error, OSError) and error.errno in NO_ROOM:
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
         sys.stdout = io.StringIO()  # else Python would write the rest again at exit
         place = f" ({error.filename})" if error.filename else ""
         error = StorageError(f"no room left for the output{place}: write it to another disk or make room")

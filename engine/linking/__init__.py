@@ -147,7 +147,7 @@ def select_start_topics(
 ) -> Sequence[Topic]:
     """Return the topics to start from: all that the user named, else the best `max_topics` whose scores are at least
     `min_link` times the best one's."""
-    if all(topic.is_given for topic in topics):
+    if not any(topic.matched_name for topic in topics):
         return topics
     least = min_link * max(topic.score for topic in topics)
     return [topic for topic in topics if topic.score >= least][:max_topics]

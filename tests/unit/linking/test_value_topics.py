@@ -72,4 +72,4 @@ def test_a_search_starts_from_all_that_is_given_else_from_the_best_that_are_like
 
 def test_a_literal_that_the_asker_names_by_id() -> None:
     (question,) = look_up_topics(make_context(GRAPH).db, [Question("who?", ('"41000"',))], [()])
-    assert [(t.entity.label, t.is_given) for t in question.topics] == [("41000", True)]
+    assert [(t.entity.label, t.matched_name) for t in question.topics] == [("41000", "")]

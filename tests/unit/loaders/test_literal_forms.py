@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.values import lexical_value, literal_term
+from lodestar.engine.gold_questions import lexical_value
+from lodestar.engine.values import literal_term
 
 DATE = "http://www.w3.org/2001/XMLSchema#date"
 
