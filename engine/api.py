@@ -61,7 +61,7 @@ class Options(TypedDict, total=False):
     triples. reads: items that the answerer reads. min_probability, sure_from: below these probabilities there is no
     answer, or an unsure one. filter: what answers must be, as ``{"kind": "film", "relation": "sequel", "year": 1995}``:
     of a kind, with a relation, or with a value of a relation. on_event: called with each `Event`, in the thread that
-    answers: topics, evidence, and the pieces of a language model's reply.
+    answers: topics and evidence.
     """
 
     top_k: int | None

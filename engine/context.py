@@ -67,10 +67,10 @@ def merge_costs(costs: Iterable[StageCost]) -> tuple[StageCost, ...]:
 class Event:
     """Something that a call has just found for one of its questions.
 
-    topics: a tuple of `Topic`. evidence: an `Evidence`. text: a piece of a language model's reply.
+    topics: a tuple of `Topic`. evidence: an `Evidence`.
     """
 
-    kind: Literal["topics", "evidence", "text"]
+    kind: Literal["topics", "evidence"]
     question: Question
     value: Any
 
@@ -110,13 +110,9 @@ class Trace:
         if self._open:
             self._add(StageCost(self._open[-1], 0.0, round_trips, llm or _NO_CHAT, searches, batches))
 
-    def notify(self, kind: Literal["topics", "evidence", "text"], question: Question, value: Any) -> None:
+    def notify(self, kind: Literal["topics", "evidence"], question: Question, value: Any) -> None:
         if self.on_event is not None:
             self.on_event(Event(kind, question, value))
-
-    def listener(self, question: Question) -> Callable[[str], None] | None:
-        """Return what a prompt's `on_text` is for a question; None where nobody listens."""
-        return None if self.on_event is None else lambda text: self.notify("text", question, text)
 
     def _charge(self) -> None:
         now = time.perf_counter()

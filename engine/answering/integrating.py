@@ -43,8 +43,7 @@ class ClosedBook(Answerer):
         _ = graph.shared.chat
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
-        told = [ctx.trace.listener(each.question) for each in evidence]
-        prompts = [replace(self._make_prompt(each), on_text=tell) for each, tell in zip(evidence, told, strict=True)]
+        prompts = [self._make_prompt(each) for each in evidence]
         return [self._outcome(*each) for each in zip(evidence, ctx.llm.complete(prompts), strict=True)]
 
     def _make_prompt(self, evidence: Evidence[Item]) -> Prompt:

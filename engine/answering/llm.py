@@ -94,8 +94,7 @@ class LanguageModel(Answerer):
         while budgets:
             written = {n: self._write_evidence(evidence[n], max_tokens) for n, max_tokens in budgets.items()}
             prompts = [self.make_prompt(evidence[n], text, template) for n, (text, _) in written.items()]
-            told = [ctx.trace.listener(evidence[n].question) for n in written]
-            completed = ctx.llm.complete([replace(p, on_text=tell) for p, tell in zip(prompts, told, strict=True)])
+            completed = ctx.llm.complete(prompts)
             too_long: dict[int, int] = {}
             for (number, (text, num_items)), outcome in zip(written.items(), completed, strict=True):
                 if isinstance(outcome, PromptTooLongError) and (half := estimate_tokens(text) // 2) >= LEAST_TOKENS:

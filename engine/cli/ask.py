@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 SECTION = "Start here"
 MAX_SHOWN = 3
 """Items of evidence that are printed below an answer."""
-SHOWN_CHARS = 60
-"""Of a reply that is being written: the end of it, in a line of a terminal."""
 SAMPLES = 2
 """Plans that a language model writes for a question that is not answered surely without it."""
 TOGETHER = 64
@@ -134,20 +132,15 @@ def raise_fault(evidence: Evidence[Item]) -> None:
 
 @contextmanager
 def _show_progress() -> Iterator[Callable[[Event], None] | None]:
-    """Show while a question is answered what it is about, then the end of what a language model has written."""
+    """Show while a question is answered what it is about."""
     if not sys.stderr.isatty():
         yield None
         return
-    written = ""
     with show_status("reading the question …") as show_line:
 
         def on_event(event: Event) -> None:
-            nonlocal written
             if event.kind == "topics":
                 about = ", ".join(topic.entity.label for topic in event.value)
                 show_line(printable(f"answering from what is known of {about} …" if about else "answering …"))
-            elif event.kind == "text":
-                written += event.value
-                show_line(printable(" ".join(written[-SHOWN_CHARS:].split())))
 
         yield on_event

@@ -32,9 +32,7 @@ class Prompt:
     json: request a JSON object; schema: of this JSON schema, of which an endpoint without schemas knows nothing.
     logprobs: request the log-probability of each token. max_tokens: longest reply, None for the endpoint's own
     limit. An endpoint that does not know an option replies without it. is_read: whether the caller can parse a
-    reply; other replies are not cached. on_text: called with each piece of the reply, from the thread that speaks
-    to the endpoint; a reply from the cache, or of an endpoint that does not stream, comes in one piece or not at
-    all.
+    reply; other replies are not cached.
     """
 
     content: str | tuple[Message, ...]
@@ -43,7 +41,6 @@ class Prompt:
     logprobs: bool = False
     max_tokens: int | None = None
     is_read: Callable[[str], bool] = field(default=lambda _content: True, compare=False, repr=False)
-    on_text: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
 
     @property
     def messages(self) -> tuple[Message, ...]:

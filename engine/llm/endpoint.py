@@ -8,7 +8,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -25,12 +25,6 @@ MAX_TOKENS = 10**9
 """More tokens than any reply has."""
 MAX_REPLY_CHARS = 100_000
 """Of the text of a reply, so that parsing it takes little time."""
-
-STREAM_OPTIONS: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
-"""What asks an endpoint for events; one that knows none of it replies as a whole."""
-_CUT = "cut"
-"""The finish reason of a stream that ends without one, and without the event that ends streams."""
-
 
 SET_KEY = "set LODESTAR_LLM_API_KEY or OPENAI_API_KEY in the environment"
 NO_KEY = "no-key"
@@ -154,7 +148,7 @@ class ChatEndpoint:
 
     def complete(self, prompt: Prompt) -> Completion:
         """Return the model's reply. Raises `LLMError`."""
-        wanted = self._options(prompt) | ({} if prompt.on_text is None else STREAM_OPTIONS)
+        wanted = self._options(prompt)
         left_out = self._unknown
         while True:
             options = _leave_out(wanted, left_out)
@@ -211,19 +205,7 @@ class ChatEndpoint:
     def _send(self, prompt: Prompt, options: dict[str, Any]) -> bytes:
         messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
         request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
-        completions = self._open_client().chat.completions
-        if prompt.on_text is None or "stream" not in options:
-            return completions.with_raw_response.create(**request).content
-        with completions.with_streaming_response.create(**request) as response:
-            return merge_events(self._read_lines(response), prompt.on_text)
-
-    def _read_lines(self, response: openai.APIResponse[Any]) -> Iterator[str]:
-        try:  # the client does not translate the errors of its HTTP library here
-            yield from response.iter_lines()
-        except openai.APITimeoutError:
-            raise LLMError(f"{self._name} did not end its reply in time: raise LODESTAR_LLM_TIMEOUT_S") from None
-        except Exception:  # noqa: BLE001
-            raise LLMError(f"{self._name} cut the connection in the middle of its reply: try again") from None
+        return self._open_client().chat.completions.with_raw_response.create(**request).content
 
     def _open_client(self) -> openai.OpenAI:
         if self._client is None:
@@ -317,8 +299,6 @@ def parse_completion(body: bytes, prompt: Prompt, model: str, name: str) -> Comp
     if finish == "length" and (prompt.max_tokens is None or not prompt.is_read(content)):
         limit = f"{prompt.max_tokens} tokens: " if prompt.max_tokens else "the server's output limit: raise it, or "
         raise UnusableReplyError(f"{name} was cut off at {limit}use another model", completion)
-    if finish == _CUT:
-        raise UnusableReplyError(f"{name} stopped in the middle of its reply: try again", completion)
     if not content.strip():
         raise UnusableReplyError(f"{name} sent an empty reply: try again, or use another model", completion)
     if len(content) > MAX_REPLY_CHARS:
@@ -326,51 +306,6 @@ def parse_completion(body: bytes, prompt: Prompt, model: str, name: str) -> Comp
             f"{name} sent a reply of {len(content):,} characters: expected at most {MAX_REPLY_CHARS:,}", completion
         )
     return replace(completion, logprobs=_logprobs(choice.get("logprobs")))
-
-
-def merge_events(lines: Iterable[str], on_text: Callable[[str], None]) -> bytes:
-    """Return the lines of a stream of events as the body of a reply that came as a whole; any other body as it is.
-
-    Each piece of text is told as it comes. The finish reason is `_CUT` if the events end in the middle.
-    """
-    said = {"content": "", "refusal": ""}
-    finish: str | None = None
-    usage = None
-    logprobs: list[Any] = []
-    others: list[str] = []
-    for line in lines:
-        chunk = _chunk(line)
-        if chunk is None:
-            others += [line] if not line.startswith("data:") else []
-            finish = finish or ("stop" if line.strip() == "data: [DONE]" else None)
-            continue
-        usage = chunk.get("usage") or usage
-        choices = chunk.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-        finish = choice.get("finish_reason") or finish
-        if isinstance(tokens := choice.get("logprobs"), dict) and isinstance(tokens.get("content"), list):
-            logprobs += tokens["content"]
-        delta = choice.get("delta")
-        texts = (
-            {name: delta[name] for name in said if isinstance(delta.get(name), str)} if isinstance(delta, dict) else {}
-        )
-        for name, text in texts.items():
-            said[name] += text
-        if texts.get("content"):
-            on_text(texts["content"])
-    if finish is None and not any(said.values()) and any(map(str.strip, others)):
-        return "\n".join(others).encode()
-    choice = {"message": said, "finish_reason": finish or _CUT}
-    choice["logprobs"] = {"content": logprobs} if logprobs else None
-    return json.dumps({"choices": [choice], "usage": usage}).encode()
-
-
-def _chunk(line: str) -> dict[str, Any] | None:
-    try:
-        chunk = json.loads(line[5:]) if line.startswith("data:") else None
-    except (ValueError, RecursionError):
-        return None
-    return chunk if isinstance(chunk, dict) else None
 
 
 def _text(content: object) -> str:

@@ -50,8 +50,6 @@ _log = logging.getLogger(__name__)
 
 HEARTBEAT_S = 10.0
 RETRY_AFTER_S = 2
-MAX_EVENTS = 1_000
-"""Events of a stream that wait for a slow reader; its language model's words beyond them are left out."""
 
 _STATUS: tuple[tuple[type[LodestarError], int], ...] = (
     (UsageError, 400),
@@ -166,10 +164,10 @@ async def retrieve(body: lookups.AskForm, request: Request) -> Response:
     "/v1/ask/stream",
     tags=["questions"],
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {}}, "description": "topics, path …, token …, answer"}},
+    responses={200: {"content": {"text/event-stream": {}}, "description": "topics, path …, answer"}},
 )
 async def stream(body: lookups.AskForm, request: Request) -> Response:
-    """Answer a question as server-sent events: `topics`, a `path` each, `token`s of a language model, `answer`."""
+    """Answer a question as server-sent events: `topics`, a `path` each, `answer`."""
     service = get_service(request)
     service.check_options(body.changes())
     service.batches.check_room()
@@ -188,11 +186,9 @@ async def stream_events(service: Service, body: lookups.AskForm) -> AsyncIterato
     def on_event(event: Event) -> None:
         if event.kind == "topics":
             tell("topics", [topic_data(topic) for topic in event.value])
-        elif event.kind == "evidence":
+        else:
             for index in range(len(event.value.items)):
                 tell("path", item_data(event.value, index))
-        elif events.qsize() < MAX_EVENTS:
-            tell("token", {"text": event.value})
 
     async def answer() -> None:
         write, options = partial(_write, trace=body.trace), body.changes()

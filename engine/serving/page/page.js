@@ -73,13 +73,12 @@ async function ask(question, topics = [], keep = true) {
   at("start").hidden = true;
   say("reading the question …", true);
   const started = performance.now();
-  let paths = 0, words = "";
+  let paths = 0;
   try {
     const response = await post("/v1/ask/stream", { question, topics }, own.signal);
     for await (const { name, data } of eventsOf(response)) {
       if (name === "topics") say(`looking for what leads on from ${data.length ? named(data[0]) : "what it asks for"} …`, true);
       if (name === "path") say(`choosing the answer from ${++paths} path${paths === 1 ? "" : "s"} …`, true);
-      if (name === "token") say(`the language model writes: ${(words += data.text).slice(-60)}`, true);
       if (name === "error") throw new Error(data.error.message);
       if (name !== "answer") continue;
       if (keep) remember(question, topics);

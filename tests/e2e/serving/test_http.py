@@ -25,7 +25,7 @@ from openapi_spec_validator import validate
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import BaseModel, ValidationError
 
-from tests.fakes.scripted_llm import ScriptedLLM, says, streamed
+from tests.fakes.scripted_llm import ScriptedLLM, says
 from tests.made.graphs import COUNTRIES
 from tests.made.serving import serving
 
@@ -386,37 +386,12 @@ def test_an_address_that_others_reach_needs_a_token() -> None:
     ServerOptions(host="0.0.0.0", token="x" * 16).check()
 
 
-def test_the_words_of_a_language_model_are_streamed(countries: None, settings: Settings) -> None:
-    reply = '{"answers": ["Peruvian sol"], "confidence": 0.9}'
-    pieces = [reply[start : start + 7] for start in range(0, len(reply), 7)]
-
-    def events() -> Iterator[bytes]:
-        for piece in pieces:
-            choice = {"index": 0, "delta": {"content": piece}, "finish_reason": None}
-            yield b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"
-        end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
-        usage = {"choices": [], "usage": {"prompt_tokens": 120, "completion_tokens": 15}}
-        yield (
-            b"data: " + json.dumps(end).encode() + b"\n\ndata: " + json.dumps(usage).encode() + b"\n\ndata: [DONE]\n\n"
-        )
-
-    script = [streamed(events, {"Content-Type": "text/event-stream"}), says(reply)]
+def test_tokens_of_a_language_model_are_counted(countries: None, settings: Settings) -> None:
     recipe = read_recipe("similarity", options={"answerer.kind": "llm"})
-    with ScriptedLLM(script) as llm:
+    with ScriptedLLM([says('{"answers": ["Peruvian sol"], "confidence": 0.9}')]) as llm:
         with_model = replace(settings, llm_base_url=llm.base_url, llm_model="scripted", llm_api_key="none")
-        with (
-            serving(with_model, recipe=recipe) as url,
-            httpx.Client(base_url=url, trust_env=False) as own,
-        ):
-            text = own.post("/v1/ask/stream", json={"question": QUESTION}, timeout=60).text
+        with serving(with_model, recipe=recipe) as url, httpx.Client(base_url=url, trust_env=False) as own:
             whole = own.post("/v1/ask", json={"question": QUESTION}, timeout=60).json()
             tokens = own.get("/metrics").text
-    found = [part.split("\n") for part in text.split("\n\n") if part]
-    words = [json.loads(lines[1][6:])["text"] for lines in found if lines[0] == "event: token"]
-    assert words == pieces
-    answer = json.loads(found[-1][1][6:])
-    assert answer["answers"][0]["id"] == "m.sol"
-    assert answer["answers"] == whole["answers"]
-    assert llm.requests[0].body["stream"] is True
-    assert "stream" not in llm.requests[1].body
+    assert whole["answers"][0]["id"] == "m.sol"
     assert 'lodestar_tokens_total{direction="prompt"}' in tokens

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -179,32 +178,6 @@ def test_lines_that_were_cut_off_lack_the_last_one_which_may_be_half_a_name() ->
         listed, failed, whole = (gateway(llm).complete([asked])[0] for _ in range(3))
     assert contents([listed, whole]) == ["- Lima", names]
     assert str(failed).endswith("was cut off at 9 tokens: use another model")
-
-
-def events(*texts: str, end: str) -> bytes:
-    """Return the body of a stream of these texts."""
-    told = [json.dumps({"choices": [{"delta": {"content": text}}]}) for text in texts]
-    return "".join(f"data: {each}\n\n" for each in told).encode() + end.encode()
-
-
-@pytest.mark.parametrize("end", ["", 'data: {"error": {"message": "overloaded"}}\n\n'])
-def test_a_stream_that_stops_in_the_middle_of_a_name_is_no_reply(end: str, tmp_path: Path) -> None:
-    script = [Reply(body=events("ans: Li", end=end)), Reply(body=events("ans: Lima", end="data: [DONE]\r\n\r\n"))]
-    with ScriptedLLM(script) as llm:
-        chat = gateway(llm, cache=ReplyCache(tmp_path / "replies"))
-        failed, found = (chat.complete([Prompt("q", on_text=lambda _text: None)])[0] for _ in range(2))
-    assert str(failed).endswith("stopped in the middle of its reply: try again")
-    assert contents([found]) == ["ans: Lima"]
-
-
-def test_a_stream_is_told_as_it_comes_and_a_reply_as_a_whole_is_read_too() -> None:
-    told: list[str] = []
-    script = [Reply(body=events("ans: ", "Li", "ma", end="data: [DONE]\n\n")), says("Quito")]
-    with ScriptedLLM(script) as llm:
-        found = [gateway(llm).complete([Prompt("q", on_text=told.append)])[0] for _ in script]
-    assert contents(found) == ["ans: Lima", "Quito"]
-    assert told == ["ans: ", "Li", "ma"]
-    assert all(request.body["stream"] for request in llm.requests)
 
 
 @pytest.mark.parametrize("number", [302, 308])
