@@ -16,7 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..api import Engine
-from ..context import Event
 from ..errors import DatabaseError, DatabaseUnavailableError, LodestarError
 from ..evidence import Answer
 from ..neo4j.catalogue import read_graph_state
@@ -92,8 +91,12 @@ class Batcher:
     def num_waiting(self) -> int:
         return len(self._queue)
 
-    def check_room(self) -> None:
-        """Raise `OverloadedError` if the queue has no room for one more item."""
+    async def ask(self, key: Hashable, item: Any, deadline_s: float) -> Any:
+        """Return the result of an item; cancelling it takes the item out of the queue.
+
+        Raises `OverloadedError`, `DeadlineExceededError` after `deadline_s` seconds (the database's own error if that
+        was away), and what `ask` raises for the item.
+        """
         if self._closed:
             raise OverloadedError("the server is shutting down: ask another, or again in a moment")
         at_once = 0 if self._num_running else self.max_batch  # a free worker takes a batch: that does not wait
@@ -101,14 +104,6 @@ class Batcher:
             raise OverloadedError(
                 f"{len(self._queue):,} questions wait already: expected at most {self.max_queue:,}: ask again"
             )
-
-    async def ask(self, key: Hashable, item: Any, deadline_s: float) -> Any:
-        """Return the result of an item; cancelling it takes the item out of the queue.
-
-        Raises `OverloadedError`, `DeadlineExceededError` after `deadline_s` seconds (the database's own error if that
-        was away), and what `ask` raises for the item.
-        """
-        self.check_room()
         loop = asyncio.get_running_loop()
         waiting = _Waiting(key, item, loop.create_future(), loop.time(), loop.time() + deadline_s)
         self._queue.append(waiting)
@@ -206,15 +201,6 @@ def _is_database_away(error: Exception) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A waiting question. write: makes the reply, in the batch's thread. on_event: called with each of its events."""
-
-    question: Question
-    write: Callable[[Answer], Any]
-    on_event: Callable[[Event], None] | None = None
-
-
 class Service:
     """Questions and lookups over one graph, for one event loop.
 
@@ -233,11 +219,6 @@ class Service:
         self._lookups = ThreadPoolExecutor(4, thread_name_prefix="lodestar-lookup")
         self.batches = Batcher(self._answer, **limits)
 
-    def check_options(self, options: Mapping[str, Any]) -> None:
-        """Raise `UsageError` for an option that the recipe lacks."""
-        for option in options:
-            self.recipe.find_option(option)
-
     async def ask(
         self,
         question: Question,
@@ -246,13 +227,14 @@ class Service:
         *,
         answers: bool = True,
         deadline_s: float = DEADLINE_S,
-        on_event: Callable[[Event], None] | None = None,
     ) -> T:
         """Return what `write` makes of the answer, or of an answer with nothing but evidence; it runs in the batch's
-        thread, so that long replies do not stop the event loop."""
-        self.check_options(options or {})
+        thread, so that long replies do not stop the event loop. Raise `UsageError` for an option that the recipe
+        lacks."""
+        for option in options or {}:
+            self.recipe.find_option(option)
         key = tuple(sorted((options or {}).items())), answers
-        reply: T = await self.batches.ask(key, Asked(question, write, on_event), deadline_s)
+        reply: T = await self.batches.ask(key, (question, write), deadline_s)
         return reply
 
     async def look(self, look: Callable[[Engine], T]) -> T:
@@ -288,22 +270,15 @@ class Service:
                 self._opened = Engine(self.settings, recipe=self.recipe)
             return self._opened
 
-    def _answer(self, key: tuple[Sequence[tuple[str, Any]], bool], asked: Sequence[Asked]) -> list[Any]:
-        engine, questions = self._engine(), [each.question for each in asked]
-        changes, with_answers = key
-        options: dict[str, Any] = dict(changes)
-        if any(each.on_event for each in asked):
-            options["on_event"] = partial(_notify, asked)
+    def _answer(
+        self, key: tuple[Sequence[tuple[str, Any]], bool], asked: Sequence[tuple[Question, Callable[[Answer], Any]]]
+    ) -> list[Any]:
+        engine, questions = self._engine(), [question for question, _ in asked]
+        options, with_answers = key
         if with_answers:
-            answers = engine.ask_batch(questions, **options)
+            answers = engine.ask_batch(questions, **dict(options))
         else:
-            answers = [Answer(found, (), "", "none") for found in engine.retrieve_batch(questions, **options)]
+            answers = [Answer(found, (), "", "none") for found in engine.retrieve_batch(questions, **dict(options))]
         if self.metrics is not None:
             self.metrics.count_batch(answers)
-        return [each.write(answer) for each, answer in zip(asked, answers, strict=True)]
-
-
-def _notify(asked: Sequence[Asked], event: Event) -> None:
-    for each in asked:
-        if each.on_event is not None and each.question == event.question:
-            each.on_event(event)
+        return [write(answer) for (_, write), answer in zip(asked, answers, strict=True)]

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 
 from ..api import Engine
-from ..context import Event
 from ..errors import (
     DatabaseError,
     DownloadError,
@@ -35,7 +34,7 @@ from ..errors import (
     UsageError,
 )
 from ..evidence import Answer, answer_text
-from ..evidence.data import AnswerData, EvidenceData, item_data, topic_data
+from ..evidence.data import AnswerData, EvidenceData
 from ..neo4j.jars import JarCache, read_pins
 from ..values import Question
 from . import DeadlineExceededError, OverloadedError, Service, lookups
@@ -48,7 +47,6 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-HEARTBEAT_S = 10.0
 RETRY_AFTER_S = 2
 
 _STATUS: tuple[tuple[type[LodestarError], int], ...] = (
@@ -158,62 +156,6 @@ async def retrieve(body: lookups.AskForm, request: Request) -> Response:
         request, body, lambda answer: to_json(answer.evidence.to_dict(trace=body.trace)), answers=False
     )
     return make_response(evidence)
-
-
-@router.post(
-    "/v1/ask/stream",
-    tags=["questions"],
-    response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {}}, "description": "topics, path …, answer"}},
-)
-async def stream(body: lookups.AskForm, request: Request) -> Response:
-    """Answer a question as server-sent events: `topics`, a `path` each, `answer`."""
-    service = get_service(request)
-    service.check_options(body.changes())
-    service.batches.check_room()
-    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(stream_events(service, body), media_type="text/event-stream", headers=headers)
-
-
-async def stream_events(service: Service, body: lookups.AskForm) -> AsyncIterator[bytes]:
-    """Yield server-sent events while a question is answered; closing the generator cancels the question."""
-    loop = asyncio.get_running_loop()
-    events: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue()
-
-    def tell(event: str, data: Any) -> None:
-        loop.call_soon_threadsafe(events.put_nowait, (event, data if isinstance(data, bytes) else to_json(data)))
-
-    def on_event(event: Event) -> None:
-        if event.kind == "topics":
-            tell("topics", [topic_data(topic) for topic in event.value])
-        else:
-            for index in range(len(event.value.items)):
-                tell("path", item_data(event.value, index))
-
-    async def answer() -> None:
-        write, options = partial(_write, trace=body.trace), body.changes()
-        try:
-            asking = service.ask(body.as_question(), write, options, deadline_s=body.timeout_s, on_event=on_event)
-            tell("answer", await asking)
-        except LodestarError as error:
-            tell("error", make_error_body(choose_status(error), str(error)))
-        except Exception:  # noqa: BLE001 - a bug of ours: the stream must end, and the log has it
-            tell("error", make_error_body(500, "the server has failed: see its log"))
-            _log.exception("a stream failed")
-
-    task = asyncio.create_task(answer())
-    event = ""
-    try:
-        while event not in ("answer", "error"):
-            try:
-                async with asyncio.timeout(HEARTBEAT_S):
-                    event, data = await events.get()
-            except TimeoutError:
-                yield b": still here\n\n"
-            else:
-                yield b"event: " + event.encode() + b"\ndata: " + data + b"\n\n"
-    finally:
-        task.cancel()
 
 
 def _write(answer: Answer, *, trace: bool) -> bytes:

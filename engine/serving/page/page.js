@@ -48,42 +48,18 @@ async function request(path, more = {}) {
 
 const post = (path, body, signal) => request(path, { method: "POST", body: JSON.stringify(body), signal });
 
-async function* eventsOf(response) {
-  const reader = response.body.getReader();
-  const decoder = new TextDecoder();
-  let rest = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    rest += decoder.decode(value, { stream: true });
-    const parts = rest.split("\n\n");
-    rest = parts.pop();
-    for (const part of parts) {
-      const name = /^event: (.*)$/m.exec(part), data = /^data: (.*)$/m.exec(part);
-      if (name && data) yield { name: name[1], data: JSON.parse(data[1]) };
-    }
-  }
-}
-
 async function ask(question, topics = [], keep = true) {
   asking?.abort();
   const own = (asking = new AbortController());
   at("question").value = question;
   at("error").hidden = true;
   at("start").hidden = true;
-  say("reading the question …", true);
+  say("looking for the answer …", true);
   const started = performance.now();
-  let paths = 0;
   try {
-    const response = await post("/v1/ask/stream", { question, topics }, own.signal);
-    for await (const { name, data } of eventsOf(response)) {
-      if (name === "topics") say(`looking for what leads on from ${data.length ? named(data[0]) : "what it asks for"} …`, true);
-      if (name === "path") say(`choosing the answer from ${++paths} path${paths === 1 ? "" : "s"} …`, true);
-      if (name === "error") throw new Error(data.error.message);
-      if (name !== "answer") continue;
-      if (keep) remember(question, topics);
-      show(data, topics, performance.now() - started);
-    }
+    const answer = await (await post("/v1/ask", { question, topics }, own.signal)).json();
+    if (keep) remember(question, topics);
+    show(answer, topics, performance.now() - started);
   } catch (error) {
     if (own.signal.aborted) return;
     say("");

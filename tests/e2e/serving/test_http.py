@@ -61,20 +61,6 @@ def test_an_answer_is_the_engines_own(client: httpx.Client, direct: Engine) -> N
     assert found.json()["answer"] == "Peruvian sol"
 
 
-def test_a_stream_tells_topics_paths_and_the_answer(client: httpx.Client) -> None:
-    with client.stream("POST", "/v1/ask/stream", json={"question": QUESTION}) as response:
-        assert response.headers["content-type"].startswith("text/event-stream")
-        events = [part.split("\n") for part in "".join(response.iter_text()).split("\n\n") if part]
-    names = [lines[0].removeprefix("event: ") for lines in events]
-    assert names[0] == "topics"
-    assert names[-1] == "answer"
-    assert set(names[1:-1]) == {"path"}
-    answer = json.loads(events[-1][1].removeprefix("data: "))
-    ranks = [json.loads(lines[1].removeprefix("data: "))["rank"] for lines in events[1:-1]]
-    assert ranks == list(range(1, len(answer["items"]) + 1))
-    assert answer["answer"] == "Peruvian sol"
-
-
 # OpenAI's form
 
 
@@ -153,7 +139,7 @@ def test_metrics_are_read_by_prometheus_own_parser(client: httpx.Client) -> None
 def test_the_documentation_is_valid_and_asks_no_other_host(client: httpx.Client) -> None:
     described = client.get("/openapi.json").json()
     validate(described)
-    assert {"/v1/ask", "/v1/ask/stream", "/v1/verify", "/v1/chat/completions"} <= set(described["paths"])
+    assert {"/v1/ask", "/v1/verify", "/v1/chat/completions"} <= set(described["paths"])
     for page in ("/", "/docs"):
         response = client.get(page)
         assert "default-src 'none'" in response.headers["content-security-policy"]
@@ -301,12 +287,12 @@ def test_a_deadline_is_kept(client: httpx.Client) -> None:
     assert "0.0001 s" in error(late)
 
 
-def test_streams_that_are_cut_and_clients_that_read_nothing_take_nothing_from_others(
+def test_requests_that_are_cut_and_clients_that_read_nothing_take_nothing_from_others(
     url: str, client: httpx.Client
 ) -> None:
     host, port = url.removeprefix("http://").split(":")
     body = json.dumps({"question": QUESTION}).encode()
-    head = f"POST /v1/ask/stream HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
+    head = f"POST /v1/ask HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
     open_ones = []
     for number in range(20):
         connection = socket.create_connection((host, int(port)))
