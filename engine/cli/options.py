@@ -27,8 +27,6 @@ from ..values import Question
 from ..whole_file import parse_json, read_text
 
 if TYPE_CHECKING:
-    from ..api import Engine
-    from ..neo4j.embedded import EmbeddedServer
     from ..neo4j.gateway import Gateway
     from ..settings import Settings
 
@@ -91,13 +89,6 @@ def find_running_server(settings: Settings) -> Settings:
     return replace(settings, name=running[0].name)
 
 
-def open_engine(settings: Settings) -> Engine:
-    """Return an engine that is closed when the verb ends."""
-    from ..api import Engine
-
-    return click.get_current_context().with_resource(Engine(settings))
-
-
 def open_gateway(settings: Settings) -> Gateway:
     """Return a gateway with the longer timeout of loads; it is closed when the verb ends."""
     from ..neo4j.gateway import Gateway
@@ -108,30 +99,26 @@ def open_gateway(settings: Settings) -> Gateway:
     return gateway
 
 
-def _find_server(settings: Settings) -> EmbeddedServer:
+def _server(name: str | None) -> dict[str, Any]:
     from ..neo4j.embedded import EmbeddedServer
 
-    return EmbeddedServer.of(settings)
+    return {"server": EmbeddedServer.of(settings_from(name=name))}
 
 
-def _opening(
-    argument: str, make: Callable[[Settings], Any], *options: Decorator[Any], to_ask: bool = False
-) -> Decorator[Any]:
-    """Return a decorator that adds options of a database; the verb gets as `argument` what `make` makes of them."""
+def _engine(uri: str | None, name: str | None) -> dict[str, Any]:
+    from ..api import Engine
 
-    def opened(uri: str | None = None, name: str | None = None) -> dict[str, Any]:
-        return {argument: make(settings_from(uri, name, to_ask=to_ask))}
-
-    return options_for(opened, *options)
+    engine = Engine(settings_from(uri, name, to_ask=True))
+    return {"engine": click.get_current_context().with_resource(engine)}
 
 
-server_option = _opening("server", _find_server, _NAME)
+server_option = options_for(_server, _NAME)
 """--name: `server`, the embedded one."""
-database_options = _opening("settings", lambda settings: settings, *DATABASE)
+database_options = options_for(lambda uri, name: {"settings": settings_from(uri, name)}, *DATABASE)
 """--uri, --name: `settings`."""
-engine_options = _opening("engine", open_engine, *DATABASE, to_ask=True)
+engine_options = options_for(_engine, *DATABASE)
 """--uri, --name: `engine`, an open `Engine`."""
-gateway_options = _opening("gateway", open_gateway, *DATABASE)
+gateway_options = options_for(lambda uri, name: {"gateway": open_gateway(settings_from(uri, name))}, *DATABASE)
 """--uri, --name: `gateway`, see `open_gateway`."""
 
 _RECIPE = (
@@ -212,17 +199,14 @@ def _questions(texts: Sequence[str], file: str | None, topics: Sequence[str]) ->
     `topic_names`, and `options` to choose from. Blank lines are skipped. Raises `InputError` with file and line.
     """
     questions = [Question(text, tuple(topics)) for text in texts]
-    for number, line in enumerate(_lines(file), start=1):
+    lines = [] if file is None else read_text(Path(file), "the file of questions", MAX_BYTES).split("\n")
+    for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
                 questions.append(_parse_question(line.strip(), topics))
             except (LodestarError, ValueError) as error:
                 raise InputError(f"{'standard input' if file == '-' else file}:{number}: {error}") from error
     return {"questions": questions}
-
-
-def _lines(file: str | None) -> list[str]:
-    return [] if file is None else read_text(Path(file), "the file of questions", MAX_BYTES).split("\n")
 
 
 def _parse_question(line: str, topics: Sequence[str]) -> Question:

@@ -48,6 +48,4 @@ def command(
     require_extra("serve", "lodestar serve")
     from ..serving.server import ServerOptions, run_server
 
-    options = ServerOptions(host=host, port=port, hosts=hosts, origins=origins)
-    options.check()
-    run_server(settings, recipe, options, say=say)
+    run_server(settings, recipe, ServerOptions(host, port, hosts, origins), say=say)

@@ -224,14 +224,9 @@ def describe_graph(engine: Engine) -> GraphData:
     kinds: dict[str, int | None] = figures["kinds"] or dict.fromkeys(
         name_kinds(engine.read_graph().catalogue.relations, read_plan_schema(engine))
     )
-    return {
-        "name": urlsplit(settings.uri).hostname or "" if settings.uri else settings.name,
-        "num_triples": figures["num_triples"],
-        "num_entities": figures["num_entities"],
-        "num_literals": figures["num_literals"],
-        "num_relations": figures["num_relations"],
-        "kinds": dict(islice(kinds.items(), MAX_KINDS)),
-    }
+    name = urlsplit(settings.uri).hostname or "" if settings.uri else settings.name
+    sizes: Any = {what: figures[what] for what in ("num_triples", "num_entities", "num_literals", "num_relations")}
+    return {"name": name, **sizes, "kinds": dict(islice(kinds.items(), MAX_KINDS))}
 
 
 def find_topics(engine: Engine, text: str, limit: int) -> EntitiesData:
