@@ -29,9 +29,8 @@ from ..engine.writing.changing import LiteralValue
 from . import mapping as mappings
 from . import source as source_rows
 from .mapping import MAX_NUMBERS, NO_LABEL, Choices, LabelMapping, PropertySample, Survey, fold
-from .naming import XSD
 from .reading import RereadableFile, spool
-from .source import Source, StatementRow
+from .source import XSD, Source, StatementRow
 
 TYPE = "type"  # the relation between a node and its labels
 LINKED_TO = "linked_to"  # the relation of edges that have no type

@@ -14,8 +14,16 @@ from ..engine.errors import InputError, UsageError
 from ..engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
 from ..engine.values import MAX_OPTIONS, MAX_QUESTION_CHARS, MAX_TOPICS_CHARS
 from ..models import quote_line
-from .naming import FREEBASE_ID, concept_id
-from .reading import PARQUET, RereadableFile, format_columns, format_value, read_parquet, read_records
+from .reading import (
+    FREEBASE_ID,
+    PARQUET,
+    RereadableFile,
+    concept_id,
+    format_columns,
+    format_value,
+    read_parquet,
+    read_records,
+)
 
 Record = Mapping[str, Any]
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")

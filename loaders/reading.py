@@ -1,4 +1,4 @@
-"""Find and read files: their bytes, unpacked and in UTF-8, their lines, and records of JSON or parquet."""
+"""Find and read files: their bytes, unpacked and in UTF-8, their lines, records of JSON or parquet; what ids are."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ from pyarrow import compute
 
 from ..engine.errors import InputError, StorageError, UsageError
 from ..models import quote_line
+from ..models.wording import fold
 
 _log = logging.getLogger(__name__)
 pc: Any = compute  # its stubs lack most functions
@@ -522,3 +523,13 @@ def format_columns(names: Iterable[str]) -> str:
 
 def format_value(value: object) -> str:
     return quote_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+
+
+# Ids, as Freebase and texts write them
+
+FREEBASE_ID = r"[mg]\.[0-9a-z_]+"
+
+
+def concept_id(concept: str) -> str:
+    """Return the common id of all spellings of a concept: no case, no accents, single blanks."""
+    return " ".join(fold(concept).replace("\0", " ").split())

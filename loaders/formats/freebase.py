@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from ..naming import ALL, read_languages
 from ..reading import RereadableFile
-from ..source import FileSource
+from ..source import ALL, FileSource, read_languages
 
 FREEBASE = "http://rdf.freebase.com/ns/"
 

@@ -18,9 +18,9 @@ from xml.etree.ElementTree import Element as Xml
 from ...engine.errors import InputError
 from ...models import quote_line
 from ..mapping import ALIASES, fold
-from ..naming import XSD
 from ..property_graph import Element, FileGraph, LiteralText, Node, Relationship
 from ..reading import RereadableFile, check_xml, read_pieces, read_records
+from ..source import XSD
 
 _WORD = re.compile(r"[^\W\d_][^\W\d]{2,}")
 

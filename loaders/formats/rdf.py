@@ -22,15 +22,20 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFor
 from ...engine.errors import InputError
 from ...engine.writing import RelationFacts, label_of
 from ...models import quote_line
-from ..naming import ALIAS_RELATIONS, ALL, NAME_RELATIONS, RDF, XSD, read_languages
 from ..reading import RereadableFile, check_xml, unpacked_name
 from ..source import (
+    ALIAS_RELATIONS,
+    ALL,
     BATCH_ROWS,
+    NAME_RELATIONS,
+    RDF,
     ROWS,
+    XSD,
     FileSource,
     Part,
     SourceRowBatches,
     StatementRow,
+    read_languages,
     record_batches,
     reject_row,
     split_batches,

@@ -10,8 +10,7 @@ from pathlib import Path
 from ...engine.errors import InputError, UsageError, translate_import_errors
 from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from ...engine.writing import RelationFacts
-from ..naming import concept_id
-from ..reading import NOT_UTF8, SHOWN_BYTES, RereadableFile, read_records
+from ..reading import NOT_UTF8, SHOWN_BYTES, RereadableFile, concept_id, read_records
 from ..source import NO_ID, FileSource, StatementRow, name_row, reject_row, triple_row
 from .detecting import TEXT_FIELDS
 

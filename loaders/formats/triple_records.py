@@ -18,9 +18,8 @@ import pyarrow as pa
 
 from ...engine.errors import InputError
 from .. import source
-from ..naming import FREEBASE_ID, XSD
-from ..reading import PARQUET, RereadableFile, format_columns, read_parquet, read_records
-from ..source import FileSource, StatementRow
+from ..reading import FREEBASE_ID, PARQUET, RereadableFile, format_columns, read_parquet, read_records
+from ..source import XSD, FileSource, StatementRow
 from .columns import columns_by_name
 
 _TRIPLE = ("head", "relation", "tail")

@@ -12,9 +12,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..naming import ALL, XSD, read_languages
 from ..reading import RereadableFile, read_records
-from ..source import FileSource, StatementRow, reject_row, triple_row
+from ..source import ALL, XSD, FileSource, StatementRow, read_languages, reject_row, triple_row
 
 _LEFT_OUT = {"external-id", "commonsMedia", "globe-coordinate", "geo-shape", "tabular-data", "musical-notation", "math"}
 """Datatypes of claims that are no knowledge of this graph."""

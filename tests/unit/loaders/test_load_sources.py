@@ -18,8 +18,7 @@ from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.freebase import FreebaseSource
 from lodestar.loaders.formats.triple_records import ParquetSource, RogSource
 from lodestar.loaders.loading import LoadOptions, preview
-from lodestar.loaders.naming import FREEBASE_ID
-from lodestar.loaders.reading import use_spool_folder
+from lodestar.loaders.reading import FREEBASE_ID, use_spool_folder
 from lodestar.loaders.source import Source
 from pyarrow import parquet
 

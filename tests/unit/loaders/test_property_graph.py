@@ -21,7 +21,6 @@ from lodestar.loaders.mapping import (
     guess_names,
     read_mapping,
 )
-from lodestar.loaders.naming import XSD
 from lodestar.loaders.property_graph import (
     Node,
     PropertyGraph,
@@ -29,6 +28,7 @@ from lodestar.loaders.property_graph import (
     Relationship,
     literals_of,
 )
+from lodestar.loaders.source import XSD
 from neo4j.spatial import WGS84Point
 from neo4j.time import Date, DateTime, Duration, Time
 
