@@ -52,7 +52,7 @@ MAX_FILTERS = 10
 _log = logging.getLogger(__name__)
 
 
-class Options(TypedDict, total=False):
+class CallOptions(TypedDict, total=False):
     """What a call may change. An option of another part is named with it in a mapping: ``**{"star.mix": 0.5}``.
 
     top_k: items of evidence that are kept. plans: whether sets, numbers and times are asked for by plans. max_hop:
@@ -96,7 +96,7 @@ class Engine:
             print(engine.ask("What is the capital of Peru?").text)
             print(engine.ask("How many countries border Peru?", top_k=5).number)
 
-    `Options` of a call change the recipe for it alone; `UsageError` for one that the recipe does not have.
+    `CallOptions` of a call change the recipe for it alone; `UsageError` for one that the recipe does not have.
     """
 
     def __init__(
@@ -170,23 +170,25 @@ class Engine:
 
     # One question or many, blocking
 
-    def retrieve(self, question: str | Question, **options: Unpack[Options]) -> Evidence[Item]:
+    def retrieve(self, question: str | Question, **options: Unpack[CallOptions]) -> Evidence[Item]:
         """Return the ranked evidence for a question; of one without a known entity the note says so."""
         with self._asking():
             return self._retrieve([_validate_question(question)], dict(options))[0]
 
-    def retrieve_batch(self, questions: Sequence[str | Question], **options: Unpack[Options]) -> list[Evidence[Item]]:
+    def retrieve_batch(
+        self, questions: Sequence[str | Question], **options: Unpack[CallOptions]
+    ) -> list[Evidence[Item]]:
         """Return the ranked evidence for each question; of one with a fault (`find_fault`) the note says which."""
         with self._asking():
             return self._retrieve_many(questions, dict(options))
 
-    def ask(self, question: str | Question, **options: Unpack[Options]) -> Answer:
+    def ask(self, question: str | Question, **options: Unpack[CallOptions]) -> Answer:
         """Return the answer to a question, with its evidence; where the answerer fails, with its `failure`."""
         with self._asking():
             found = self._retrieve([_validate_question(question)], dict(options))
             return self._answer(found, dict(options))[0]
 
-    def ask_batch(self, questions: Sequence[str | Question], **options: Unpack[Options]) -> list[Answer]:
+    def ask_batch(self, questions: Sequence[str | Question], **options: Unpack[CallOptions]) -> list[Answer]:
         """Return an answer to each question; up to 1,000 share each round trip, and their prompts go together.
 
         Where the answerer fails, the question's answer has no entities, and says why in `failure`: none is lost.
@@ -194,7 +196,7 @@ class Engine:
         with self._asking():
             return self._answer(self._retrieve_many(questions, dict(options)), dict(options))
 
-    def answer_evidence(self, evidence: Sequence[Evidence[Item]], **options: Unpack[Options]) -> list[Answer]:
+    def answer_evidence(self, evidence: Sequence[Evidence[Item]], **options: Unpack[CallOptions]) -> list[Answer]:
         """Return an answer to each evidence. If the answerer fails for a question, that answer has a `failure`."""
         with self._asking():
             return self._answer(evidence, dict(options))
@@ -216,13 +218,13 @@ class Engine:
 
     # The same with asyncio, in a thread: what has begun goes on to its end, even where the task is cancelled
 
-    async def aretrieve(self, question: str | Question, **options: Unpack[Options]) -> Evidence[Item]:
+    async def aretrieve(self, question: str | Question, **options: Unpack[CallOptions]) -> Evidence[Item]:
         return await asyncio.to_thread(self.retrieve, question, **options)
 
-    async def aask(self, question: str | Question, **options: Unpack[Options]) -> Answer:
+    async def aask(self, question: str | Question, **options: Unpack[CallOptions]) -> Answer:
         return await asyncio.to_thread(self.ask, question, **options)
 
-    async def aask_batch(self, questions: Sequence[str | Question], **options: Unpack[Options]) -> list[Answer]:
+    async def aask_batch(self, questions: Sequence[str | Question], **options: Unpack[CallOptions]) -> list[Answer]:
         return await asyncio.to_thread(self.ask_batch, questions, **options)
 
     # What every call does

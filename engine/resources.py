@@ -31,23 +31,23 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-class _Opened:
+class _Cache:
     """Holds what is made once, safe to use from several threads."""
 
     def __init__(self) -> None:
         self._turn = threading.RLock()
-        self._opened: dict[object, Any] = {}
+        self._made: dict[object, Any] = {}
 
     def get_or_make(self, key: object, make: Callable[[], T]) -> T:
         """Return the value for this key, such as what a part opened; the first call makes it, other threads wait."""
         with self._turn:
-            if key not in self._opened:
-                self._opened[key] = make()
-            made: T = self._opened[key]
+            if key not in self._made:
+                self._made[key] = make()
+            made: T = self._made[key]
             return made
 
 
-class Resources(_Opened):
+class Resources(_Cache):
     """Hold what the stages share; one for each engine.
 
     The encoder with its vectors, checkpoints and the language model's gateway do not depend on the graph and are opened
@@ -83,7 +83,7 @@ class Resources(_Opened):
     @property
     def chat_opened(self) -> ChatGateway | None:
         """The gateway to the language model if a stage has opened it, else None."""
-        return self._opened.get("chat")
+        return self._made.get("chat")
 
     def describe(self, folder: str, *kinds: str | ModelKind) -> tuple[ModelKind, ModelDescription]:
         """Return the kind of a checkpoint and its description. The kind is one of `kinds`, or any installed one without
@@ -199,7 +199,7 @@ class Resources(_Opened):
         return encoder
 
 
-class GraphResources(_Opened):
+class GraphResources(_Cache):
     """Hold what belongs to one edition of a graph, beside the engine's own `resources`; a known edition tells which
     stored data is current."""
 
@@ -267,15 +267,12 @@ class GraphResources(_Opened):
         Raises `CheckpointError` if it was trained on a graph with other relations, unless `any_graph` is set.
         """
         if not any_graph:
-            self._check_trained_here(folder, self.shared.describe(folder, *kinds)[1])
+            _, description = self.shared.describe(folder, *kinds)
+            if not description.any_graph and self.catalogue.vocabulary not in description.graphs:
+                sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
+                raise CheckpointError(
+                    f"{folder} was trained on another graph ({sets}; its relations differ from the "
+                    f"{len(self.catalogue.relations):,} here): load that graph, train on this one, or allow it with "
+                    "--set any_graph=true"
+                )
         return self.shared.model(folder, *kinds, language_model=language_model)
-
-    def _check_trained_here(self, folder: str, description: ModelDescription) -> None:
-        if description.any_graph or self.catalogue.vocabulary in description.graphs:
-            return
-        sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
-        raise CheckpointError(
-            f"{folder} was trained on another graph ({sets}; its relations differ from the "
-            f"{len(self.catalogue.relations):,} here): load that graph, train on this one, or allow it with "
-            "--set any_graph=true"
-        )

@@ -12,7 +12,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -161,30 +161,8 @@ def check_address(uri: str) -> None:
 
 
 def _check_settings(chosen: Mapping[str, Any]) -> Settings:
-    values: dict[str, Any] = {}
-    for setting in fields(Settings):
-        if setting.name not in chosen:
-            continue
-        value = chosen[setting.name]
-        if setting.name.endswith("_s"):
-            try:
-                value = float(value)
-            except (TypeError, ValueError):
-                value = math.nan
-            if not 0.001 <= value < math.inf:
-                raise UsageError(
-                    f"setting {setting.name}: expected a number of seconds, found {chosen[setting.name]!r}"
-                )
-        elif isinstance(setting.default, int):
-            digits = str(value).strip()
-            if isinstance(value, bool) or not (digits.isascii() and digits.isdecimal() and len(digits) <= 18):
-                raise UsageError(f"setting {setting.name}: expected a whole number, 0 for no bound, found {value!r}")
-            value = int(digits)
-        elif not isinstance(value, str):
-            shown = type(value).__name__ if setting.name in SECRETS else repr(value)
-            raise UsageError(f"setting {setting.name}: expected text, found {shown}")
-        values[setting.name] = value
-    settings = replace(Settings(), **values)
+    known = [setting for setting in fields(Settings) if setting.name in chosen]
+    settings = Settings(**{setting.name: _read_value(setting, chosen[setting.name]) for setting in known})
     try:
         Placement(settings.device, settings.precision)
     except PlacementError as error:
@@ -192,6 +170,25 @@ def _check_settings(chosen: Mapping[str, Any]) -> Settings:
     if settings.uri:
         check_address(settings.uri)
     return settings
+
+
+def _read_value(setting: Field[Any], value: Any) -> Any:
+    default, read = setting.default, value
+    if not isinstance(default, str):
+        try:
+            read = type(default)(str(value))
+        except ValueError:
+            read = -1
+    if isinstance(default, str):
+        is_sound, expected = isinstance(value, str), "text"
+    elif isinstance(default, int):
+        is_sound, expected = 0 <= read < 10**18, "a whole number, 0 for no bound"
+    else:
+        is_sound, expected = 0.001 <= read < math.inf, "a number of seconds"
+    if not is_sound:
+        shown = type(value).__name__ if setting.name in SECRETS else repr(value)
+        raise UsageError(f"setting {setting.name}: expected {expected}, found {shown}")
+    return read
 
 
 def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -216,7 +213,7 @@ MAX_DOTS = 10
 """Of a key; options are at most two tables deep."""
 
 
-def key_and_value(text: str, example: str) -> tuple[str, Any]:
+def parse_assignment(text: str, example: str) -> tuple[str, Any]:
     """Return key and value of ``KEY=VALUE``. VALUE is read as TOML, else as text. A `UsageError` shows `example`."""
     key, equals, value = text.partition("=")
     if not equals or not all(key.split(".")) or key.count(".") > MAX_DOTS:

@@ -16,7 +16,7 @@ from ..models.placement import Placement, PlacementError
 from ..models.wording import normalise_question
 from .errors import EncoderError, UsageError, translate_import_errors
 from .progress import Progress, progress_bar
-from .settings import Settings, key_and_value, set_nested_value
+from .settings import Settings, parse_assignment, set_nested_value
 from .whole_file import lock_file, translate_storage_errors
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def training_config(
         if value is not MISSING:
             data[each.name] = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
     for text in changes:
-        set_nested_value(data, *key_and_value(text, "training.epochs=5"), f"--set {text}")
+        set_nested_value(data, *parse_assignment(text, "training.epochs=5"), f"--set {text}")
     try:
         return decode_dataclass(kind.config, json.dumps(data, default=str))
     except ValueError as error:

@@ -62,7 +62,7 @@ class Question:
     """A question. `topic_entities` are ids or names from the user; if empty, the linker finds the topics.
 
     `options` are the choices of a multiple-choice question. `filter`: what its answers must be, as pairs of a key and a
-    value (`Options`).
+    value (`CallOptions`).
     """
 
     text: str

@@ -75,7 +75,7 @@ def show_warnings() -> None:
         log.addHandler(_Lines(logging.WARNING))
 
 
-def load_line(load: Mapping[str, Any]) -> str:
+def format_load(load: Mapping[str, Any]) -> str:
     """Return a load, as JSON data, as a line."""
     return f"{load['number']:>3}  {load['source']}  {load['kind']}  {load['num_triples']:,} triples  {load['state']}"
 

@@ -12,7 +12,7 @@ import click
 
 from ..errors import GraphError
 from ..progress import say
-from . import confirm_deletion, load_line, print_report, show
+from . import confirm_deletion, format_load, print_report, show
 from .options import database_options, gateway_options, json_option, open_gateway, server_option
 
 if TYPE_CHECKING:
@@ -209,4 +209,4 @@ def _graph_lines(graph: Mapping[str, Any]) -> Iterator[str]:
         more = f" and {len(kinds) - SHOWN_KINDS:,} more" if len(kinds) > SHOWN_KINDS else ""
         yield f"  kinds     {', '.join(kinds[:SHOWN_KINDS])}{more}"
     for load in graph["loads"]:
-        yield f"  load      {load_line(load)}"
+        yield f"  load      {format_load(load)}"

@@ -80,7 +80,7 @@ def command(as_json: bool, name: str) -> None:
     say("\n".join(_next_steps(settings.name, QUESTIONS[2])))
 
 
-def say_what_runs() -> None:
+def print_running_servers() -> None:
     """Print which servers run here and what they hold, and what to type next."""
     from ..errors import LodestarError
     from ..neo4j.catalogue import read_graph_state

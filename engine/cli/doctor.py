@@ -53,13 +53,13 @@ def command(settings: Settings, as_json: bool) -> None:
     Example:
       lodestar doctor --uri neo4j+s://graph.example.org
     """
-    findings = list(examine(settings))
+    findings = list(check_installation(settings))
     show([each._asdict() for each in findings], [each.line() for each in findings], as_json=as_json, styled=True)
     if any(finding.level == "missing" for finding in findings):
         raise click.exceptions.Exit(1)
 
 
-def examine(settings: Settings) -> Iterator[Finding]:
+def check_installation(settings: Settings) -> Iterator[Finding]:
     """Yield the findings, each part after those that it depends on. This changes nothing."""
     yield Finding("Python", "ok", f"{platform.python_version()} at {sys.executable}, Lodestar {version('lodestar-kg')}")
     for part, look, advice in (

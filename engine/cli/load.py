@@ -16,7 +16,7 @@ import click
 from ...loaders.formats import FORMATS, GRAPHS, OWN_PLACE, find_format, source_class
 from ..errors import AuthenticationError, DatabaseUnavailableError, UsageError
 from ..progress import say
-from . import confirm_deletion, load_line, print_report, show
+from . import confirm_deletion, format_load, print_report, show
 from .options import DATABASE, FORCE, database_options, gateway_options, json_option, open_gateway, settings_from
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_j
 
         gateway = open_gateway(settings)
         loads = catalogue.list_loads(gateway)
-        show(loads, map(load_line, loads), as_json=as_json)
+        show(loads, map(format_load, loads), as_json=as_json)
     else:
         raise UsageError("expected a file, a format, --list or --delete: see `lodestar load --help`")
 

@@ -75,9 +75,9 @@ def main(ctx: click.Context) -> None:
       lodestar ask "What is the capital of Peru?"
     """
     if ctx.invoked_subcommand is None:
-        from .demo import say_what_runs
+        from .demo import print_running_servers
 
-        say_what_runs()
+        print_running_servers()
 
 
 class WithoutPandas:

@@ -139,13 +139,13 @@ def _recipe(
 ) -> dict[str, Any]:
     """Return settings and recipe; without --recipe, --checkpoint selects the recipe star."""
     from ..recipes import EXAMPLE, OWN_OPTIONS, read_recipe
-    from ..settings import key_and_value
+    from ..settings import parse_assignment
 
     settings = settings_from(uri, name, to_ask=True)
     if checkpoint == "":
         raise UsageError("--checkpoint: expected the folder of a trained scorer, found an empty text")
-    full = [change for change in changes if "." in (key := key_and_value(change, EXAMPLE)[0]) or key in OWN_OPTIONS]
-    short = dict(key_and_value(change, EXAMPLE) for change in changes if change not in full)
+    full = [change for change in changes if "." in (key := parse_assignment(change, EXAMPLE)[0]) or key in OWN_OPTIONS]
+    short = dict(parse_assignment(change, EXAMPLE) for change in changes if change not in full)
     if checkpoint:
         short["checkpoint"] = checkpoint
     named = named or ("star" if checkpoint else settings.recipe)

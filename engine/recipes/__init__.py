@@ -27,7 +27,7 @@ from ..parts import (
     parts_of,
     resolve_stages,
 )
-from ..settings import key_and_value, set_nested_value
+from ..settings import parse_assignment, set_nested_value
 from ..whole_file import read_text
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def read_recipe(
         data = given.as_json()
     else:
         data = read_recipe_data(given)
-    found = [(*key_and_value(change, EXAMPLE), f"--set {change}") for change in changes]
+    found = [(*parse_assignment(change, EXAMPLE), f"--set {change}") for change in changes]
     found += [(key, value, f"option {key}") for key, value in (options or {}).items()]
     for key, value, where in sorted(found, key=lambda each: not each[0].endswith(".kind")):
         role, _, option = key.partition(".")

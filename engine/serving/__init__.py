@@ -237,7 +237,7 @@ class Service:
         reply: T = await self.batches.ask(key, (question, write), deadline_s)
         return reply
 
-    async def look(self, look: Callable[[Engine], T]) -> T:
+    async def look_up(self, look: Callable[[Engine], T]) -> T:
         """Run a lookup in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._lookups, lambda: look(self._engine()))
 
@@ -251,7 +251,7 @@ class Service:
 
         try:
             async with asyncio.timeout(timeout_s):
-                return await self.look(check)
+                return await self.look_up(check)
         except TimeoutError:
             return f"the database did not answer within {timeout_s:g} s"
         except LodestarError as error:

@@ -166,7 +166,7 @@ def _write(answer: Answer, *, trace: bool) -> bytes:
 
 
 async def _look(request: Request, look: Callable[[Engine], Any]) -> Response:
-    return make_response(await run_while_connected(request, get_service(request).look(look)))
+    return make_response(await run_while_connected(request, get_service(request).look_up(look)))
 
 
 @router.get("/v1/graph", response_model=lookups.GraphData, tags=["graph"])
@@ -180,7 +180,7 @@ async def questions(request: Request) -> Response:
     """Make up to six questions that the graph answers, of several forms."""
     service = get_service(request)
     if service.finding is None or service.finding.done():
-        service.finding = asyncio.ensure_future(service.look(lookups.find_questions))
+        service.finding = asyncio.ensure_future(service.look_up(lookups.find_questions))
     return make_response(await run_while_connected(request, asyncio.shield(service.finding)))
 
 
@@ -199,7 +199,7 @@ async def relations(body: lookups.SearchForm, request: Request) -> Response:
 @router.post("/v1/neighbours", response_model=lookups.NeighboursData, tags=["graph"])
 async def neighbours(body: lookups.NeighboursForm, request: Request) -> Response:
     """Read the triples of an entity, page by page."""
-    return await _look(request, partial(lookups.read_page, **body.model_dump()))
+    return await _look(request, partial(lookups.read_neighbours, **body.model_dump()))
 
 
 @router.post("/v1/verify", response_model=lookups.VerifyData, tags=["graph"])

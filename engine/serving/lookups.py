@@ -261,7 +261,7 @@ def find_entities(gateway: Gateway, ids_or_names: Sequence[str]) -> dict[str, En
     return found | (resolve_names(gateway, names) if names else {})
 
 
-def read_page(
+def read_neighbours(
     engine: Engine,
     entity: str,
     relation: str | None = None,

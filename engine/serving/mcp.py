@@ -120,11 +120,11 @@ class McpTools:
 
     async def find_entities(self, text: Text, limit: Limit = 10) -> lookups.EntitiesData:
         """Find the entities of the graph that a text mentions, with their ids."""
-        return await self.service.look(partial(lookups.find_topics, text=text, limit=limit))
+        return await self.service.look_up(partial(lookups.find_topics, text=text, limit=limit))
 
     async def list_relations(self, text: Text, limit: Limit = 10) -> lookups.RelationsData:
         """List the relations of the graph that are nearest to a text: which kinds of fact there are."""
-        return await self.service.look(partial(lookups.find_relations, text=text, limit=limit))
+        return await self.service.look_up(partial(lookups.find_relations, text=text, limit=limit))
 
     async def get_neighbours(
         self,
@@ -136,13 +136,13 @@ class McpTools:
     ) -> lookups.NeighboursData:
         """Read the facts about an entity, a page at a time."""
         asked = {"entity": entity, "relation": relation, "direction": direction, "limit": limit, "offset": offset}
-        return await self.service.look(partial(lookups.read_page, **asked))
+        return await self.service.look_up(partial(lookups.read_neighbours, **asked))
 
     async def verify_path(
         self, path: Annotated[list[TripleForm], Field(min_length=1, max_length=lookups.MAX_TRIPLES)]
     ) -> lookups.VerifyData:
         """Check whether a path is in the graph, triple by triple: call it before you state what you concluded."""
-        return await self.service.look(partial(lookups.check_path, path=path))
+        return await self.service.look_up(partial(lookups.check_path, path=path))
 
     async def _ask(
         self, question: str, topics: Sequence[str] | None, *, answers: bool = True, **options: int

@@ -6,7 +6,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from lodestar.engine.cli.doctor import examine
+from lodestar.engine.cli.doctor import check_installation
 from lodestar.engine.errors import (
     MissingExtraError,
     how_to_install,
@@ -48,6 +48,6 @@ def test_the_command_installs_from_where_it_came(monkeypatch: pytest.MonkeyPatch
 def test_both_wheels_of_faiss_are_told_by_doctor(monkeypatch: pytest.MonkeyPatch, wheels: set[str]) -> None:
     """`lodestar[all,gpu]` brings both, and no package can forbid another."""
     monkeypatch.setattr("lodestar.engine.errors._is_installed", lambda name: name in wheels)
-    found = [each for each in examine(Settings(uri="bolt://127.0.0.1:1")) if each.part == "faiss"]
+    found = [each for each in check_installation(Settings(uri="bolt://127.0.0.1:1")) if each.part == "faiss"]
     assert [each.level for each in found] == ["missing"] * (len(wheels) - 1)
     assert all("uninstall both" in each.advice and "gpu" in each.advice for each in found)
