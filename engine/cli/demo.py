@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import EXTRAS, how_to_install
+from ..errors import how_to_install, missing_packages
 from ..progress import printable, say
 from . import echo, show
 from .options import json_option, settings_from
@@ -113,8 +113,7 @@ def _next_steps(name: str, question: str) -> Iterator[str]:
     """Yield the lines that say what to type: ask this graph, load another one, open the page."""
     command = "lodestar" if shutil.which("lodestar") else os.path.relpath(sys.argv[0])
     named = "" if name == "default" else f" --name {name}"
-    missing = next(extra for extra in EXTRAS if extra.name == "serve").missing
-    first = f"{how_to_install('serve')} && " if missing else ""
+    first = f"{how_to_install('serve')} && " if missing_packages("serve") else ""
     if question:
         yield f"Ask it:         {command} ask{named} {shlex.quote(question)}"
     yield f"Load yours:     {command} load FOLDER-OR-FILE"

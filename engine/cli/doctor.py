@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
-from ..errors import EXTRAS, GraphError, LodestarError, how_to_install
+from ..errors import EXTRAS, GraphError, LodestarError, how_to_install, missing_packages
 from ..progress import printable
 from . import show
 from .options import database_options, json_option
@@ -73,8 +73,8 @@ def check_installation(settings: Settings) -> Iterator[Finding]:
             yield Finding("graph", "missing", str(error))
         except (LodestarError, OSError, ImportError) as error:
             yield Finding(part, "missing", str(error), advice)
-    missing = [extra.name for extra in EXTRAS if extra.missing]
-    if installed := [extra.name for extra in EXTRAS if not extra.missing]:
+    missing = [extra for extra in EXTRAS if missing_packages(extra)]
+    if installed := [extra for extra in EXTRAS if extra not in missing]:
         yield Finding("extras", "ok", f"installed: {', '.join(installed)}")
     if missing:
         found = f"not installed: {', '.join(missing)} (docs/install.md says what for)"

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from importlib import import_module
 
 import lodestar
-from lodestar.engine.errors import EXTRAS
+from lodestar.engine.errors import EXTRA_OF_MODULE
 
-EXTRA_MODULES = frozenset(module for extra in EXTRAS for module in extra.modules)
+EXTRA_MODULES = frozenset(EXTRA_OF_MODULE)
 TOPS = ("cypher", "engine", "loaders", "models")
 _TRAINED = re.compile(
     r"models\.(gril|reg|star|training)(\.|$)"
