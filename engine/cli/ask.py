@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     Found = tuple[Answer | Evidence[Item], Quotes]
 
-SECTION = "Start here"
 MAX_SHOWN = 3
 """Items of evidence that are printed below an answer."""
 SAMPLES = 2

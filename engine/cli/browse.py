@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ..settings import Settings
     from ..values import Question
 
-SECTION = "Ask"
-
 
 @click.command()
 @question_options

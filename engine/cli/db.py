@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 SHOWN_KINDS = 10
-SECTION = "Start here"
 
 
 @click.group()

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ...loaders.report import LoadReport
     from ..settings import Settings
 
-SECTION = "Start here"
 DEMO_NAME = "demo"
 """The embedded server of the demo: a separate graph, so your data stays untouched."""
 

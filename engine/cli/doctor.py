@@ -22,7 +22,6 @@ from .options import database_options, json_option
 if TYPE_CHECKING:
     from ..settings import Settings
 
-SECTION = "Start here"
 MARKS = {"ok": ("✓", "green"), "missing": ("✗", "red"), "optional": ("–", "yellow")}
 LLM_TIMEOUT_S = 5.0
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..recipes import Recipe
     from ..settings import Settings
 
-SECTION = "Train"
 MAX_SHOWN = 10
 """Questions that are printed of each kind; all are in the report."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ..recipes import Recipe
     from ..settings import Settings
 
-SECTION = "Ask"
-
 
 @click.command()
 @click.argument("question")

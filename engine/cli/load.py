@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ..neo4j.gateway import Gateway
     from ..settings import Settings
 
-SECTION = "Start here"
 FILE = click.Path(dir_okay=False, path_type=Path)
 PASSWORD = "LODESTAR_FROM_PASSWORD"  # noqa: S105 - its name
 """The environment variable with the password of the database that is read."""

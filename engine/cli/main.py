@@ -9,9 +9,6 @@ import signal
 import sys
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
-from pkgutil import iter_modules
 from typing import NoReturn
 
 import click
@@ -23,43 +20,39 @@ from . import echo, show_warnings
 
 MAX_MESSAGE_CHARS = 1_500
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-HELPERS = ("main", "options")
-"""Files of this folder that are no verbs."""
-SECTIONS = ("Start here", "Ask", "Train", "Maintain")
+SECTIONS = {
+    "Start here": ("ask", "db", "demo", "doctor", "load"),
+    "Ask": ("browse", "explain", "mcp", "recipes", "search", "serve"),
+    "Train": ("eval", "mine", "refine", "train"),
+    "Maintain": ("describe", "export"),
+}
+"""The verbs, as --help lists them; each is the `command` of its file."""
 
 
 class VerbGroup(click.Group):
     """Imports a verb's file when the verb is used, so that it starts fast."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        names = (module.name for module in iter_modules([str(Path(__file__).parent)]))
-        return sorted(name for name in names if self.get_command(ctx, name))
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return sorted(verb for verbs in SECTIONS.values() for verb in verbs)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Return the `command` of the verb's file."""
-        module = f"{__package__}.{cmd_name}"
-        known = cmd_name.isidentifier() and cmd_name not in HELPERS and find_spec(module)
-        return getattr(import_module(module), "command", None) if known else None
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        known = cmd_name in self.list_commands(ctx)
+        return import_module(f"{__package__}.{cmd_name}").command if known else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the verb; for an unknown one raise an error that names those with a similar name."""
-        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+        if args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
             close = " or ".join(get_close_matches(args[0], self.list_commands(ctx)))
             ctx.fail(f"No such command {args[0]!r}.{f' Did you mean {close}?' if close else ''}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
-        for verb in self.list_commands(ctx):
-            command = self.get_command(ctx, verb)
-            assert command is not None
-            section = getattr(import_module(f"{__package__}.{verb}"), "SECTION", "Maintain")
-            rows[section].append((verb, command.get_short_help_str(100)))
-        for section, some in rows.items():
+        for section, verbs in SECTIONS.items():
+            commands = {verb: self.get_command(ctx, verb) for verb in verbs}
             with formatter.section(section):
-                formatter.write_dl(some)
+                formatter.write_dl([(verb, each.get_short_help_str(100)) for verb, each in commands.items() if each])
 
 
 @click.group(cls=VerbGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})

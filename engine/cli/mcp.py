@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ..recipes import Recipe
     from ..settings import Settings
 
-SECTION = "Ask"
-
 
 @click.command()
 @recipe_options

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..api import Engine
     from ..parallel import Workers
 
-SECTION = "Train"
-
 
 @click.command()
 @click.argument("dataset", metavar="QUESTIONS")

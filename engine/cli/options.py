@@ -6,7 +6,7 @@
     @engine_options     # --uri, --name: the verb gets `engine`, open until it ends
     def command(text: str, engine: Engine, as_json: bool) -> None: ...
 
-A file of this folder with a `command` is a verb. Its `SECTION` is where --help lists it, "Maintain" without one.
+A verb is a file of this folder with a `command`, and its name in `main.SECTIONS`.
 """
 
 from __future__ import annotations

@@ -12,8 +12,6 @@ import click
 from . import show
 from .options import json_option
 
-SECTION = "Ask"
-
 
 @click.command()
 @click.argument("names", metavar="[NAME|FILE.toml]...", nargs=-1)

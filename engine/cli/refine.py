@@ -14,8 +14,6 @@ from .options import FORCE, database_options, json_option
 if TYPE_CHECKING:
     from ..settings import Settings
 
-SECTION = "Train"
-
 
 @click.command()
 @click.argument("pool", type=click.Path(path_type=Path, dir_okay=False))

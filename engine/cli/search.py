@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..relations.describing import AmbiguousPhrase
     from ..values import Topic
 
-SECTION = "Ask"
-
 
 @click.command()
 @click.argument("text", required=False)

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ..recipes import Recipe
     from ..settings import Settings
 
-SECTION = "Ask"
-
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address; another needs LODESTAR_TOKEN.")

@@ -18,7 +18,6 @@ from .options import SEED, database_options, json_option
 if TYPE_CHECKING:
     from ..settings import Settings
 
-SECTION = "Train"
 
 _SUPERVISION = click.option("--supervision", multiple=True, help="File of `lodestar refine` for one of the sets.")
 _OF_SOURCE: Mapping[LearnsFrom, tuple[Callable[[Any], Any], ...]] = {
