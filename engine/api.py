@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from ..models import one_line
 from ..models.placement import limit_blas_threads
 from . import pipeline
-from .context import Context, Event
+from .context import Context
 from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, UsageError, translate_import_errors
 from .evidence import Absence, Answer, Evidence, Item, PlanAnswer
 from .evidence.bridges import Quotes, collect_snippets, convert_item_kind
@@ -60,8 +60,7 @@ class CallOptions(TypedDict, total=False):
     entity as an answer. keep: triples kept, of a part that retrieves or pools
     triples. reads: items that the answerer reads. min_probability, sure_from: below these probabilities there is no
     answer, or an unsure one. filter: what answers must be, as ``{"kind": "film", "relation": "sequel", "year": 1995}``:
-    of a kind, with a relation, or with a value of a relation. on_event: called with each `Event`, in the thread that
-    answers: topics and evidence.
+    of a kind, with a relation, or with a value of a relation.
     """
 
     top_k: int | None
@@ -74,7 +73,6 @@ class CallOptions(TypedDict, total=False):
     min_probability: float
     sure_from: float
     filter: Mapping[str, str | int | float] | None
-    on_event: Callable[[Event], None] | None
 
 
 class Engine:
@@ -266,7 +264,7 @@ class Engine:
         graph, recipe = self._open(options, anew=anew)
         revision = None if is_fresh else start(partial(self.gateway().run, read_edition()), "lodestar-edition")
         top_k = options.get("top_k") or _num_kept(recipe, graph)
-        ctx = self._context(graph, options)
+        ctx = self._context(graph)
         try:
             ctx.linked = pipeline.link_questions(ctx, recipe.linker, asked)
             found: list[list[Evidence[Item]]] = []
@@ -296,15 +294,14 @@ class Engine:
         if not evidence:
             return []
         graph, recipe = self._open(options)
-        return pipeline.answer(recipe, self._context(graph, options), evidence)
+        return pipeline.answer(recipe, self._context(graph), evidence)
 
-    def _context(self, graph: GraphResources | None = None, options: Mapping[str, Any] | None = None) -> Context:
-        on_event = (options or {}).get("on_event")
-        return Context(self.gateway(), graph or self.read_graph(), lambda: self.resources.chat_opened, on_event)
+    def _context(self, graph: GraphResources | None = None) -> Context:
+        return Context(self.gateway(), graph or self.read_graph(), lambda: self.resources.chat_opened)
 
     def _open(self, options: Mapping[str, Any], *, anew: bool = False) -> tuple[GraphResources, Recipe]:
         """Return the graph and the recipe of a call's options, opened; once for each edition, or `anew`."""
-        changes = {name: value for name, value in options.items() if name not in ("top_k", "filter", "on_event")}
+        changes = {name: value for name, value in options.items() if name not in ("top_k", "filter")}
         if (top_k := options.get("top_k")) is not None and not 1 <= top_k <= MAX_TOP_K:
             raise UsageError(f"top_k: expected 1 to {MAX_TOP_K}, found {top_k}")
         key = repr(sorted(changes.items()))

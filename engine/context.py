@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..models.placement import on_call
 from .errors import LLMError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .llm.gateway import ChatGateway
     from .neo4j import Request
     from .resources import GraphResources
-    from .values import LinkedQuestion, Question
+    from .values import LinkedQuestion
 
 T = TypeVar("T")
 
@@ -63,26 +63,10 @@ def merge_costs(costs: Iterable[StageCost]) -> tuple[StageCost, ...]:
     return tuple(by_stage.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that a call has just found for one of its questions.
-
-    topics: a tuple of `Topic`. evidence: an `Evidence`.
-    """
-
-    kind: Literal["topics", "evidence"]
-    question: Question
-    value: Any
-
-
 class Trace:
-    """What the stages of one call took (`StageCost`), by stage.
+    """What the stages of one call took (`StageCost`), by stage."""
 
-    on_event: called with each `Event`, in the thread where it happens.
-    """
-
-    def __init__(self, on_event: Callable[[Event], None] | None = None) -> None:
-        self.on_event = on_event
+    def __init__(self) -> None:
         self._costs: dict[str, StageCost] = {}
         self._open: list[str] = []
         self._since_s = 0.0
@@ -109,10 +93,6 @@ class Trace:
     def count(self, round_trips: int = 0, llm: ChatUsage | None = None, *, searches: int = 0, batches: int = 0) -> None:
         if self._open:
             self._add(StageCost(self._open[-1], 0.0, round_trips, llm or _NO_CHAT, searches, batches))
-
-    def notify(self, kind: Literal["topics", "evidence"], question: Question, value: Any) -> None:
-        if self.on_event is not None:
-            self.on_event(Event(kind, question, value))
 
     def _charge(self) -> None:
         now = time.perf_counter()
@@ -174,9 +154,8 @@ class Context:
         gateway: Database,
         graph: GraphResources | None = None,
         chat: ChatGateway | Callable[[], ChatGateway | None] | None = None,
-        on_event: Callable[[Event], None] | None = None,
     ) -> None:
-        self.trace = Trace(on_event)
+        self.trace = Trace()
         self.db = gateway.counted(self.trace)
         self.llm = LanguageModel(chat, self.trace)
         self.linked: Sequence[LinkedQuestion] = ()

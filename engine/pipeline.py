@@ -53,10 +53,7 @@ def link_questions(
     with ctx.trace.stage("link"):
         found = iter(linker(ctx, free) if free else [])
     with ctx.trace.stage("topics"):
-        linked = look_up_topics(ctx.db, questions, [() if q.topic_entities else next(found) for q in questions])
-    for each in linked:
-        ctx.trace.notify("topics", each.question, each.topics)
-    return linked
+        return look_up_topics(ctx.db, questions, [() if q.topic_entities else next(found) for q in questions])
 
 
 def note_evidence(ctx: Context, found: Iterable[Evidence[Any]], top_k: int) -> list[Evidence[Any]]:
@@ -70,10 +67,7 @@ def note_evidence(ctx: Context, found: Iterable[Evidence[Any]], top_k: int) -> l
             offered = find_nearest_names(ctx.db, texts)
         for place, nearest in zip(unlinked, offered, strict=True):
             kept[place] = _say_unlinked(kept[place], nearest)
-    kept = [each.add_costs(ctx.trace.costs) for each in kept]
-    for each in kept:
-        ctx.trace.notify("evidence", each.question, each)
-    return kept
+    return [each.add_costs(ctx.trace.costs) for each in kept]
 
 
 def unite_sides(

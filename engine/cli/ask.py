@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -18,7 +16,6 @@ from .options import NO_QUESTION, json_option, question_options, ray_option, rec
 
 if TYPE_CHECKING:
     from ..api import Engine
-    from ..context import Event
     from ..evidence import Answer, Evidence, Item
     from ..evidence.bridges import Quotes
     from ..parallel import PerProcess, Workers
@@ -112,8 +109,8 @@ def _ask(opened: PerProcess[Engine], questions: Sequence[Question], *, alone: bo
     """Return the answers with the snippets of their first items. alone: raise what keeps it from being asked."""
     engine = opened.value
     if alone:
-        with _show_progress() as on_event:
-            answers = [engine.ask(questions[0], on_event=on_event)]
+        with show_status("looking for the answer …"):
+            answers = [engine.ask(questions[0])]
         raise_fault(answers[0].evidence)
     else:
         answers = engine.ask_batch(questions)
@@ -127,19 +124,3 @@ def raise_fault(evidence: Evidence[Item]) -> None:
 
     if (fault := find_fault(evidence)) is not None:
         raise fault
-
-
-@contextmanager
-def _show_progress() -> Iterator[Callable[[Event], None] | None]:
-    """Show while a question is answered what it is about."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    with show_status("reading the question …") as show_line:
-
-        def on_event(event: Event) -> None:
-            if event.kind == "topics":
-                about = ", ".join(topic.entity.label for topic in event.value)
-                show_line(printable(f"answering from what is known of {about} …" if about else "answering …"))
-
-        yield on_event

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from lodestar.engine.api import Engine
-from lodestar.engine.context import Context, Event
+from lodestar.engine.context import Context
 from lodestar.engine.llm import Completed, Prompt
 from lodestar.engine.neo4j.catalogue import read_edition
 from lodestar.engine.parts import Expression
@@ -52,14 +52,13 @@ class FakeGraph:
 def make_context(
     db: Any = None,
     reply: Callable[[Prompt], Completed] | None = None,
-    on_event: Callable[[Event], None] | None = None,
     opened: Mapping[object, Any] | None = None,
     **graph: Any,
 ) -> Context:
     """The context of a call over a graph in memory, with a scripted language model."""
     chat: Any = None if reply is None else ScriptedChat(reply)
     fake: Any = FakeGraph(opened, llm_model="a model" if reply else "", **graph)
-    return Context(db or MemoryGraph([]), fake, chat, on_event)
+    return Context(db or MemoryGraph([]), fake, chat)
 
 
 def make_engine(db: MemoryGraph, stages: Expression, linker: Any) -> Engine:

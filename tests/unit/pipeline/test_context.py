@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from lodestar.engine.context import Event
 from lodestar.engine.llm import Completion, Prompt
 from lodestar.engine.neo4j.graph import read_signatures
-from lodestar.engine.values import ChatUsage, Question
+from lodestar.engine.values import ChatUsage
 
 from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
@@ -47,11 +46,3 @@ def test_prompts_are_charged_to_the_stage_that_waits_for_them() -> None:
     assert [each.content for each in completed if isinstance(each, Completion)] == ["four", "four"]
     (cost,) = ctx.trace.costs
     assert cost.llm == ChatUsage(calls=2, prompt_tokens=11, completion_tokens=2)
-
-
-def test_events_reach_who_listens() -> None:
-    told: list[Event] = []
-    question = Question("?")
-    trace = make_context(GRAPH, on_event=told.append).trace
-    trace.notify("topics", question, ())
-    assert told == [Event("topics", question, ())]
