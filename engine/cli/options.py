@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -159,15 +158,6 @@ recipe_options = options_for(_recipe, *_RECIPE, *DATABASE)
 """--recipe, --set, --allow-parts, --checkpoint, --uri, --name: `recipe` and `settings`."""
 
 
-def _ray_address(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
-    if text is not None and not re.fullmatch(r"local|auto|(ray://)?[\w.\-\[\]:]+:\d{1,5}", text, re.ASCII):
-        raise click.BadParameter(
-            f"expected HOST:PORT, ray://HOST:PORT, auto or local, found {text[:100]!r}: for one of this machine's own "
-            "write --ray=local"
-        )
-    return text
-
-
 def _workers(ray: str | None, workers: int | None = None) -> dict[str, Any]:
     from ..parallel import Workers
 
@@ -175,12 +165,7 @@ def _workers(ray: str | None, workers: int | None = None) -> dict[str, Any]:
 
 
 _RAY = click.option(
-    "--ray",
-    is_flag=False,
-    flag_value="local",
-    metavar="[ADDRESS]",
-    callback=_ray_address,
-    help="Work on a Ray cluster: HOST:PORT, ray://HOST:PORT, auto, or one of this machine's.",
+    "--ray", metavar="ADDRESS", help="Work on a Ray cluster: HOST:PORT, ray://HOST:PORT, auto, or local for its own."
 )
 ray_option = options_for(_workers, _RAY)
 """--ray: `workers`, one for each of its processors, or this thread."""
