@@ -214,16 +214,9 @@ class Engine:
             graph = self.read_graph(anew=True)
         return graph.index.search(self.resources.encoder.encode([question.text]), top_k)[0]
 
-    # The same with asyncio, in a thread: what has begun goes on to its end, even where the task is cancelled
-
-    async def aretrieve(self, question: str | Question, **options: Unpack[CallOptions]) -> Evidence[Item]:
-        return await asyncio.to_thread(self.retrieve, question, **options)
-
     async def aask(self, question: str | Question, **options: Unpack[CallOptions]) -> Answer:
+        """Answer in a thread, for asyncio; a cancelled task leaves the thread to its end."""
         return await asyncio.to_thread(self.ask, question, **options)
-
-    async def aask_batch(self, questions: Sequence[str | Question], **options: Unpack[CallOptions]) -> list[Answer]:
-        return await asyncio.to_thread(self.ask_batch, questions, **options)
 
     # What every call does
 
