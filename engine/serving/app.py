@@ -36,6 +36,8 @@ from ..errors import (
 from ..evidence import Answer, answer_text
 from ..evidence.data import AnswerData, EvidenceData
 from ..neo4j.jars import JarCache, read_pins
+from ..recipes import Recipe
+from ..settings import Settings
 from ..values import Question
 from . import DeadlineExceededError, OverloadedError, Service, lookups
 
@@ -48,6 +50,8 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 RETRY_AFTER_S = 2
+PATIENCE_S = 10.0
+"""How long waiting requests are still answered when the server stops."""
 
 _STATUS: tuple[tuple[type[LodestarError], int], ...] = (
     (UsageError, 400),
@@ -67,23 +71,19 @@ router = APIRouter()
 
 
 def make_app(
-    make_service: Callable[[], Service], cache_dir: Path, metrics: Metrics, mcp: McpTools | None, patience_s: float
+    settings: Settings, recipe: Recipe, metrics: Metrics, mcp: McpTools | None, limits: Mapping[str, int]
 ) -> FastAPI:
-    """Return the application (ASGI). The service is made when the server starts, in its event loop.
-
-    cache_dir: the folder for the pages' libraries. mcp: the tools at ``/mcp``. patience_s: how long waiting requests
-    are still answered when the server stops.
-    """
+    """Return the application (ASGI). mcp: the tools at ``/mcp``. limits: those of `Batcher`."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        app.state.service = service = make_service()
-        fetching = asyncio.create_task(asyncio.to_thread(fetch_libraries, cache_dir, app.state.libraries))
+        app.state.service = service = Service(settings, recipe, metrics, **limits)
+        fetching = asyncio.create_task(asyncio.to_thread(fetch_libraries, settings.cache_dir, app.state.libraries))
         try:
             async with mcp.running(service) if mcp else nullcontext():
                 yield
         finally:
-            await service.close(patience_s)
+            await service.close(PATIENCE_S)
             await fetching
 
     app = FastAPI(

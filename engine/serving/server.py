@@ -26,15 +26,13 @@ from ..errors import PortTakenError, UsageError
 from ..evidence import Answer
 from ..recipes import Recipe
 from ..settings import Settings, is_loopback
-from . import Service
-from .app import make_app, make_error_response
+from .app import PATIENCE_S, make_app, make_error_response
 
 if TYPE_CHECKING:
     from .mcp import McpTools
 
 TOKEN_VARIABLE = "LODESTAR_TOKEN"  # noqa: S105 - a name
 MIN_TOKEN_CHARS = 16
-PATIENCE_S = 10.0
 BACKLOG = 512
 HEADER_TIMEOUT_S = 20.0
 BODY_TIMEOUT_S = 10.0
@@ -162,11 +160,7 @@ def make_server(app: ASGIApp) -> uvicorn.Server:
 def make_application(settings: Settings, recipe: Recipe, options: ServerOptions, tools: McpTools | None) -> ASGIApp:
     """Return the complete application (ASGI): endpoints, pages, metrics and, of these tools, MCP."""
     metrics = Metrics()
-
-    def make_service() -> Service:
-        return Service(settings, recipe, metrics, **options.limits)
-
-    app = make_app(make_service, settings.cache_dir, metrics, tools, PATIENCE_S)
+    app = make_app(settings, recipe, metrics, tools, options.limits)
     paths = {getattr(route, "path", "") for route in app.routes}
     guarded: ASGIApp = Guard(app, options, metrics, frozenset(paths))
     if options.origins:
