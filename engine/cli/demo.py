@@ -9,21 +9,13 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import how_to_install, missing_packages
-from ..progress import printable, say
+from ..progress import printable, progress_bar, say
 from . import echo, show
 from .options import json_option, settings_from
-
-if TYPE_CHECKING:
-    from ...loaders.report import LoadReport
-    from ..settings import Settings
-
-DEMO_NAME = "demo"
-"""The embedded server of the demo: a separate graph, so your data stays untouched."""
 
 QUESTIONS = (
     "What is the capital of Peru?",
@@ -48,7 +40,7 @@ QUESTIONS = (
 
 @click.command()
 @json_option
-@click.option("--name", default=DEMO_NAME, show_default=True, help="The embedded server to use.")
+@click.option("--name", default="demo", show_default=True, help="The embedded server to use.")
 def command(as_json: bool, name: str) -> None:
     """Load a small world into a separate Neo4j, ask five questions and ten of sets and numbers, and show the answers.
 
@@ -61,14 +53,21 @@ def command(as_json: bool, name: str) -> None:
     started = time.perf_counter()
     settings = settings_from(name=name)
 
+    from ...loaders.formats import source_class
+    from ...loaders.loading import LoadOptions, load
     from ..api import Engine
     from ..neo4j.embedded import EmbeddedServer
+    from ..neo4j.gateway import Gateway
+    from ..settings import loading_connection
     from .render import answer_lines
 
     say(f"1. Neo4j, embedded, called {settings.name!r}")
     instance = EmbeddedServer.of(settings)
     say(f"   {instance.start().bolt_uri}")
-    say(f"2. The world: countries, capitals, borders, currencies, languages, cities\n   {load_world(settings)}")
+    say("2. The world: countries, capitals, borders, currencies, languages, cities")
+    with Gateway(loading_connection(settings)) as gateway, progress_bar("geonames") as (progress, _):
+        report = load(source_class("geonames")(), gateway, LoadOptions(settings.home_dir / "staging"), progress)
+    say(f"   {report}")
     say("3. The sentence encoder")
     with Engine(settings, connection=instance.connection()) as engine:
         engine.prepare()
@@ -117,17 +116,3 @@ def _next_steps(name: str, question: str) -> Iterator[str]:
         yield f"Ask it:         {command} ask{named} {shlex.quote(question)}"
     yield f"Load yours:     {command} load FOLDER-OR-FILE"
     yield f"Open the page:  {first}{command} serve{named}"
-
-
-def load_world(settings: Settings) -> LoadReport:
-    """Load the demonstration's world into the running embedded server, unless it is there."""
-    from ...loaders.formats import source_class
-    from ...loaders.loading import LoadOptions, load
-    from ..neo4j.gateway import Gateway
-    from ..progress import progress_bar
-    from ..settings import loading_connection
-
-    with Gateway(loading_connection(settings)) as gateway:
-        source = source_class("geonames")()
-        with progress_bar(source.name) as (progress, _):
-            return load(source, gateway, LoadOptions(staging=settings.home_dir / "staging"), progress)
