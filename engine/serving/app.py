@@ -146,20 +146,15 @@ async def _ask(request: Request, body: lookups.AskForm, write: Callable[[Answer]
 @router.post("/v1/ask", response_model=AnswerData, tags=["questions"])
 async def ask(body: lookups.AskForm, request: Request) -> Response:
     """Answer a question, with the evidence that the answer rests on."""
-    return make_response(await _ask(request, body, partial(_write, trace=body.trace), answers=True))
+    reply = await _ask(request, body, lambda answer: to_json(answer.to_dict(trace=body.trace)), answers=True)
+    return make_response(reply)
 
 
 @router.post("/v1/retrieve", response_model=EvidenceData, tags=["questions"])
 async def retrieve(body: lookups.AskForm, request: Request) -> Response:
     """Find and rank the evidence for a question."""
-    evidence = await _ask(
-        request, body, lambda answer: to_json(answer.evidence.to_dict(trace=body.trace)), answers=False
-    )
-    return make_response(evidence)
-
-
-def _write(answer: Answer, *, trace: bool) -> bytes:
-    return to_json(answer.to_dict(trace=trace))
+    reply = await _ask(request, body, lambda answer: to_json(answer.evidence.to_dict(trace=body.trace)), answers=False)
+    return make_response(reply)
 
 
 # The graph
@@ -187,13 +182,13 @@ async def questions(request: Request) -> Response:
 @router.post("/v1/entities", response_model=lookups.EntitiesData, tags=["graph"])
 async def entities(body: lookups.SearchForm, request: Request) -> Response:
     """Find the entities that a text mentions, best first."""
-    return await _look(request, partial(lookups.find_topics, text=body.text, limit=body.limit))
+    return await _look(request, partial(lookups.find_topics, **body.model_dump()))
 
 
 @router.post("/v1/relations", response_model=lookups.RelationsData, tags=["graph"])
 async def relations(body: lookups.SearchForm, request: Request) -> Response:
     """Find the relations nearest to a text."""
-    return await _look(request, partial(lookups.find_relations, text=body.text, limit=body.limit))
+    return await _look(request, partial(lookups.find_relations, **body.model_dump()))
 
 
 @router.post("/v1/neighbours", response_model=lookups.NeighboursData, tags=["graph"])
