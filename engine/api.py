@@ -83,8 +83,7 @@ class Engine:
     `database` of any other; `device`, …. driver: a driver of Neo4j to use instead; it stays yours to close.
     recipe: the name of a recipe, a TOML file, a line of parts, or parts joined in Python; that of the settings without.
     allow_parts: import the code that a file names as parts of its own. options: what to change in the recipe, as
-    ``{"star.checkpoint": "folder", "top_k": 5}``. A `linker`, `retriever` or `answerer` takes the place of the
-    recipe's. It holds connections: use it as a (sync or async)
+    ``{"star.checkpoint": "folder", "top_k": 5}``. It holds connections: use it as a (sync or async)
     context manager or call `close` / `aclose`. Every call sees what was loaded before it. An engine can be pickled
     unless it has a driver of yours. That a load is half there is logged as a warning, once.
 
@@ -109,9 +108,6 @@ class Engine:
         recipe: str | Part | Expression | Recipe | None = None,
         options: Mapping[str, Any] | None = None,
         allow_parts: bool = False,
-        linker: Any = None,
-        retriever: Any = None,
-        answerer: Any = None,
         connection: Connection | None = None,
         **flags: Any,
     ) -> None:
@@ -130,13 +126,7 @@ class Engine:
         given = settings.recipe if recipe is None else recipe
         if options or not isinstance(given, Recipe):
             given = read_recipe(given, options=options, allow_parts=allow_parts)
-        own = {
-            "linker": linker,
-            "stages": None if retriever is None else Named("retriever", retriever),
-            "answerer": answerer,
-        }
-        self._own = {role: stage for role, stage in own.items() if stage is not None}
-        replace(given, **self._own).check()
+        given.check()
         if driver is not None:
             from .neo4j.gateway import connection_of
 
@@ -159,7 +149,7 @@ class Engine:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._driver is not None:
             raise TypeError("an engine over a driver of yours cannot be pickled: make it from settings")
-        return _restore, (self.settings, self.recipe, self.connection, self._own)
+        return partial(type(self), self.settings, recipe=self.recipe, connection=self.connection), ()
 
     def prepare(self) -> None:
         """Open what the stages need now instead of at the first question."""
@@ -202,9 +192,8 @@ class Engine:
     def link(self, text: str) -> tuple[Topic, ...]:
         """Return the entities that a text mentions, best first."""
         with self._asking():
-            linker = self._own.get("linker", self.recipe.linker)
             question = replace(_validate_question(text), topic_entities=())
-            return pipeline.link_questions(self._context(), linker, [question])[0].topics
+            return pipeline.link_questions(self._context(), self.recipe.linker, [question])[0].topics
 
     def relations(self, text: str, *, top_k: int = 10) -> list[Scored[RelationInfo]]:
         """Return the relations nearest to a text by cosine."""
@@ -304,12 +293,8 @@ class Engine:
             if recipe is None:
                 recipe = self.recipe
                 if changes:
-                    if "stages" in self._own:
-                        named = ", ".join(changes)
-                        raise UsageError(f"{named}: options change a recipe, and this engine has a retriever instead")
                     recipe = read_recipe(recipe, options={recipe.find_option(name): v for name, v in changes.items()})
                     recipe.check()
-                recipe = replace(recipe, **self._own)
                 recipe.open(graph)
             while len(self._recipes) >= MAX_RECIPES:
                 del self._recipes[next(iter(self._recipes))]
@@ -513,12 +498,6 @@ class Engine:
 
     async def __aexit__(self, *_error: object) -> None:
         await self.aclose()
-
-
-def _restore(settings: Settings, recipe: Recipe, connection: Connection, own: Mapping[str, Any]) -> Engine:
-    engine = Engine(settings, recipe=recipe, connection=connection)
-    engine._own |= own
-    return engine
 
 
 def _num_kept(recipe: Recipe, graph: GraphResources) -> int:

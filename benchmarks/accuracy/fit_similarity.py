@@ -22,6 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from lodestar.engine.api import Engine
 from lodestar.engine.evidence import SIMILARITY, Evidence
+from lodestar.engine.parts import Named
+from lodestar.engine.recipes import read_recipe
 from lodestar.engine.retrieval import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
 from lodestar.engine.retrieval.similarity import Similarity, SimilarityScorer
 from lodestar.engine.settings import resolve
@@ -91,9 +93,8 @@ def collect(server: str, questions: Sequence[Asked], max_hop: int) -> dict[str, 
     """Return for each path found its question's number, F1, what its link takes, and the cosine and terms of S."""
     rows = []
     retriever = RecordingSimilarity(beam_width=20, max_hop=max_hop)
-    with Engine(
-        resolve({"name": server}), recipe="similarity", options={"plans": False}, retriever=retriever
-    ) as engine:
+    recipe = replace(read_recipe("similarity", options={"plans": False}), stages=Named("similarity", retriever))
+    with Engine(resolve({"name": server}), recipe=recipe) as engine:
         for start in range(0, len(questions), BATCH):
             some = questions[start : start + BATCH]
             found = engine.retrieve_batch([each.question for each in some], top_k=PATHS)

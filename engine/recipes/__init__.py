@@ -95,7 +95,13 @@ class Recipe:
         raise UsageError(f"option {option[:80]!r}: no part of the recipe {self.name} has it (see `lodestar recipes`)")
 
     def as_json(self) -> dict[str, Any]:
-        """Return all options with their values as plain data for `of`; `resolved` has the stages with bridges."""
+        """Return all options with their values as plain data for `of`; `resolved` has the stages with bridges.
+
+        Raises `UsageError` where a stage is a function, which has no options.
+        """
+        for name, part in {**self.parts, "linker": self.linker, "answerer": self.answerer}.items():
+            if not isinstance(part, Part):
+                raise UsageError(f"recipe {self.name}: its {name} is a function, so that no option can be changed")
         return {
             "name": self.name,
             "description": self.description,
