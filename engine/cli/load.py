@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -339,17 +339,13 @@ def _open_neo4j(
             for ours, theirs in _ADVICE.items():
                 message = message.replace(ours, theirs)
             raise type(error)(message) from error
-        with ExitStack() as opened:
-            try:
-                other = None if dry_run else opened.enter_context(Gateway(make_connection(settings)))
-                is_itself = other is not None and other.run(read_database_id()) == number
-            except DatabaseUnavailableError:
-                is_itself = False  # an embedded server that does not run yet is another one
-        if is_itself:
-            raise UsageError(
-                "--from names the database that is loaded into: nothing is written to a database that is read; leave "
-                "out --uri to load into an embedded server, or name another one with --name"
-            )
+        if not dry_run:  # an embedded server that does not run yet is another one
+            with suppress(DatabaseUnavailableError), Gateway(make_connection(settings)) as other:
+                if other.run(read_database_id()) == number:
+                    raise UsageError(
+                        "--from names the database that is loaded into: nothing is written to a database that is read; "
+                        "leave out --uri to load into an embedded server, or name another one with --name"
+                    )
         yield find_format("neo4j")(gateway)
 
 
