@@ -8,10 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from ..values import Entity, RelationStep
+from ..values import Entity, RelationStep, Triple
 from . import Request, Row, template
+
+if TYPE_CHECKING:
+    from .catalogue import RelationInfo
 
 RELATED = "RELATED"
 """The relationship type of relations that have no type of their own; the property `relation` distinguishes them."""
@@ -542,3 +545,40 @@ def read_neighbourhoods(ids: Sequence[str], max_degree: int) -> Request[dict[str
 
     params = {"ids": list(ids), "max_degree": max_degree, "value_chars": VALUE_CHARS}
     return Request(template("read_neighbourhoods"), params, decode)
+
+
+Direction = Literal["out", "in", "both"]
+
+
+def read_triples_at(
+    here: Entity, relations: Sequence[RelationInfo], direction: Direction, offset: int, limit: int
+) -> Request[list[Triple]]:
+    """Read some of the triples of these relations, which it has, at an entity."""
+
+    def decode(rows: Sequence[Row]) -> list[Triple]:
+        others = ((name, leaves, Entity(id_, value, is_literal)) for name, leaves, id_, value, is_literal in rows)
+        return [Triple(here, name, it) if leaves else Triple(it, name, here) for name, leaves, it in others]
+
+    params = {"id": here.id, "relations": [each.name for each in relations], "offset": offset, "limit": limit}
+    params |= {"leaving": direction != "in", "entering": direction != "out", "value_chars": MAX_VALUE_CHARS}
+    types = sorted({each.stored_as or each.name for each in relations})
+    return Request(template("read_page"), params, decode, names={"RELATION": types})
+
+
+def check_triples_exist(triples: Sequence[Triple]) -> Request[list[bool]]:
+    """Find whether the graph has each triple, by the ids of head and tail and the relation's name."""
+    ids = list(dict.fromkeys(end.id for triple in triples for end in (triple.head, triple.tail)))
+    places = {id_: place for place, id_ in enumerate(ids)}
+    asked = {
+        "ids": ids,
+        "literals": [id_.startswith('"') for id_ in ids],
+        "heads": [places[triple.head.id] for triple in triples],
+        "relations": [triple.relation for triple in triples],
+        "tails": [places[triple.tail.id] for triple in triples],
+    }
+
+    def decode(rows: Sequence[tuple[int, ...]]) -> list[bool]:
+        there = {row[0] for row in rows}
+        return [place in there for place in range(len(triples))]
+
+    return Request(template("find_triples"), {"asked": asked}, decode)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice, pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -20,10 +20,15 @@ from ..errors import EntityNotFoundError, StaleCatalogueError
 from ..evidence import Evidence
 from ..evidence.data import EntityData, TopicData, TripleData, entity_data, round_score, topic_data, triple_data
 from ..linking import resolve_names
-from ..neo4j import Request, Row, template
-from ..neo4j.catalogue import RelationInfo, read_catalogue, read_figures
+from ..neo4j.catalogue import read_catalogue, read_figures
 from ..neo4j.gateway import Gateway
-from ..neo4j.graph import MAX_VALUE_CHARS, read_entity_signatures, read_search_names
+from ..neo4j.graph import (
+    Direction,
+    check_triples_exist,
+    read_entity_signatures,
+    read_search_names,
+    read_triples_at,
+)
 from ..resources import GraphResources
 from ..suggesting import name_kinds, read_plan_schema, suggest_questions
 from ..values import Entity, Item, Question, Triple
@@ -36,7 +41,6 @@ DEADLINE_S, MAX_DEADLINE_S = 30.0, 120.0
 Text = Annotated[str, Field(min_length=1, max_length=10_000)]
 Name = Annotated[str, Field(min_length=1, max_length=1_000)]
 Limit = Annotated[int, Field(ge=1, le=100)]
-Direction = Literal["out", "in", "both"]
 
 
 class Form(BaseModel):
@@ -291,7 +295,7 @@ def read_neighbours(
     shown = min(total, MAX_OFFSET)
     limit = max(min(limit, shown - offset), 0)
     among = [relations[number] for number in dict.fromkeys(map(abs, sizes))]
-    triples = gateway.run(read_triples(here, among, direction, offset, limit)) if limit else []
+    triples = gateway.run(read_triples_at(here, among, direction, offset, limit)) if limit else []
     return {
         "entity": entity_data(here),
         "triples": [triple_data(each, labels) for each in triples],
@@ -299,21 +303,6 @@ def read_neighbours(
         "next": offset + len(triples) if triples and offset + len(triples) < shown else None,
         "cut": shown < total,
     }
-
-
-def read_triples(
-    here: Entity, relations: Sequence[RelationInfo], direction: Direction, offset: int, limit: int
-) -> Request[list[Triple]]:
-    """Read some of the triples of these relations, which it has, at an entity."""
-
-    def decode(rows: Sequence[Row]) -> list[Triple]:
-        others = ((name, leaves, Entity(id_, value, is_literal)) for name, leaves, id_, value, is_literal in rows)
-        return [Triple(here, name, it) if leaves else Triple(it, name, here) for name, leaves, it in others]
-
-    params = {"id": here.id, "relations": [each.name for each in relations], "offset": offset, "limit": limit}
-    params |= {"leaving": direction != "in", "entering": direction != "out", "value_chars": MAX_VALUE_CHARS}
-    types = sorted({each.stored_as or each.name for each in relations})
-    return Request(template("read_page"), params, decode, names={"RELATION": types})
 
 
 def check_path(engine: Engine, path: Sequence[TripleForm]) -> VerifyData:
@@ -332,22 +321,3 @@ def check_path(engine: Engine, path: Sequence[TripleForm]) -> VerifyData:
             {**triple_data(each, labels), "in_graph": is_there} for each, is_there in zip(triples, there, strict=True)
         ],
     }
-
-
-def check_triples_exist(triples: Sequence[Triple]) -> Request[list[bool]]:
-    """Find whether the graph has each triple, by the ids of head and tail and the relation's name."""
-    ids = list(dict.fromkeys(end.id for triple in triples for end in (triple.head, triple.tail)))
-    places = {id_: place for place, id_ in enumerate(ids)}
-    asked = {
-        "ids": ids,
-        "literals": [id_.startswith('"') for id_ in ids],
-        "heads": [places[triple.head.id] for triple in triples],
-        "relations": [triple.relation for triple in triples],
-        "tails": [places[triple.tail.id] for triple in triples],
-    }
-
-    def decode(rows: Sequence[tuple[int, ...]]) -> list[bool]:
-        there = {row[0] for row in rows}
-        return [place in there for place in range(len(triples))]
-
-    return Request(template("find_triples"), {"asked": asked}, decode)

@@ -24,9 +24,10 @@ from ...models import one_line
 from ..errors import LodestarError
 from ..evidence import Answer
 from ..evidence.data import AnswerData, EvidenceData
+from ..neo4j.graph import Direction
 from ..values import Question
 from . import Service, lookups
-from .lookups import Direction, Limit, Name, Text, TripleForm
+from .lookups import Limit, Name, Text, TripleForm
 
 INSTRUCTIONS = (
     "A knowledge graph in Neo4j. Call `ask` for a question in plain words; its answer rests on paths of the graph "
