@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..progress import say
 from .options import recipe_options
 
 if TYPE_CHECKING:
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address; another needs LODESTAR_TOKEN.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8080, show_default=True, help="Port; 0: any free one.")
 @click.option("--allow-host", "hosts", metavar="NAME", multiple=True, help="Another host name to accept; repeatable.")
-@click.option(
-    "--allow-origin", "origins", metavar="ORIGIN", multiple=True, help="A site whose pages may send requests."
-)
 @recipe_options
 def command(
     settings: Settings,
@@ -28,7 +24,6 @@ def command(
     host: str,
     port: int,
     hosts: tuple[str, ...],
-    origins: tuple[str, ...],
 ) -> None:
     """Serve questions over HTTP, with a page at / and documentation at /docs, until Ctrl-C.
 
@@ -46,4 +41,4 @@ def command(
     require_extra("serve", "lodestar serve")
     from ..serving.server import ServerOptions, run_server
 
-    run_server(settings, recipe, ServerOptions(host, port, hosts, origins), say=say)
+    run_server(settings, recipe, ServerOptions(host, port, hosts))

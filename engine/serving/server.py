@@ -9,7 +9,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from secrets import compare_digest
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,13 @@ from urllib.parse import urlsplit
 
 import uvicorn
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ...models.placement import limit_blas_threads
 from ..errors import PortTakenError, UsageError
 from ..evidence import Answer
+from ..progress import say
 from ..recipes import Recipe
 from ..settings import Settings, is_loopback
 from .app import PATIENCE_S, make_app, make_error_response
@@ -56,14 +56,12 @@ _SAFE = (
 class ServerOptions:
     """The server's address, access rules and limits.
 
-    hosts: more names that the header Host may have. origins: other sites whose pages may send requests. limits: those
-    of `Batcher`. token: empty if none is required.
+    hosts: more names that the header Host may have. limits: those of `Batcher`. token: empty if none is required.
     """
 
     host: str = "127.0.0.1"
     port: int = 8080
     hosts: tuple[str, ...] = ()
-    origins: tuple[str, ...] = ()
     limits: Mapping[str, int] = field(default_factory=dict)
     token: str = field(default_factory=lambda: os.environ.get(TOKEN_VARIABLE, ""), repr=False)
 
@@ -79,9 +77,6 @@ class ServerOptions:
                 f"--host {self.host}: others reach this address, so that a token is needed: set {TOKEN_VARIABLE} (make "
                 "one with `openssl rand -hex 32`), or listen at 127.0.0.1"
             )
-        for origin in self.origins:
-            if not origin.startswith(("http://", "https://")) or origin.count("/") != 2:
-                raise UsageError(f"--allow-origin: expected an origin as https://a.example, found {origin!r}")
 
     @property
     def known_hosts(self) -> list[str]:
@@ -96,16 +91,16 @@ class ServerOptions:
         if (name if colon and port.isdigit() else host).lower() not in self.known_hosts:
             known = ", ".join(self.known_hosts)
             return 421, f"host {host[:80]!r} is not one of this server's ({known}): start it with --allow-host"
-        if origin is not None and origin not in self.origins and not _same_place(origin, host):
-            return 403, f"origin {origin[:80]!r} may not ask here: start the server with --allow-origin {origin[:80]}"
-        if self.token and path not in OPEN and not path.startswith(ASSETS) and scope["method"] != "OPTIONS":
+        if origin is not None and not _same_place(origin, host):
+            return 403, f"pages of {origin[:80]!r} may not ask here: put both behind one address"
+        if self.token and path not in OPEN and not path.startswith(ASSETS):
             given = headers.get(b"authorization", "").partition(" ")[2].strip()
             if not compare_digest(given.encode("utf-8", "replace"), self.token.encode()):
                 return 401, "expected the server's token as 'Authorization: Bearer TOKEN' (LODESTAR_TOKEN)"
         return None
 
 
-def run_server(settings: Settings, recipe: Recipe, options: ServerOptions, *, say: Callable[[str], None]) -> None:
+def run_server(settings: Settings, recipe: Recipe, options: ServerOptions) -> None:
     """Serve until a signal; then answer waiting requests and stop. Raise `PortTakenError` if the port is in use."""
     options.check()
     listening = bind_socket(options.host, options.port)
@@ -162,11 +157,7 @@ def make_application(settings: Settings, recipe: Recipe, options: ServerOptions,
     metrics = Metrics()
     app = make_app(settings, recipe, metrics, tools, options.limits)
     paths = {getattr(route, "path", "") for route in app.routes}
-    guarded: ASGIApp = Guard(app, options, metrics, frozenset(paths))
-    if options.origins:
-        methods, headers = ["GET", "POST"], ["authorization", "content-type"]
-        guarded = CORSMiddleware(guarded, allow_origins=options.origins, allow_methods=methods, allow_headers=headers)
-    return guarded
+    return Guard(app, options, metrics, frozenset(paths))
 
 
 def make_mcp_tools() -> McpTools | None:
