@@ -57,10 +57,10 @@ class CallOptions(TypedDict, total=False):
 
     top_k: items of evidence that are kept. plans: whether sets, numbers and times are asked for by plans. max_hop:
     longest path in hops between named entities. beam_width: paths kept at each hop. return_to_topic: allow a topic
-    entity as an answer. keep: triples kept, of a part that retrieves or pools
-    triples. reads: items that the answerer reads. min_probability, sure_from: below these probabilities there is no
-    answer, or an unsure one. filter: what answers must be, as ``{"kind": "film", "relation": "sequel", "year": 1995}``:
-    of a kind, with a relation, or with a value of a relation.
+    entity as an answer. keep: triples kept, of a part that retrieves or pools triples. reads: items that the answerer
+    reads. min_probability, sure_from: below these probabilities there is no answer, or an unsure one. filter: what
+    answers must be, as ``{"kind": "film", "relation": "sequel", "year": 1995}``: of a kind, with a relation, or with a
+    value of a relation.
     """
 
     top_k: int | None
@@ -81,9 +81,9 @@ class Engine:
     Without settings it resolves them as the command line does (environment, ``lodestar.toml``, the embedded server),
     with what is named here before the others: `name` of an embedded server, or `uri`, `auth` (user and password) and
     `database` of any other; `device`, …. driver: a driver of Neo4j to use instead; it stays yours to close.
-    recipe: the name of a recipe, a TOML file, a line of parts, or parts joined in Python; that of the settings without.
-    allow_parts: import the code that a file names as parts of its own. options: what to change in the recipe, as
-    ``{"star.checkpoint": "folder", "top_k": 5}``. It holds connections: use it as a (sync or async)
+    recipe: the name of a recipe, a TOML file, a line of parts, parts joined in Python, or a `Recipe`; that of the
+    settings without. allow_parts: import the code that a file names as parts of its own. options: what to change in
+    the recipe, as ``{"star.checkpoint": "folder", "top_k": 5}``. It holds connections: use it as a (sync or async)
     context manager or call `close` / `aclose`. Every call sees what was loaded before it. An engine can be pickled
     unless it has a driver of yours. That a load is half there is logged as a warning, once.
 
