@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..models.placement import on_call
 from .errors import LLMError
-from .values import ChatUsage
+from .llm import ChatUsage
 
 if TYPE_CHECKING:
     from ..models.text.vectors import TextVectors

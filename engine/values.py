@@ -5,10 +5,9 @@ Values are frozen, compared by content, and independent of any database.
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from .errors import CheckpointError, UsageError
@@ -330,35 +329,6 @@ class AnswerEntity:
     def __repr__(self) -> str:
         sure = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
         return f"<AnswerEntity {self.name} ({self.id or self.origin}){sure}>"
-
-
-@dataclass(frozen=True, slots=True)
-class TokenUsage:
-    """Token counts reported by a language model, of the prompt and of the completion."""
-
-    prompt: int
-    completion: int
-
-
-@dataclass(frozen=True, slots=True)
-class ChatUsage:
-    """The cost of prompts: calls sent, answers from the cache, failed calls, and tokens.
-
-    If an endpoint reports no token count or an impossibly low one, four characters count as one token.
-    """
-
-    calls: int = 0
-    cached: int = 0
-    failed: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-    def __add__(self, other: ChatUsage) -> ChatUsage:
-        return ChatUsage(*map(operator.add, astuple(self), astuple(other)))
-
-    @property
-    def tokens(self) -> int:
-        return self.prompt_tokens + self.completion_tokens
 
 
 def check_finite(scores: npt.NDArray[np.floating[Any]], scorer: str, *, log_probabilities: bool = False) -> None:

@@ -10,9 +10,9 @@ from ...models import one_line
 from ...models.graphrag_fi import KeyedAnswer, Thresholds, integrate_answers
 from ..errors import LLMError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
-from ..llm import Completed, Prompt
+from ..llm import Completed, Prompt, TokenUsage
 from ..parts import Answerer, part
-from ..values import AnswerEntity, TokenUsage
+from ..values import AnswerEntity
 from .llm import (
     MAX_REPLY_TOKENS,
     MAX_TEXT_CHARS,

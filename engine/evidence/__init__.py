@@ -5,16 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
 from ...models.calibration import sigmoid
 from ..context import StageCost, merge_costs
 from ..errors import LodestarError
-from ..values import AnswerEntity, Chain, Entity, Item, Question, Scored, TokenUsage, Topic, check_finite
+from ..values import AnswerEntity, Chain, Entity, Item, Question, Scored, Topic, check_finite
 from .data import AnswerData, AnswerKind, EvidenceData, Reason, answer_data, entity_data, evidence_data, round_score
 from .text import NO_LABELS, Labels, item_text, path_words
+
+if TYPE_CHECKING:
+    from ..llm import TokenUsage
 
 ItemT_co = TypeVar("ItemT_co", bound=Item, covariant=True)
 Kind = Literal["triple", "chain"]

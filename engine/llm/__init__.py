@@ -7,16 +7,45 @@ questions of a batch, and the stage decides what it means.
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Literal
 
 from ..errors import LLMError
-from ..values import ChatUsage, TokenUsage
 
 Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Token counts reported by a language model, of the prompt and of the completion."""
+
+    prompt: int
+    completion: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChatUsage:
+    """The cost of prompts: calls sent, answers from the cache, failed calls, and tokens.
+
+    If an endpoint reports no token count or an impossibly low one, four characters count as one token.
+    """
+
+    calls: int = 0
+    cached: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: ChatUsage) -> ChatUsage:
+        return ChatUsage(*map(operator.add, astuple(self), astuple(other)))
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,7 @@ import openai
 
 from ..errors import LLMError
 from ..settings import is_loopback
-from ..values import TokenUsage
-from . import Completion, Prompt, PromptTooLongError, UnusableReplyError, drop_cut_line, key_of
+from . import Completion, Prompt, PromptTooLongError, TokenUsage, UnusableReplyError, drop_cut_line, key_of
 
 MAX_TOKENS = 10**9
 """More tokens than any reply has."""

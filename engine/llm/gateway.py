@@ -15,8 +15,7 @@ from weakref import WeakValueDictionary
 from ..errors import InputError, LLMError, LodestarError, StorageError
 from ..parallel import start
 from ..settings import Settings, sends_openai_env
-from ..values import ChatUsage, TokenUsage
-from . import Completed, Completion, Prompt, usage_of
+from . import ChatUsage, Completed, Completion, Prompt, TokenUsage, usage_of
 from .endpoint import ChatEndpoint
 from .gguf import GGUF, GgufEndpoint
 

@@ -15,15 +15,16 @@ import pytest
 from lodestar.engine.answering.llm import is_parseable_reply
 from lodestar.engine.context import Context
 from lodestar.engine.llm import (
+    ChatUsage,
     Completed,
     Completion,
     Message,
     Prompt,
     PromptTooLongError,
+    TokenUsage,
 )
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway, ReplyCache
-from lodestar.engine.values import ChatUsage, TokenUsage
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, completion, hangs, raw, refuses, says, status

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.engine.llm import Completion, Message, Prompt, key_of
+from lodestar.engine.llm import Completion, Message, Prompt, TokenUsage, key_of
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ReplyCache
-from lodestar.engine.values import TokenUsage
 
 SAID = Completion("Lima – \ud800", usage=TokenUsage(7, 2), logprobs=(("Li", -0.25), ("ma", -0.5)), model="m")
 

@@ -13,8 +13,8 @@ from lodestar.engine.answering.integrating import (
 from lodestar.engine.answering.llm import LanguageModel
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Answer, Evidence
-from lodestar.engine.llm import Completed, Completion, Prompt
-from lodestar.engine.values import AnswerEntity, Chain, Entity, Scored, TokenUsage
+from lodestar.engine.llm import Completed, Completion, Prompt, TokenUsage
+from lodestar.engine.values import AnswerEntity, Chain, Entity, Scored
 from lodestar.models.graphrag_fi import Thresholds
 
 from tests.fakes.call_context import make_context

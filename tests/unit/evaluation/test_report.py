@@ -23,8 +23,9 @@ from lodestar.engine.evaluation.runs import (
 )
 from lodestar.engine.evidence import Answer, EvidenceTrace
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
+from lodestar.engine.llm import TokenUsage
 from lodestar.engine.recipes import read_recipe
-from lodestar.engine.values import AnswerEntity, Entity, Scored, TokenUsage, Topic
+from lodestar.engine.values import AnswerEntity, Entity, Scored, Topic
 
 from tests.made.evidence import evidence_of, leads
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from lodestar.engine.llm import Completion, Prompt
+from lodestar.engine.llm import ChatUsage, Completion, Prompt
 from lodestar.engine.neo4j.graph import read_signatures
-from lodestar.engine.values import ChatUsage
 
 from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
