@@ -173,7 +173,8 @@ def _check_settings(chosen: Mapping[str, Any]) -> Settings:
 
 
 def _read_value(setting: Field[Any], value: Any) -> Any:
-    default, read = setting.default, value
+    default: Any = setting.default
+    read = value
     if not isinstance(default, str):
         try:
             read = type(default)(str(value))

@@ -229,8 +229,14 @@ def describe_graph(engine: Engine) -> GraphData:
         name_kinds(engine.read_graph().catalogue.relations, read_plan_schema(engine))
     )
     name = urlsplit(settings.uri).hostname or "" if settings.uri else settings.name
-    sizes: Any = {what: figures[what] for what in ("num_triples", "num_entities", "num_literals", "num_relations")}
-    return {"name": name, **sizes, "kinds": dict(islice(kinds.items(), MAX_KINDS))}
+    return {
+        "name": name,
+        "num_triples": figures["num_triples"],
+        "num_entities": figures["num_entities"],
+        "num_literals": figures["num_literals"],
+        "num_relations": figures["num_relations"],
+        "kinds": dict(islice(kinds.items(), MAX_KINDS)),
+    }
 
 
 def find_topics(engine: Engine, text: str, limit: int) -> EntitiesData:
