@@ -85,6 +85,11 @@ class QuestionGraphs:
     def nodes_of(self, question: int) -> slice:
         return slice(int(self.node_starts[question]), int(self.node_starts[question + 1]))
 
+    def ends_of(self, question: int) -> tuple[Ints, Ints]:
+        """Return heads and tails of a question's triples as places among its nodes, (num_triples,) each."""
+        triples, first = self.triples_of(question), self.node_starts[question]
+        return self.heads[triples] - first, self.tails[triples] - first
+
     @property
     def sha256(self) -> str:
         digest = hashlib.sha256(json.dumps(asdict(self.texts)).encode())
@@ -227,9 +232,8 @@ def relabel_graphs(graphs: QuestionGraphs, pool: PoolFile) -> tuple[QuestionGrap
 
 
 def _right(graphs: QuestionGraphs, number: int, question: PooledQuestion, place: Mapping[str, int]) -> Bools:
-    span, nodes = graphs.triples_of(number), graphs.nodes_of(number)
-    heads, tails = graphs.heads[span] - nodes.start, graphs.tails[span] - nodes.start
-    relation_of, num_nodes = graphs.relation_of[span], nodes.stop - nodes.start
+    (heads, tails), nodes = graphs.ends_of(number), graphs.nodes_of(number)
+    relation_of, num_nodes = graphs.relation_of[graphs.triples_of(number)], nodes.stop - nodes.start
     answers = graphs.texts.answers[number]
     starts = {**answers, **graphs.texts.topics[number]}
     is_answer = np.zeros(num_nodes, dtype=np.bool_)

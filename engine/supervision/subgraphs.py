@@ -113,11 +113,13 @@ def _label_subgraphs(
             found[question][0][id_] = place
         if is_answer[node]:
             found[question][1][id_] = place
-    is_positive = [
-        mark_shortest_paths(each.heads, each.tails, each.is_literal, np.flatnonzero(each.is_topic), of_nodes)
-        for each, of_nodes in zip(batch, np.split(is_answer, batch.node_starts[1:-1]), strict=True)
-    ]
     graphs = make_question_graphs(batch, [each.question.text for each in placed], relations)
+    is_positive = [
+        mark_shortest_paths(
+            *graphs.ends_of(number), graphs.is_literal[nodes], np.flatnonzero(graphs.is_topic[nodes]), is_answer[nodes]
+        )
+        for number, nodes in enumerate(map(graphs.nodes_of, range(len(placed))))
+    ]
     texts = replace(
         graphs.texts,
         ids=tuple(each.question.id for each in placed),

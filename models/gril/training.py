@@ -178,8 +178,7 @@ def hops_to_answers(graphs: QuestionGraphs, max_hops: int) -> Ints:
     """
     found = []
     for question in range(len(graphs)):
-        nodes, triples = graphs.nodes_of(question), graphs.triples_of(question)
-        heads, tails = graphs.heads[triples] - nodes.start, graphs.tails[triples] - nodes.start
+        (heads, tails), nodes = graphs.ends_of(question), graphs.nodes_of(question)
         farthest = NO_HOPS
         for topic in np.flatnonzero(graphs.is_topic[nodes]).tolist():
             hops = hops_from(heads, tails, graphs.is_literal[nodes], topic)

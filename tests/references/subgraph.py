@@ -35,16 +35,18 @@ class Plain:
     is_cut: bool = False
 
 
-def plain(subgraph: SubgraphBatch) -> Plain:
-    """A subgraph's columns as ids, with their order checked."""
-    ids = subgraph.ids
-    rows = list(zip(subgraph.heads.tolist(), subgraph.relations.tolist(), subgraph.tails.tolist(), strict=True))
-    assert rows == sorted(set(rows)), "triples are sorted and none is there twice"
-    return Plain(
-        {id_: int(not is_topic) for id_, is_topic in zip(ids, subgraph.is_topic.tolist(), strict=True)},
-        {(ids[head], relation, ids[tail]) for head, relation, tail in rows},
-        subgraph.is_cut[0],
-    )
+def plain(batch: SubgraphBatch) -> list[Plain]:
+    """The columns of each question's subgraph as ids, with their order checked."""
+    found = []
+    for number, is_cut in enumerate(batch.is_cut):
+        nodes, triples = (slice(*starts[number : number + 2]) for starts in (batch.node_starts, batch.triple_starts))
+        ids, is_topic = batch.ids[nodes], batch.is_topic[nodes].tolist()
+        heads, tails = (ends[triples] - nodes.start for ends in (batch.heads, batch.tails))
+        rows = list(zip(heads.tolist(), batch.relations[triples].tolist(), tails.tolist(), strict=True))
+        assert rows == sorted(set(rows)), "triples are sorted and none is there twice"
+        hops = {id_: int(not is_one) for id_, is_one in zip(ids, is_topic, strict=True)}
+        found.append(Plain(hops, {(ids[head], relation, ids[tail]) for head, relation, tail in rows}, is_cut))
+    return found
 
 
 def reference(store: Store, query: SubgraphQuery, choose: Chooser | None = None) -> Plain:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,27 +39,6 @@ class SubgraphBatch:
 
     def __len__(self) -> int:
         return len(self.is_cut)
-
-    def __iter__(self) -> Iterator[SubgraphBatch]:
-        return (self[question] for question in range(len(self)))
-
-    def __getitem__(self, question: int) -> SubgraphBatch:
-        """Return one question's subgraph: slices of the columns, heads and tails counted from 0."""
-        if not 0 <= question < len(self):
-            raise IndexError(f"question {question} of a batch of {len(self)}")
-        first, after = self.node_starts[question], self.node_starts[question + 1]
-        nodes, triples = slice(first, after), slice(self.triple_starts[question], self.triple_starts[question + 1])
-        return SubgraphBatch(
-            self.table,
-            self.heads[triples] - first,
-            self.relations[triples],
-            self.tails[triples] - first,
-            self.entities[nodes],
-            self.is_topic[nodes],
-            np.array([0, after - first]),
-            self.triple_starts[question : question + 2] - self.triple_starts[question],
-            self.is_cut[question : question + 1],
-        )
 
     @property
     def is_literal(self) -> Bools:

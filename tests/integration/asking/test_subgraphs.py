@@ -6,6 +6,7 @@ import random
 from collections.abc import Collection, Mapping
 
 import neo4j
+import numpy as np
 import pytest
 from lodestar.engine.context import Context
 from lodestar.engine.neo4j.catalogue import Catalogue, read_catalogue
@@ -76,8 +77,8 @@ def test_neo4j_gives_what_the_definition_gives(
         )
         expected = [reference(store, query, proposer.choose if proposer else None) for query in asked]
         batch = subgraphs.extract(gateway, asked)
-        assert [plain(subgraph) for subgraph in batch] == expected
-        assert [plain(subgraphs.extract(gateway, [query])[0]) for query in asked[:6]] == expected[:6]
+        assert plain(batch) == expected
+        assert [found for query in asked[:6] for found in plain(subgraphs.extract(gateway, [query]))] == expected[:6]
         assert any(plain_.is_cut for plain_ in expected)
     names_found = {entity.id: entity.name for entity in batch.table}
     assert {id_: name for id_, name in names_found.items() if name is not None} == {
@@ -98,7 +99,7 @@ def test_a_step_is_one_query_and_a_hub_one_more_for_each_relation(gateway: Gatew
         ctx = Context(gateway)
         with ctx.trace.stage("subgraphs"):
             batch = subgraphs.extract(ctx.db, asked)
-        assert all(len(subgraph.heads) for subgraph in batch)
+        assert (np.diff(batch.triple_starts) > 0).all()
         return sum(cost.round_trips for cost in ctx.trace.costs)
 
     one_hop = SubgraphQuery("", ("t",), 1, bounds)
@@ -109,6 +110,6 @@ def test_a_step_is_one_query_and_a_hub_one_more_for_each_relation(gateway: Gatew
         "signatures, and for the hub a query for a, b and c that leave and a that enters"
     )
     assert round_trips(one_hop, at_hub, SubgraphQuery("", ("u",), 2, bounds)) == 1 + (1 + 4) + 1 + 1 + 0
-    (cut,) = subgraphs.extract(gateway, [at_hub])
+    cut = subgraphs.extract(gateway, [at_hub])
     assert len(cut.heads) == 16
     assert cut.is_cut == (True,)
