@@ -90,8 +90,7 @@ class Placement:
 
         if self.precision == "auto":
             return torch.bfloat16 if self.torch_device.startswith("cuda") else torch.float32
-        dtype: torch.dtype = getattr(torch, self.precision)
-        return dtype
+        return getattr(torch, self.precision)
 
 
 def copy_together(tensors: Sequence[torch.Tensor], move: Callable[[torch.Tensor], torch.Tensor]) -> list[torch.Tensor]:
@@ -157,8 +156,7 @@ def limit_blas_threads() -> AbstractContextManager[object]:
     The limit belongs to the process: where contexts of several threads overlap, the first to begin decides when it
     ends.
     """
-    limit: AbstractContextManager[object] = _find_libraries().limit(limits=1)
-    return limit
+    return _find_libraries().limit(limits=1)
 
 
 @cache

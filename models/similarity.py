@@ -105,8 +105,7 @@ def compute_support(hop_tokens: Floats, hop_starts: Ints, question_tokens: Float
         return np.zeros(len(hop_starts), dtype=np.float32)
     best = (hop_tokens @ question_tokens.T).max(axis=1)
     lengths = np.diff(np.append(hop_starts, len(hop_tokens)))
-    means: Floats = (np.add.reduceat(best, hop_starts) / lengths).astype(np.float32)
-    return means
+    return (np.add.reduceat(best, hop_starts) / lengths).astype(np.float32)
 
 
 def compose_cosine(hop_vectors: Floats, paths: Ints, question_vector: Floats) -> Floats:
@@ -117,8 +116,7 @@ def compose_cosine(hop_vectors: Floats, paths: Ints, question_vector: Floats) ->
     """
     padded = np.vstack([hop_vectors, np.zeros((1, hop_vectors.shape[1]), dtype=np.float32)])
     total = padded[paths].sum(axis=1)
-    cosines: Floats = (total @ question_vector) / np.maximum(np.linalg.norm(total, axis=1), 1e-9)
-    return cosines
+    return (total @ question_vector) / np.maximum(np.linalg.norm(total, axis=1), 1e-9)
 
 
 def score_paths(
@@ -176,16 +174,14 @@ def find_asked_noun(question: str) -> str:
 def word_match(cosines: Floats) -> Floats:
     """σ((cos − .6) / .07): whether a word is meant by another, of unit vectors' cosines of any shape. Fitted
     roughly."""
-    used: Floats = (1 / (1 + np.exp(-(cosines - SAMEWORD) / 0.07))).astype(np.float32)
-    return used
+    return (1 / (1 + np.exp(-(cosines - SAMEWORD) / 0.07))).astype(np.float32)
 
 
 def compute_coverage(hop_cover: Floats, paths: Ints) -> Floats:
     """mean_t max_l of `word_match` of each path; hop_cover: (D, num_content); paths: (num_paths, max_hops), −1 after a
     path's end. Returns (num_paths,)."""
     best = np.where((paths >= 0)[:, :, None], hop_cover[paths], np.float32(0.0)).max(axis=1)
-    covered: Floats = best.mean(axis=1).astype(np.float32)
-    return covered
+    return best.mean(axis=1).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,8 +408,7 @@ class _Prepared:
     def last_type(self) -> Floats:
         """The type evidence of the last hop of each path."""
         last = self.numbers[np.arange(len(self.numbers)), (self.numbers >= 0).sum(axis=1) - 1]
-        types: Floats = self.hop_type[last]
-        return types
+        return self.hop_type[last]
 
     def score_composed(self, vectors: TextVectors, weights: SimilarityWeights) -> Floats:
         """S with the cosine that is composed of the hops', (num_paths,)."""

@@ -189,8 +189,7 @@ def score_word_order(hop_words: Floats, distances: Floats, paths: Ints) -> Float
         both = np.minimum(mass[:, hop], mass[:, hop + 1])
         step = np.tanh(place[:, hop + 1] - place[:, hop]) * np.minimum(both, 1.0)
         order += np.where(there[:, hop + 1] & (both > LEAST_MEANT), step, 0.0)
-    means: Floats = (order / np.maximum(there.sum(axis=1) - 1, 1)).astype(np.float32)
-    return means
+    return (order / np.maximum(there.sum(axis=1) - 1, 1)).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,10 +214,9 @@ class WordPlaces:
         on_the_way = np.where(np.arange(paths.shape[1]) < last[:, None], self.between[paths], np.float32(0.0)).max(
             axis=1
         )
-        scores: Floats = (
+        return (
             order * score_word_order(self.hop_words, self.distances, paths)
             + between * on_the_way
             + noun * self.asked[paths[np.arange(len(paths)), last]]
             + back * (self.reverse[paths[:, :-1]] == paths[:, 1:]).any(axis=1)
         ).astype(np.float32)
-        return scores

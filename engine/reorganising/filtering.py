@@ -224,8 +224,7 @@ class AdaptiveK(Reorganiser):
     per_hop: Positive = option(5, "triples kept for each hop", source="GRIL, appendix C.2")
 
     def open(self, graph: GraphResources) -> HopModel:
-        model: HopModel = graph.shared.model(self.checkpoint, *self.kinds).hops
-        return model
+        return graph.shared.model(self.checkpoint, *self.kinds).hops
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Item]]:
         hops = predict_hops(self.opened(ctx.graph), [each.question.text for each in evidence])

@@ -83,8 +83,7 @@ class Star(Trained, BeamRetriever):
     def _model(self, graph: GraphResources) -> StarModel | None:
         if not self.checkpoint:
             return None
-        model: StarModel = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
-        return model
+        return graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
 
     def weigh_reader(self, graph: GraphResources) -> float:
         """Return the weight of the cross-attentive scorer."""

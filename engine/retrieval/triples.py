@@ -193,8 +193,7 @@ def mark_first_pairs(batch: SubgraphBatch, rows: npt.NDArray[np.int64], keep: in
     ends = np.sort(np.stack([batch.heads[rows], batch.tails[rows]], axis=1), axis=1)
     _, first, pair = np.unique(ends, axis=0, return_index=True, return_inverse=True)
     place = np.argsort(np.argsort(first))
-    kept: npt.NDArray[np.bool_] = place[pair.reshape(-1)] < keep
-    return kept
+    return place[pair.reshape(-1)] < keep
 
 
 @part("reg-triple")

@@ -210,8 +210,7 @@ class HopPredictor(nn.Module):
 
     def forward(self, questions: Tensor) -> Tensor:
         """Return the logit of each number of hops, (num_questions, max_hops)."""
-        logits: Tensor = self.out(self.inner(questions).relu())
-        return logits
+        return self.out(self.inner(questions).relu())
 
     @property
     def max_hops(self) -> int:
@@ -263,8 +262,7 @@ class GraphTokenNetwork(nn.Module):
         shares = self.shares(grown, inputs, mask)
         pooled = grown.entities.new_zeros(len(inputs.questions), grown.entities.shape[1])
         pooled = pooled.index_add(0, inputs.node_question, shares[:, None] * grown.entities)
-        token: Tensor = self.out(torch.sigmoid(self.inner(pooled)))
-        return token
+        return self.out(torch.sigmoid(self.inner(pooled)))
 
     def shares(self, grown: GrownSubgraph, inputs: GraphInputs, mask: Tensor) -> Tensor:
         """Return A, (num_nodes,), which sums to 1 over each question with a topic."""
@@ -282,8 +280,7 @@ class GraphTokenNetwork(nn.Module):
         highest = highest.scatter_reduce(0, questions, scores.detach(), "amax")
         powers = weight * (scores - highest[questions]).exp()
         sums = powers.new_zeros(len(inputs.questions)).index_add(0, questions, powers)
-        shares: Tensor = powers / sums.clamp(min=TINY)[questions]
-        return shares
+        return powers / sums.clamp(min=TINY)[questions]
 
 
 def mask_grown_triples(grown: GrownSubgraph, temperature: float, *, is_sampled: bool) -> Tensor:

@@ -127,8 +127,7 @@ def insert_tokens(embedded: Tensor, seen: Tensor, graph_tokens: Tensor, place: i
 
 def is_answer(scores: Floats, share: float) -> Bools:
     """Return which candidates are answers: those with at least this fraction of the best one's probability."""
-    is_predicted: Bools = (scores > 0) & (scores >= share * scores.max(initial=0.0))
-    return is_predicted
+    return (scores > 0) & (scores >= share * scores.max(initial=0.0))
 
 
 CERTAIN = 1e-9
@@ -255,8 +254,7 @@ class GenerativeReader(nn.Module):
         """Return the mean of −log P over the answers' tokens; 0 without a gradient if no question has answers."""
         answerable = [place for place, each in enumerate(questions) if each.answers]
         if not answerable:
-            nothing: Tensor = self._embeddings.weight.new_zeros(())
-            return nothing
+            return self._embeddings.weight.new_zeros(())
         prompts = [self._prompt(questions[place].passage) for place in answerable]
         answers = [BETWEEN.join(questions[place].answers[:MAX_ANSWERS]) for place in answerable]
         graph_tokens = None if tokens is None else tokens[answerable]

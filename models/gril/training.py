@@ -271,8 +271,7 @@ class JointNetwork(nn.Module):
         self, encoded: EncodedSubgraphs, questions: Sequence[int], num_triples: Sequence[int]
     ) -> list[ReaderOutput]:
         given = self.give(encoded, questions, num_triples)
-        found: list[ReaderOutput] = self.reader.outputs(given.questions, given.tokens)
-        return found
+        return self.reader.outputs(given.questions, given.tokens)
 
     def trained_weights(self) -> dict[str, Tensor]:
         """Return the weights that training changes, not copies; of a LoRA only its factors."""
@@ -348,8 +347,7 @@ class JointObjective(Objective[JointNetwork, int]):
         super().__init__(network, answerable_questions(train), config.joint_training, config.batch_size)
 
     def pretrained(self) -> Iterable[Tensor]:
-        pretrained: Iterable[Tensor] = self.network.reader.pretrained_parameters()
-        return pretrained
+        return self.network.reader.pretrained_parameters()
 
     def weights(self) -> Mapping[str, Tensor]:
         return self.network.trained_weights()
@@ -369,8 +367,7 @@ class JointObjective(Objective[JointNetwork, int]):
     def best_share(self) -> float:
         """Return the one of `SHARES` with the best F1 on dev; ties go to the highest."""
         found = self.outputs()
-        best: float = max(SHARES, key=lambda share: (mean_f1_at(share, found), share))
-        return best
+        return max(SHARES, key=lambda share: (mean_f1_at(share, found), share))
 
     def outputs(self) -> list[ReaderOutput]:
         asked = answerable_questions(self._dev)
@@ -436,8 +433,7 @@ def fit(
         parts |= {"bridge": partial(write_weights, bridge.state_dict()), "reader": partial(write_reader, reader)}
         own = {"reader_width": reader.width, "share": objective.best_share()}
     scored = fit_calibration(calibration_pairs(growing.iterate_scores()))
-    description: GrilDescription = out.write(parts, scored, dimension=dimension, **own)
-    return description
+    return out.write(parts, scored, dimension=dimension, **own)
 
 
 class GrilCheckpoint:

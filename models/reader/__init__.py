@@ -176,8 +176,7 @@ def _ranks(groups: Ints, values: Floats) -> Ints:
     """Return the place of each value in its group, the largest first; equal ones share the better place."""
     pairs = np.stack([groups, -values], axis=1)
     _, place, counts = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-    ranks: Ints = (np.cumsum(counts) - counts)[place.reshape(-1)] - np.searchsorted(np.sort(groups), groups)
-    return ranks
+    return (np.cumsum(counts) - counts)[place.reshape(-1)] - np.searchsorted(np.sort(groups), groups)
 
 
 def _largest(values: Floats, groups: Ints, num_groups: int) -> Floats:

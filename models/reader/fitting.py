@@ -121,8 +121,7 @@ class ReaderTrainingSet:
     def agreement(self, ways: SourceChainColumns) -> Floats:
         """Return how right each chain is, (num_chains,): F1 of its ends against the right answers."""
         right = np.bincount(ways.chain, weights=self.is_right[ways.candidate], minlength=len(ways.question))
-        found: Floats = 2 * right / (ways.num_ends + self.num_right[ways.question])
-        return found
+        return 2 * right / (ways.num_ends + self.num_right[ways.question])
 
 
 def fit_reader(sets: Sequence[ReaderTrainingSet]) -> Reader:
@@ -325,14 +324,13 @@ def fit(
     if not any(each.is_right.any() for each in train):
         raise NothingToLearnError("no question to learn from has a right answer among its candidates")
     reader = fit_reader(train)
-    description: ReaderDescription = out.write(
+    return out.write(
         {PART: partial(_write, reader)},
         (1.0, 0.0),
         {each.name: figures(each, reader) for each in dev},
         features=tuple(NAMES),
         sources=tuple(reader.sources),
     )
-    return description
 
 
 def _write(reader: Reader, part: Path) -> None:

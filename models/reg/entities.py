@@ -69,14 +69,12 @@ class EntityScorer(nn.Module):
         messages = torch.relu(messages * (1 + asked))
         for layer in self.layers:
             nodes = nodes + layer(torch.relu(nodes), edges, messages)
-        logits: Tensor = self.out(torch.relu(nodes)).squeeze(1)
-        return logits
+        return self.out(torch.relu(nodes)).squeeze(1)
 
     def forward(self, inputs: GraphInputs) -> Tensor:
         """Return the logits of triples, (num_triples,): the means of their two entities'."""
         of_nodes = self.nodes(inputs)
-        logits: Tensor = (of_nodes[inputs.heads] + of_nodes[inputs.tails]) / 2
-        return logits
+        return (of_nodes[inputs.heads] + of_nodes[inputs.tails]) / 2
 
 
 def open_model(folder: Path, opening: CheckpointOpenOptions) -> SubgraphModel:
@@ -98,8 +96,7 @@ def fit(
     degrees = degree_histogram(learned.graphs)
     torch.manual_seed(config.training.seed)
     objective = EntityObjective(new_scorer(config, learned.dimension, degrees).to(out.device), learned, chosen, config)
-    description: EntityDescription = fit_scorer("entity scorer", objective, config, train, out, degrees=degrees)
-    return description
+    return fit_scorer("entity scorer", objective, config, train, out, degrees=degrees)
 
 
 class EntityObjective(TripleObjective):

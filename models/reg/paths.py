@@ -401,10 +401,9 @@ def fit(config: PathConfig, train: Sequence[PoolFile], dev: Sequence[PoolFile], 
     objective = PathObjective(add_lora(model, config.lora), learned, chosen, text, config)
     options = asdict(config)
     out.train("path writer", "adapter", objective, {key: options[key] for key in options if key != "training"})
-    description: PathDescription = out.write(
+    return out.write(
         {"adapter": partial(write_weights, adapter_weights(objective.network))},
         fit_calibration(objective.calibration_pairs()),
         model_fingerprint=known,
         supervision=supervision_of(train),
     )
-    return description

@@ -249,8 +249,7 @@ class TripleObjective(Objective[Any, int]):
     def draw(self, question: int, wrong: Ints) -> Ints:
         """Return a question's negatives of this epoch, ascending."""
         chance = np.random.default_rng((self.training.seed, self.epoch, question))
-        drawn: Ints = np.sort(chance.choice(wrong, min(self._config.num_negatives, len(wrong)), replace=False))
-        return drawn
+        return np.sort(chance.choice(wrong, min(self._config.num_negatives, len(wrong)), replace=False))
 
 
 def fit(
@@ -260,8 +259,7 @@ def fit(
     torch.manual_seed(config.training.seed)
     network = new_scorer(config, learned.dimension).to(out.device)
     objective = TripleObjective(network, learned, chosen, config)
-    description: TripleDescription = fit_scorer("triple scorer", objective, config, train, out)
-    return description
+    return fit_scorer("triple scorer", objective, config, train, out)
 
 
 def new_scorer(config: TripleConfig, dimension: int) -> TripleScorer:
@@ -351,5 +349,4 @@ def calibration_pairs(scored: Iterable[tuple[Floats, Bools]]) -> list[tuple[floa
 
 
 def _ends(heads: Ints, tails: Ints, rows: Ints) -> Ints:
-    ends: Ints = np.concatenate([heads[rows], tails[rows]])
-    return ends
+    return np.concatenate([heads[rows], tails[rows]])

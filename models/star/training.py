@@ -265,8 +265,7 @@ def compute_target_shares(example: QuestionExample, positives: Targets, any_weig
     if positives == "f1" and not (example.has_gold and example.positive.any()):
         raw = example.f1 + any_weight * example.is_right
     total = raw.sum()
-    shares: Floats = (raw / total if total else raw).astype(np.float32)
-    return shares
+    return (raw / total if total else raw).astype(np.float32)
 
 
 def first_path_figures(ranked: Iterable[tuple[QuestionExample, Floats]]) -> Figures:
@@ -444,8 +443,7 @@ class PoolObjective(Objective[nn.Module, QuestionExample]):
             for example, candidates in selected
             for path, topic in candidates.tolist()
         ]
-        found: Tensor = self.network([self.texts.pair(*pair) for pair in pairs])
-        return found
+        return self.network([self.texts.pair(*pair) for pair in pairs])
 
     def path_scores(self, logits: Tensor) -> Tensor:
         """Return the score s of STAR's contrastive loss, which uses e^(s / τ), (num_candidates,): σ(logit)."""
@@ -533,8 +531,7 @@ def fit(
                 (example, mix_shortlist_scores(stop, own, rows, mix))
                 for example, stop, own, rows in second.iterate_shortlist_scores()
             ]
-    description: StarDescription = out.write(parts, calibration(ranked, chosen.table), mix=mix)
-    return description
+    return out.write(parts, calibration(ranked, chosen.table), mix=mix)
 
 
 def calibration(ranked: Sequence[tuple[QuestionExample, Floats]], table: PathTable) -> tuple[float, float]:

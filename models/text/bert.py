@@ -118,8 +118,7 @@ class Bert(nn.Module):
 
     def get_input_embeddings(self) -> nn.Module:
         """Return the word embeddings, as a network of transformers does."""
-        words: nn.Module = self.embeddings["word_embeddings"]
-        return words
+        return self.embeddings["word_embeddings"]
 
     def _attention(self, maps: Any, states: Tensor, seen: Tensor) -> Tensor:
         heads = (self.config.num_attention_heads, -1)

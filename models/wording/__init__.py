@@ -313,8 +313,7 @@ def translate_label(label: str) -> str:
 @cache
 def _foreign() -> Mapping[str, str]:
     text = files(__name__).joinpath("languages.toml").read_text(encoding="utf-8")
-    words: dict[str, str] = tomllib.loads(text)["words"]
-    return words
+    return tomllib.loads(text)["words"]
 
 
 def bare_phrase(template: str) -> str:
