@@ -6,6 +6,7 @@ After Ctrl-C the command line exits with 130.
 
 from __future__ import annotations
 
+import errno
 import json
 import shlex
 import sys
@@ -14,6 +15,9 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.util import find_spec
 from urllib.parse import unquote, urlsplit
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says where a disk is full, or a user or a file has no more room."""
 
 
 class LodestarError(Exception):

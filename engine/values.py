@@ -342,6 +342,7 @@ def check_finite(scores: npt.NDArray[np.floating[Any]], scorer: str, *, log_prob
         )
 
 
+XSD = "http://www.w3.org/2001/XMLSchema#"
 _ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\u0000"})
 _NOT_IN_AN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 

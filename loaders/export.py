@@ -30,12 +30,12 @@ from ..engine.neo4j.catalogue import read_catalogue, read_graph_state, stream_na
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.describing import format_descriptions
-from ..engine.values import iri_text, literal_term
+from ..engine.values import XSD, iri_text, literal_term
 from ..engine.writing import Name, parse_name_properties
-from ..models import SHOWN_CHARS
+from ..models import quote_line
 from ..models.whole_file import atomic_write
-from .formats.freebase import FREEBASE
-from .report import number_of
+from .formats.triples import FREEBASE
+from .report import count_text
 
 Tails = Sequence[Sequence[Any]]
 STDOUT = "-"
@@ -44,7 +44,7 @@ _BUFFER_BYTES = 1 << 18
 
 
 @contextmanager
-def open_atomic_outputs(*paths: str) -> Iterator[list[IO[bytes]]]:
+def _open_atomic_outputs(*paths: str) -> Iterator[list[IO[bytes]]]:
     """Open files, gzip if their names end with ``.gz``; if the block succeeds all get their names, else none.
 
     ``-`` is standard output; a pipe, or another file that is not regular, is written directly. The same bytes give the
@@ -97,7 +97,7 @@ class ExportReport:
 
     def __str__(self) -> str:
         counts = {"triple": self.num_triples, "name": self.num_names, "phrase": self.num_phrases}
-        what = ", ".join(number_of(num, one, f"{one}s") for one, num in counts.items() if num or one == "triple")
+        what = ", ".join(count_text(num, one, f"{one}s") for one, num in counts.items() if num or one == "triple")
         return f"{what} in {self.seconds:.1f} s ({self.num_triples / max(self.seconds, 1e-3):,.0f} triples/s)"
 
 
@@ -147,11 +147,11 @@ def export(
     names = ((id_, names, False) for id_, names in stream_names(gateway))
     relations = gateway.run(read_catalogue()).relations if phrases_path else ()
     num_triples = num_names = 0
-    with open_atomic_outputs(*filter(None, (path, names_path, phrases_path))) as streams:
+    with _open_atomic_outputs(*filter(None, (path, names_path, phrases_path))) as streams:
         statements: Iterator[tuple[str, Any, bool]] = triples
-        writer: NTriplesWriter | TsvWriter = TsvWriter(streams[0].write, streams[1].write if names_path else None)
+        writer: _NTriplesWriter | _TsvWriter = _TsvWriter(streams[0].write, streams[1].write if names_path else None)
         if format_ == "ntriples":  # names of an entity before its triples
-            writer = NTriplesWriter(streams[0].write, base)
+            writer = _NTriplesWriter(streams[0].write, base)
             statements = merge(names, triples, key=itemgetter(0))
         elif names_path is not None:
             statements = chain(triples, names)
@@ -165,7 +165,7 @@ def export(
                 progress("triples", num_triples, state.num_triples)
             else:
                 num_names += writer.add_names(head, parse_name_properties(*found))
-    used = base if isinstance(writer, NTriplesWriter) and writer.is_base_used else None
+    used = base if isinstance(writer, _NTriplesWriter) and writer.is_base_used else None
     num_phrases = sum(len(relation.phrases) for relation in relations)
     seconds = time.monotonic() - started_s
     return ExportReport(path, format_, num_triples, num_names, num_phrases, used, seconds)
@@ -175,24 +175,20 @@ Write = Callable[[bytes], object]
 _ABSOLUTE_IRI = re.compile(r'[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>"{}|^`\\]+')
 _BLANK_NODE = re.compile(r"_:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _LANGUAGE = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
-XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
-NAME_RELATION = f"<{FREEBASE}type.object.name>"
-ALIAS_RELATION = f"<{FREEBASE}common.topic.alias>"
+_XSD_STRING = f"{XSD}string"
+_NAME_RELATION = f"<{FREEBASE}type.object.name>"
+_ALIAS_RELATION = f"<{FREEBASE}common.topic.alias>"
 _KNOWN_RELATIONS = 10_000
-
-
-def _quote_term(text: str) -> str:
-    return repr(text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…")
 
 
 def _literal(value: str, datatype: str | None, language: str | None) -> str:
     if language and not _LANGUAGE.fullmatch(language):
-        found = f"found {_quote_term(language)} with {_quote_term(value)}"
+        found = f"found {quote_line(language)} with {quote_line(value)}"
         raise InputError(f"expected a language as `en` or `zh-Hans`, {found}")
     return literal_term(value, datatype, language)
 
 
-class NTriplesWriter:
+class _NTriplesWriter:
     """Writes triples, and names as triples with a literal.
 
     An entity's only name is omitted if it equals the id. Raises `InputError` if some ids begin with the base and others
@@ -215,7 +211,7 @@ class NTriplesWriter:
             return 0
         node = self._node(id_)
         lines = dict.fromkeys(
-            f"{node}\t{ALIAS_RELATION if name.is_alias else NAME_RELATION}\t"
+            f"{node}\t{_ALIAS_RELATION if name.is_alias else _NAME_RELATION}\t"
             f"{_literal(name.text, None, name.language)}\t.\n"
             for name in names
         )
@@ -242,7 +238,7 @@ class NTriplesWriter:
             self._with_base = self._with_base or id_
         if self._with_base and self._without:
             raise InputError(
-                f"the graph has ids like {_quote_term(self._without)} and like {_quote_term(self._with_base)}: "
+                f"the graph has ids like {quote_line(self._without)} and like {quote_line(self._with_base)}: "
                 "give a --base that none of them begins with"
             )
         return f"<{id_}>" if is_iri else f"<{self._base}{iri_text(id_)}>"
@@ -260,7 +256,7 @@ _LIKE_A_LITERAL = re.compile(
 )
 
 
-class TsvWriter:
+class _TsvWriter:
     """Writes head, relation and tail, and apart from them ids with their names, without languages.
 
     Raises `InputError` for what TSV cannot express.
@@ -281,7 +277,7 @@ class TsvWriter:
         lines = (
             f"{cell}\t{_cell(relation)}\t"
             # a plain literal is of xsd:string, since a quoted text without more may be an id
-            f"{_literal(tail, of or (None if tag else XSD_STRING), tag) if is_literal else _entity_cell(tail)}\n"
+            f"{_literal(tail, of or (None if tag else _XSD_STRING), tag) if is_literal else _entity_cell(tail)}\n"
             for relation, tail, is_literal, of, tag, _ in tails
         )
         self._write("".join(lines).encode())
@@ -289,12 +285,12 @@ class TsvWriter:
 
 def _cell(text: str) -> str:
     if _NOT_IN_A_CELL.search(text):
-        what = f"the tab, line end or outer space of {_quote_term(text)}"
+        what = f"the tab, line end or outer space of {quote_line(text)}"
         raise InputError(f"TSV cannot have {what}: use --format ntriples")
     return text
 
 
 def _entity_cell(id_: str) -> str:
     if _LIKE_A_LITERAL.fullmatch(id_):
-        raise InputError(f"TSV would make a literal of the entity {_quote_term(id_)}: use --format ntriples")
+        raise InputError(f"TSV would make a literal of the entity {quote_line(id_)}: use --format ntriples")
     return _cell(id_)

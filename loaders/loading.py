@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 # Bytes of the graph with its indexes, logs and import files; see docs/loading.md.
-BYTES_A_TRIPLE = 180
-BYTES_A_NODE = 1_100
+_BYTES_A_TRIPLE = 180
+_BYTES_A_NODE = 1_100
 BULK_FROM_TRIPLES = 300_000
 """Below this, the bulk writer's fixed costs (an import, a start of a server) exceed the online writer's time."""
 Mode = Literal["new", "append", "replace"]
@@ -87,7 +87,7 @@ class Load:
         """Find out what the load does to a graph, None for a server without one; return its report if it is there."""
         state = gateway.run(catalogue.read_graph_state()) if gateway else GraphState(0, 0, 0)
         loads = gateway.run(catalogue.read_loads()) if gateway and state.num_loads else ()
-        self.plan = plan_load(self.sha256, self.options, state, loads)
+        self.plan = _plan_load(self.sha256, self.options, state, loads)
         return LoadReport.of_manifest(self.plan.finished, self._seconds()) if self.plan.finished else None
 
     @contextmanager
@@ -159,7 +159,7 @@ def load(
         if report := run.make_plan(gateway):
             return report
         with run.staged():
-            return run.report("online", write_online(run, gateway, lock, run.options.batch_size))
+            return run.report("online", write_online(run, gateway, lock))
 
 
 def load_embedded(
@@ -192,7 +192,7 @@ def load_embedded(
                 old = held.enter_context(_lock_graph(instance))
                 if report := run.make_plan(old[0]):
                     return report
-            return run.report("online", write_online(run, *old, options.batch_size))
+            return run.report("online", write_online(run, *old))
 
 
 def load_source(
@@ -216,7 +216,7 @@ def load_source(
         return load(source, opened, options, progress)
 
 
-def plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple[LoadManifest, ...]) -> LoadPlan:
+def _plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tuple[LoadManifest, ...]) -> LoadPlan:
     """Return what this load does to a graph in this state.
 
     Raises `UsageError` if the graph holds something else and the mode does not say what to do with it,
@@ -297,7 +297,7 @@ def _lock_graph(instance: EmbeddedServer) -> Iterator[tuple[Gateway, OpenTransac
 
 def _check_room(folder: Path, counts: StageCounts) -> None:
     existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
-    needed_bytes = counts.num_triples * BYTES_A_TRIPLE + (counts.num_entities + counts.num_literals) * BYTES_A_NODE
+    needed_bytes = counts.num_triples * _BYTES_A_TRIPLE + (counts.num_entities + counts.num_literals) * _BYTES_A_NODE
     free_bytes = shutil.disk_usage(existing).free
     if free_bytes < needed_bytes:
         raise StorageError(
@@ -306,8 +306,8 @@ def _check_room(folder: Path, counts: StageCounts) -> None:
         )
 
 
-WHOLE_BYTES = 10_000_000  # A smaller source is read to its end
-SAMPLE_BATCHES = 4  # batches to sample from each file of a larger one, about 15 MB of text together
+_WHOLE_BYTES = 10_000_000  # A smaller source is read to its end
+_SAMPLE_BATCHES = 4  # batches to sample from each file of a larger one, about 15 MB of text together
 SHOWN = 3
 
 
@@ -320,7 +320,7 @@ def preview(source: Source, options: LoadOptions, *, online_only: bool = False) 
         make_private_folder(options.staging)
         folder = TemporaryDirectory(prefix="preview-", dir=options.staging)
     with folder, Stage(Path(folder.name) / "stage") as stage:
-        sample_batches = SAMPLE_BATCHES if (source.size_bytes or 0) > WHOLE_BYTES else None
+        sample_batches = _SAMPLE_BATCHES if (source.size_bytes or 0) > _WHOLE_BYTES else None
         counts = stage.fill(source, options.subset, options.max_rejects, sample_batches=sample_batches)
         shown = {
             name: [tuple(row.values()) for batch in islice(stage.rows(f"results/sample_{name}", SHOWN), 1)

@@ -195,11 +195,9 @@ def unload(gateway: Gateway, which: str, progress: Progress = ignore_progress) -
         before = gateway.run(read_graph_state())
         gateway.run(make_write_request("begin_unload", sha256=load.sha256))
         progress("deleting", 0, 4)
-        marks = {
-            label: Request(template("count_marked"), {}, lambda rows: rows[0][0], {"LABEL": label})
-            for label in writing.labels_of(load.number)
-        }
-        mark = next((label for label, request in marks.items() if gateway.run(request)), None)
+        label = next(iter(writing.labels_of(load.number)), "")
+        count = Request(template("count_marked"), {}, lambda rows: rows[0][0], {"LABEL": label})
+        mark = label if label and gateway.run(count) else ""
         label = mark or "Entity"
         relations = gateway.run(read_catalogue()).relations
         numbers = {relation.name: relation.number for relation in relations}

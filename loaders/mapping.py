@@ -36,7 +36,7 @@ from ..engine.whole_file import read_text
 from ..models import quote_line
 from ..models.wording import singular
 
-MAX_FILE_BYTES = 200_000_000
+_MAX_FILE_BYTES = 200_000_000
 MAX_NUMBERS = 64  # A longer list of numbers is a vector, such as an embedding, of which no number says anything
 NO_LABEL = ""  # stands for the label of nodes that have none
 
@@ -152,23 +152,23 @@ class Choices:
 
 NAMES = ("name", "title", "label", "preflabel", "fullname", "displayname", "caption", "headline", "heading")
 """What properties that name a thing are called, the clearest first; case, `_`, `-` and blanks do not count."""
-CODES = ("username", "login", "code", "symbol", "isocode", "key", "slug")
+_CODES = ("username", "login", "code", "symbol", "isocode", "key", "slug")
 """What names a thing where nothing better does, if its values differ."""
-TOGETHER = (("firstname", "lastname"), ("givenname", "familyname"), ("forename", "surname"))
+_TOGETHER = (("firstname", "lastname"), ("givenname", "familyname"), ("forename", "surname"))
 """What names people in two properties."""
 ALIASES = ("alias", "aliases", "altlabel", "altlabels", "alternatename", "alternatenames", "nickname", "nicknames",
            "synonym", "synonyms", "alsoknownas", "aka")  # fmt: skip
 
 ENDINGS = ("name", "title", "label", "description")  # how what names a thing ends
-LEAST_COVERAGE = 0.5  # the least share of a label's nodes that have a name
+_LEAST_COVERAGE = 0.5  # the least share of a label's nodes that have a name
 LEAST_DISTINCT = 0.5  # the least share of values that differ where only the end of a property's name speaks for it
-MOST_CHARS = 120  # the longest mean of texts that are names
-LEAST_LIKE_NAMES = 0.9  # the least share of texts that look like names where a property's name does not say so
-MOST_CODE_CHARS = 12  # the longest mean of texts of a key that are aliases
+_MOST_CHARS = 120  # the longest mean of texts that are names
+_LEAST_LIKE_NAMES = 0.9  # the least share of texts that look like names where a property's name does not say so
+_MOST_CODE_CHARS = 12  # the longest mean of texts of a key that are aliases
 
 
 @lru_cache(10_000)
-def fold(key: str) -> str:
+def fold_key(key: str) -> str:
     """Return a property's name in lower case without separators."""
     return re.sub(r"[\s_\-.:]+", "", key).lower()
 
@@ -177,12 +177,12 @@ def guess_names(label: str, facts: LabelFacts) -> list[tuple[str, ...]]:
     """Return the properties that could name the nodes with a label, the likeliest first, some in several parts."""
     folded: dict[str, str] = {}
     for key in sorted(facts.keys, reverse=True):
-        folded[fold(key)] = key  # of several that fold to one, the first
+        folded[fold_key(key)] = key  # of several that fold to one, the first
     found: dict[tuple[str, ...], tuple[int, int]] = {}
     for key in folded.values():
         if (rank := _rank(label, key, facts)) is not None:
             found[key,] = rank
-    for parts in TOGETHER:
+    for parts in _TOGETHER:
         keys = tuple(folded[part] for part in parts if part in folded)
         if len(keys) == len(parts) and all(_is_covered(key, facts) for key in keys):
             found[keys] = (0, 1)  # what only people have: their title is no name
@@ -191,31 +191,31 @@ def guess_names(label: str, facts: LabelFacts) -> list[tuple[str, ...]]:
 
 
 def _rank(label: str, key: str, facts: LabelFacts) -> tuple[int, int] | None:
-    plain, sample = fold(key), facts.samples[key]
+    plain, sample = fold_key(key), facts.samples[key]
     if not _is_covered(key, facts) or not _may_name(sample) or plain in ALIASES:
         return None
     if plain in NAMES:
         return 0, 2 * NAMES.index(plain)
     distinct = sample.num_distinct / sample.num
-    of_label = {f"{of}{end}" for of in (fold(label), fold(singular(label))) for end in ENDINGS}
+    of_label = {f"{of}{end}" for of in (fold_key(label), fold_key(singular(label))) for end in ENDINGS}
     if plain in of_label:
         return 0, 2 * len(NAMES)
-    in_parts = any(plain in parts for parts in TOGETHER)
+    in_parts = any(plain in parts for parts in _TOGETHER)
     if distinct >= LEAST_DISTINCT and plain.endswith(ENDINGS) and not in_parts:
         is_text = plain.endswith("description")
         is_number = sample.type.startswith("INTEGER")
-        return (2, len(CODES)) if is_text else (1, is_number) if plain not in CODES else (2, CODES.index(plain))
-    if distinct >= LEAST_DISTINCT and plain in CODES:
-        return 2, CODES.index(plain)
+        return (2, len(_CODES)) if is_text else (1, is_number) if plain not in _CODES else (2, _CODES.index(plain))
+    if distinct >= LEAST_DISTINCT and plain in _CODES:
+        return 2, _CODES.index(plain)
     return None
 
 
 def _is_covered(key: str, facts: LabelFacts) -> bool:
-    return facts.keys[key] >= LEAST_COVERAGE * facts.num
+    return facts.keys[key] >= _LEAST_COVERAGE * facts.num
 
 
 def _may_name(sample: PropertySample) -> bool:
-    return sample.type.startswith(("STRING", "INTEGER", "LIST<STRING")) and sample.num_chars <= MOST_CHARS
+    return sample.type.startswith(("STRING", "INTEGER", "LIST<STRING")) and sample.num_chars <= _MOST_CHARS
 
 
 def guess_mapping(survey: Survey) -> GraphMapping:
@@ -234,13 +234,13 @@ def _name_beside_key(facts: LabelFacts) -> tuple[str, ...]:
     if not second or first != facts.key or not _is_covered(second, facts):
         return ()
     key, sample = facts.samples[first], facts.samples[second]
-    is_name = _may_name(sample) and LEAST_LIKE_NAMES * sample.num <= sample.num_worded
+    is_name = _may_name(sample) and _LEAST_LIKE_NAMES * sample.num <= sample.num_worded
     return (second,) if is_name and 1 < sample.num == sample.num_distinct and 2 * key.num_worded < key.num else ()
 
 
 def _guess_label(label: str, facts: LabelFacts) -> LabelMapping:
     name = next(iter(guess_names(label, facts)), ()) or _name_beside_key(facts)
-    aliases = tuple(key for key in sorted(facts.keys) if fold(key) in ALIASES)
+    aliases = tuple(key for key in sorted(facts.keys) if fold_key(key) in ALIASES)
     vectors = {
         key for key, sample in facts.samples.items() if sample.num_items > MAX_NUMBERS and "STRING" not in sample.type
     }
@@ -249,10 +249,10 @@ def _guess_label(label: str, facts: LabelFacts) -> LabelMapping:
         for key, sample in facts.samples.items()
         if sample.type.startswith("INTEGER") and sample.num_distinct == sample.num
     ]
-    keys = [key for key in numbers if fold(key) in ("id", f"{fold(label)}id")]
+    keys = [key for key in numbers if fold_key(key) in ("id", f"{fold_key(label)}id")]
     if facts.key and facts.key not in name:
         sample = facts.samples[facts.key]
-        is_short = sample.type.startswith("STRING") and sample.num_chars <= MOST_CODE_CHARS
+        is_short = sample.type.startswith("STRING") and sample.num_chars <= _MOST_CODE_CHARS
         is_code = name and facts.key_is_code and is_short
         aliases += (facts.key,) if is_code and facts.key not in aliases else ()
     key = next(iter([*filter(None, [facts.key]), *keys]), "")
@@ -260,7 +260,7 @@ def _guess_label(label: str, facts: LabelFacts) -> LabelMapping:
     return LabelMapping(name, aliases, tuple(sorted(rest)), "" if key in name else key)
 
 
-def choose(mapping: GraphMapping, survey: Survey, choices: Choices) -> GraphMapping:
+def apply_choices(mapping: GraphMapping, survey: Survey, choices: Choices) -> GraphMapping:
     """Return the mapping as the user's options change it; raise `UsageError` if one names what is not there."""
     labels, relationships = dict(mapping.labels), dict(mapping.relationships)
     if choices.labels is not None:
@@ -300,7 +300,7 @@ def resolve_mapping(
             _check_names(f"{path}: {label}", each.kept, survey.labels[label].keys, "property", InputError)
         for type_, keys in read.relationships.items():
             _check_names(f"{path}: {type_}", keys, survey.relationships[type_].keys, "property", InputError)
-    mapping = choose(read or guess_mapping(survey), survey, choices)
+    mapping = apply_choices(read or guess_mapping(survey), survey, choices)
     if not any(each.name or each.key for each in mapping.labels.values()):
         some = ", ".join(sorted({key for label in mapping.labels for key in survey.labels[label].keys})[:10])
         raise InputError(
@@ -317,7 +317,7 @@ def read_mapping(path: Path) -> GraphMapping:
     from ..models.kinds import first_error
 
     try:
-        content = tomllib.loads(read_text(path, "the mapping", MAX_FILE_BYTES))
+        content = tomllib.loads(read_text(path, "the mapping", _MAX_FILE_BYTES))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: expected TOML: {error}") from error
     try:
@@ -357,8 +357,8 @@ def _toml(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-MOST_LINES = 25  # labels and relationship types that are shown, those with most elements first
-MOST_KEYS = 8  # properties of one of them that are shown
+_MOST_LINES = 25  # labels and relationship types that are shown, those with most elements first
+_MOST_KEYS = 8  # properties of one of them that are shown
 
 
 def describe_mapping(survey: Survey, mapping: GraphMapping) -> Iterator[str]:
@@ -375,9 +375,9 @@ def describe_mapping(survey: Survey, mapping: GraphMapping) -> Iterator[str]:
         yield title
         ranked = sorted(facts, key=lambda name: (-facts[name].num, name))
         kept = [name for name in ranked if name in mapped]
-        for name in kept[:MOST_LINES]:
+        for name in kept[:_MOST_LINES]:
             yield f"  {name or '(no label)':<20} {facts[name].num:>9,}  {describe(name, facts[name], mapped[name])}"
-        if more := kept[MOST_LINES:]:
+        if more := kept[_MOST_LINES:]:
             num = sum(facts[name].num for name in more)
             yield f"  and {len(more):,} more with {num:,}: --save-mapping FILE has all"
         if left := [f"{name or '(no label)'} ({facts[name].num:,})" for name in ranked if name not in mapped]:
@@ -417,5 +417,5 @@ def _parts(first: str, **listed: Sequence[str]) -> str:
 
 
 def _some(keys: Sequence[str]) -> str:
-    more = f" and {len(keys) - MOST_KEYS:,} more" if len(keys) > MOST_KEYS else ""
-    return ", ".join(keys[:MOST_KEYS]) + more
+    more = f" and {len(keys) - _MOST_KEYS:,} more" if len(keys) > _MOST_KEYS else ""
+    return ", ".join(keys[:_MOST_KEYS]) + more

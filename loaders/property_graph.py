@@ -24,13 +24,14 @@ from neo4j.time import Date, DateTime, Duration, Time
 
 from ..engine.errors import InputError
 from ..engine.progress import Progress, ignore_progress
+from ..engine.values import XSD
 from ..engine.writing import RelationFacts
 from ..engine.writing.changing import LiteralValue
 from . import mapping as mappings
 from . import source as source_rows
-from .mapping import MAX_NUMBERS, NO_LABEL, Choices, LabelMapping, PropertySample, Survey, fold
+from .mapping import MAX_NUMBERS, NO_LABEL, Choices, LabelMapping, PropertySample, Survey, fold_key
 from .reading import RereadableFile, spool
-from .source import XSD, Source, StatementRow
+from .source import Source, StatementRow
 
 TYPE = "type"  # the relation between a node and its labels
 LINKED_TO = "linked_to"  # the relation of edges that have no type
@@ -99,14 +100,14 @@ class EdgeGraph(PropertyGraph):
 
     def node(self, id_: str, values: dict[str, Any], labels: Sequence[str] = ()) -> Node:
         """Return the node with this data; its label is among them where none is given."""
-        is_kind = (key for key, value in values.items() if fold(key) in KIND_KEYS and isinstance(value, str))
+        is_kind = (key for key, value in values.items() if fold_key(key) in KIND_KEYS and isinstance(value, str))
         if not labels and (kind := next(is_kind, None)):
             labels = [values.pop(kind)]
         return Node(id_, labels, [(ID, id_), *values.items()], ID)
 
     def edge(self, start: str, end: str, values: dict[str, Any], relation: object = "") -> Relationship:
         """Return the edge with this data; its relation is among them, else `relation` if that is a text."""
-        by_name = {fold(key): key for key in reversed(values)}
+        by_name = {fold_key(key): key for key in reversed(values)}
         named = next((by_name[name] for name in RELATION_KEYS if name in by_name), None)
         relation = str(values.pop(named)) if named else relation if isinstance(relation, str) else ""
         self.notes[UNNAMED_EDGES] += not relation
@@ -191,7 +192,7 @@ class PropertyGraphSource(Source):
     def _write(self, file: IO[bytes]) -> None:
         for number, each in enumerate(self._graph.elements(), 1):
             self._look_at(each)
-            properties = [(key, [*literals_of(value)]) for key, value in each.properties]
+            properties = [(key, [*read_literals(value)]) for key, value in each.properties]
             line = json.dumps(each._replace(properties=properties), ensure_ascii=False).encode("utf-8", "replace")
             self._hash.update(line)
             file.write(line + b"\n")
@@ -232,7 +233,7 @@ class PropertyGraphSource(Source):
             yield Node(*fields) if is_node else Relationship(*fields)
 
     def digest(self) -> str:
-        return source_rows.digest_of(self.kind, asdict(self.mapping), [self._hash.hexdigest()])
+        return source_rows.hash_source(self.kind, asdict(self.mapping), [self._hash.hexdigest()])
 
     def options(self) -> Mapping[str, object]:
         return self._graph.options
@@ -327,7 +328,7 @@ class LiteralText(NamedTuple):
         return {"": "STRING", "integer": "INTEGER", "decimal": "FLOAT", "double": "FLOAT"}.get(name, name.upper())
 
 
-def literals_of(value: object) -> Iterator[LiteralText]:
+def read_literals(value: object) -> Iterator[LiteralText]:
     """Yield the literals of a property's value: one of a scalar, one of each distinct item of a list.
 
     Bytes, vectors and blank texts have none. Times are in ISO 8601, points in well-known text: longitude or x first.
@@ -335,7 +336,7 @@ def literals_of(value: object) -> Iterator[LiteralText]:
     if isinstance(value, list):
         if len(value) > MAX_NUMBERS and isinstance(value[0], int | float):
             return
-        yield from dict.fromkeys(found for item in value for found in literals_of(item))
+        yield from dict.fromkeys(found for item in value for found in read_literals(item))
     elif (found := _literal_of(value)) is not None:
         yield found
 

@@ -54,7 +54,7 @@ class TriplesSource(Source):
         self._batches = [*source.record_batches(_stated_rows(triples, names or {}))]
 
     def digest(self) -> str:
-        return source.digest_of(self.kind, {}, [repr(batch.to_pydict()) for batch in self._batches])
+        return source.hash_source(self.kind, {}, [repr(batch.to_pydict()) for batch in self._batches])
 
     def parts(self) -> Iterator[source.Part]:
         yield source.SourceRowBatches(self.name, iter(self._batches))
@@ -74,7 +74,7 @@ def _stated_rows(triples: Iterable[Stated], names: Mapping[str, str | Sequence[s
 
 def triples_of_dataframe(frame: Any) -> list[tuple[Any, ...]]:
     """Return the triples of a table with columns such as head, relation, tail; others are not read."""
-    table = arrow_table(frame)
+    table = _arrow_table(frame)
     found = columns_by_name(table.column_names)
     if found is None:
         has = quote_line(", ".join(table.column_names))
@@ -86,7 +86,7 @@ def triples_of_dataframe(frame: Any) -> list[tuple[Any, ...]]:
     return [(str(head), str(relation), tail) for head, relation, tail in rows if None not in (head, relation, tail)]
 
 
-def arrow_table(frame: Any) -> pa.Table:
+def _arrow_table(frame: Any) -> pa.Table:
     """Return a table of pandas, polars, Arrow, or a list of dictionaries as Arrow's; raise `InputError` for none."""
     if isinstance(frame, pa.Table):
         return frame
@@ -112,7 +112,7 @@ def _column(values: Sequence[Any]) -> pa.Array:
 def tables_in_memory(frames: Mapping[str, Any], name: str = "tables") -> TableGraph:
     database = Database()
     for called, frame in frames.items():
-        database.add(called, database.connection.from_arrow(arrow_table(frame)), called)
+        database.add(called, database.connection.from_arrow(_arrow_table(frame)), called)
     return TableGraph(database, name)
 
 

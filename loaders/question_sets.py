@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -14,108 +14,73 @@ from ..engine.errors import InputError, UsageError
 from ..engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
 from ..engine.values import MAX_OPTIONS, MAX_QUESTION_CHARS, MAX_TOPICS_CHARS
 from ..models import quote_line
-from .reading import (
-    FREEBASE_ID,
-    PARQUET,
-    RereadableFile,
-    concept_id,
-    format_columns,
-    format_value,
-    read_parquet,
-    read_records,
-)
+from .reading import PARQUET, RereadableFile, format_columns, format_value, read_parquet, read_records
+from .source import FREEBASE_ID, concept_id
 
-Record = Mapping[str, Any]
+_Record = Mapping[str, Any]
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
-class FaultyQuestionError(ValueError):
+class _FaultyQuestionError(ValueError):
     """What was expected of a question, and what was found."""
 
     def __init__(self, expected: str, found: object) -> None:
         super().__init__(f"expected {expected}, found {format_value(found)}")
 
 
-def pick(item: Record, path: str) -> list[Any]:
+# Fields of records
+
+
+def _values(item: _Record, path: str) -> list[Any]:
     """Return the values at the end of a path of fields, ``Parses/Answers``, through all lists; null is nothing."""
     values: list[Any] = [item]
     for name in path.split("/"):
         if faulty := [value for value in values if not isinstance(value, dict)]:
-            raise FaultyQuestionError(f"an object with {name}", faulty[0])
+            raise _FaultyQuestionError(f"an object with {name}", faulty[0])
         inner = [value.get(name) for value in values]
         values = [each for value in inner for each in (value if isinstance(value, list) else [value])]
         values = [value for value in values if value is not None]
     return values
 
 
-def texts(item: Record, path: str) -> list[str]:
-    """Return the values at the end of a path, as texts; a number counts as one."""
-    return [_as_text(value, path) for value in pick(item, path)]
+def _texts(item: _Record, path: str) -> list[str]:
+    return [_as_text(value, path) for value in _values(item, path)]
 
 
-def text(item: Record, name: str) -> str:
-    """Return the text in a field; empty if absent."""
+def _text(item: _Record, name: str) -> str:
     if not isinstance(item, dict):
-        raise FaultyQuestionError(f"an object with {name}", item)
+        raise _FaultyQuestionError(f"an object with {name}", item)
     return "" if item.get(name) is None else _as_text(item[name], name)
 
 
 def _as_text(value: Any, name: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float) or _NO_TEXT.search(str(value)):
-        raise FaultyQuestionError(f"text as {name}", value)
+        raise _FaultyQuestionError(f"text as {name}", value)
     return str(value)
 
 
-def whole_number(item: Record, name: str) -> int | None:
-    """Return the number in a field; None if absent."""
-    value = next(iter(pick(item, name)), None)
+def _whole_number(item: _Record, name: str) -> int | None:
+    value = next(iter(_values(item, name)), None)
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return value
-    raise FaultyQuestionError(f"a whole number as {name}", value)
-
-
-def rows(item: Record, name: str) -> list[tuple[str, ...]]:
-    """Return a list of lists of texts."""
-    found = (_listed(row, name) for row in _listed(item.get(name) or [], name))
-    return [tuple("" if each is None else _as_text(each, name) for each in row) for row in found]
+    raise _FaultyQuestionError(f"a whole number as {name}", value)
 
 
 def _listed(value: Any, name: str) -> list[Any]:
     if not isinstance(value, list):
-        raise FaultyQuestionError(f"a list as {name}", value)
+        raise _FaultyQuestionError(f"a list as {name}", value)
     return value
 
 
-def pairs(item: Record, path: str, id_name: str, *names: str) -> list[tuple[str, list[str]]]:
-    """Return id or literal, and names, of the objects at the end of a path."""
-    return [
-        (text(each, id_name), [found for name in names for found in texts(each, name)]) for each in pick(item, path)
+def _freebase_answers(item: _Record, path: str, id_name: str, *names: str) -> tuple[GoldAnswer, ...]:
+    """Return the answers that objects at the end of a path have: an id or a literal, and names."""
+    written = [
+        (_text(each, id_name), [text for name in names for text in _texts(each, name)]) for each in _values(item, path)
     ]
+    return freebase_answers(written)
 
 
-class QuestionFormat(NamedTuple):
-    """A format: its form for messages, whether an item looks so, what it says, and which field a record must have.
-
-    An item is a record, or the text of a line. A question has an empty id if the set gives none.
-    """
-
-    shown: str
-    recognises: Callable[[Any], bool]
-    read: Callable[[Any], GoldQuestion]
-    needed: tuple[str, ...] = ()
-    """One of these, the first that is there, must not be null."""
-
-    def question(self, item: Any) -> GoldQuestion:
-        """Return the question that an item is; raise `FaultyQuestionError` for one that is none."""
-        if self.needed:
-            needed = next((name for name in self.needed if name in item), self.needed[-1])
-            if item.get(needed) is None:
-                raise FaultyQuestionError(f"a field {needed}", f"an object with the fields {format_columns(item)}")
-        return self.read(item)
-
-
-def _has(*names: str) -> Callable[[Record], bool]:
-    return lambda record: all(name in record for name in names)
+# Ids and answers
 
 
 def entity_id(text: str) -> str | None:
@@ -137,13 +102,12 @@ def freebase_answers(written: Iterable[tuple[str, Iterable[str]]]) -> tuple[Gold
         if entity is None and argument:
             texts.insert(0, argument)
         if entity or texts:
-            found.append(GoldAnswer(entity, distinct_texts(texts)))
+            found.append(GoldAnswer(entity, _distinct(texts)))
     return distinct_answers(found)
 
 
 @lru_cache(1 << 17)
-def answer_from_name(name: str) -> GoldAnswer:
-    """Return the answer whose id is its name; many questions share one object, as a set has millions."""
+def _answer_of_name(name: str) -> GoldAnswer:  # many questions share one object, as a set has millions
     return GoldAnswer(name, (name,))
 
 
@@ -155,38 +119,40 @@ def distinct_answers(answers: Iterable[GoldAnswer]) -> tuple[GoldAnswer, ...]:
     return tuple(GoldAnswer(key if isinstance(key, str) else None, tuple(found)) for key, found in names.items())
 
 
-def distinct_texts(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return each text once, in order, without empty ones."""
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, texts)))
 
 
-def _read_lodestar(item: Record) -> GoldQuestion:
+# Formats
+
+
+def _read_lodestar(item: _Record) -> GoldQuestion:
     answers = []  # ids, or objects with id, names or both; without any, abstaining is right
-    for written in pick(item, "answers"):
+    for written in _values(item, "answers"):
         if isinstance(written, dict):
-            answers.append(GoldAnswer(text(written, "id") or None, distinct_texts(texts(written, "names"))))
+            answers.append(GoldAnswer(_text(written, "id") or None, _distinct(_texts(written, "names"))))
         else:
             answers.append(GoldAnswer(_as_text(written, "answers") or None))
         if answers[-1] == GoldAnswer():
-            raise FaultyQuestionError("an id or an object with id or names as answer", written)
-    num_hops = whole_number(item, "num_hops")
+            raise _FaultyQuestionError("an id or an object with id or names as answer", written)
+    num_hops = _whole_number(item, "num_hops")
     return GoldQuestion(
-        text(item, "id"),
-        text(item, "question"),
+        _text(item, "id"),
+        _text(item, "question"),
         distinct_answers(answers),
-        distinct_texts(texts(item, "topic_entities")),
-        distinct_texts(texts(item, "topic_names")),
-        whole_number(item, "min_hops") if num_hops is None else num_hops,
+        _distinct(_texts(item, "topic_entities")),
+        _distinct(_texts(item, "topic_names")),
+        _whole_number(item, "min_hops") if num_hops is None else num_hops,
         tuple(map(_read_path, _listed(item.get("paths") or [], "paths"))),
-        options=tuple(texts(item, "options")),
+        options=tuple(_texts(item, "options")),
     )
 
 
 def _read_path(written: Any) -> GoldPath:
     path = written if isinstance(written, dict) else {"relations": _listed(written, "paths")}
-    relations, entities = texts(path, "relations"), texts(path, "entities")
+    relations, entities = _texts(path, "relations"), _texts(path, "entities")
     if not relations or not all(relations) or (entities and len(entities) != len(relations) + 1):
-        raise FaultyQuestionError("relations, and no entities or one more, as paths", written)
+        raise _FaultyQuestionError("relations, and no entities or one more, as paths", written)
     return GoldPath(tuple(relations), tuple(entities))
 
 
@@ -197,26 +163,21 @@ def _split_brackets(asked: str) -> tuple[str, tuple[str, ...]] | None:
     """Return the question without its outer brackets, and their content; None if they do not match or are missing."""
     topics = _TOPIC.findall(asked)
     is_matched = topics and not re.search(r"[][]", _TOPIC.sub("", asked))
-    return (_TOPIC.sub(r"\1", asked), distinct_texts(topics)) if is_matched else None
-
-
-def _is_metaqa(line: str) -> bool:
-    asked, tab, answers = line.partition("\t")
-    return bool(tab) and "\t" not in answers and _split_brackets(asked) is not None
+    return (_TOPIC.sub(r"\1", asked), _distinct(topics)) if is_matched else None
 
 
 def _read_metaqa(line: str) -> GoldQuestion:
     """Read a line of MetaQA: the brackets around the topic are not part of the question."""
-    asked, _, answers = line.partition("\t")
+    asked, tab, answers = line.partition("\t")
     found = _split_brackets(asked)
-    if found is None or not _is_metaqa(line):
-        raise FaultyQuestionError("a question with its topic in [brackets], a tab and answers parted by bars", line)
+    if found is None or not tab or "\t" in answers:
+        raise _FaultyQuestionError("a question with its topic in [brackets], a tab and answers parted by bars", line)
     return _of_names(*found, answers.split("|"))
 
 
 def _of_names(text: str, topics: tuple[str, ...], names: Iterable[str], *paths: GoldPath) -> GoldQuestion:
     num_hops = next((len(path.relations) for path in paths), None)
-    answers = tuple(map(answer_from_name, distinct_texts(names)))
+    answers = tuple(map(_answer_of_name, _distinct(names)))
     return GoldQuestion("", text, answers, topics, topics, num_hops, paths)
 
 
@@ -230,11 +191,6 @@ def _path_of(text: str) -> GoldPath | None:
     if len(parts) < 3 or not len(parts) % 2 or not all(parts):
         return None
     return GoldPath(tuple(parts[1::2]), tuple(parts[::2]))
-
-
-def _is_pathquestion(line: str) -> bool:
-    found = _PATHQUESTION.fullmatch(line)
-    return found is not None and _path_of(found["path"]) is not None
 
 
 def _read_pathquestion(line: str) -> GoldQuestion:
@@ -253,44 +209,47 @@ def _read_pathquestion(line: str) -> GoldQuestion:
             right = [end] if text == end else [*listed[:-1].split("/"), end]
             return _of_names(found["question"], path.entities[:1], right, path)
     expected = "a question, a tab, an answer(answer/answer/), a tab and a path topic#relation#answer"
-    raise FaultyQuestionError(expected, line)
+    raise _FaultyQuestionError(expected, line)
 
 
-def _read_rog(item: Record) -> GoldQuestion:
+def _read_rog(item: _Record) -> GoldQuestion:
     """Read RoG, NSM and the like: a Freebase id among topics or answers is an id; numbers of NSM need another file.
 
     `answer_mids` are parallel to `answer`; empty paths are those of questions whose topic is the answer.
     """
-    topics = texts(item, "q_entity")
-    for topic in [] if topics else pick(item, "entities"):
+    topics = _texts(item, "q_entity")
+    for topic in [] if topics else _values(item, "entities"):
         if not isinstance(topic, int):  # NSM's numbers are in another file
             found = topic if isinstance(topic, dict) else {"text": topic}
-            topics.append(text(found, "kb_id") or text(found, "text"))
-    names = texts(item, "answer")
-    ids = texts(item, "answer_mids") or names
+            topics.append(_text(found, "kb_id") or _text(found, "text"))
+    names = _texts(item, "answer")
+    ids = _texts(item, "answer_mids") or names
     if len(ids) != len(names):
-        raise FaultyQuestionError("one of answer_mids for each answer", f"{len(ids)} for {len(names)}")
+        raise _FaultyQuestionError("one of answer_mids for each answer", f"{len(ids)} for {len(names)}")
     answers = [(id_, [name]) for id_, name in zip(ids, names, strict=True)]
     ids_of_topics = [entity_id(topic) for topic in topics]
+    name = "ground_relation_paths"
+    walks = (_listed(path, name) for path in _listed(item.get(name) or [], name))
+    paths = (tuple("" if each is None else _as_text(each, name) for each in walk) for walk in walks)
     return GoldQuestion(
-        text(item, "id"),
-        text(item, "question"),
-        freebase_answers(answers or pairs(item, "answers", "kb_id", "text")),
-        distinct_texts(found for found in ids_of_topics if found),
-        distinct_texts(topic for topic, found in zip(topics, ids_of_topics, strict=True) if not found),
-        paths=tuple(dict.fromkeys(GoldPath(path) for path in rows(item, "ground_relation_paths") if path)),
+        _text(item, "id"),
+        _text(item, "question"),
+        freebase_answers(answers) or _freebase_answers(item, "answers", "kb_id", "text"),
+        _distinct(found for found in ids_of_topics if found),
+        _distinct(topic for topic, found in zip(topics, ids_of_topics, strict=True) if not found),
+        paths=tuple(dict.fromkeys(GoldPath(path) for path in paths if path)),
     )
 
 
-def _read_webqsp(item: Record) -> GoldQuestion:
+def _read_webqsp(item: _Record) -> GoldQuestion:
     """Read WebQSP: the answers of all parses; each inferential chain, mediators included, is a gold path."""
-    chains = dict.fromkeys(tuple(texts(parse, "InferentialChain")) for parse in pick(item, "Parses"))
+    chains = dict.fromkeys(tuple(_texts(parse, "InferentialChain")) for parse in _values(item, "Parses"))
     return GoldQuestion(
-        text(item, "QuestionId"),
-        text(item, "RawQuestion") or text(item, "ProcessedQuestion"),
-        freebase_answers(pairs(item, "Parses/Answers", "AnswerArgument", "EntityName")),
-        distinct_texts(texts(item, "Parses/TopicEntityMid")),
-        distinct_texts(texts(item, "Parses/TopicEntityName")),
+        _text(item, "QuestionId"),
+        _text(item, "RawQuestion") or _text(item, "ProcessedQuestion"),
+        _freebase_answers(item, "Parses/Answers", "AnswerArgument", "EntityName"),
+        _distinct(_texts(item, "Parses/TopicEntityMid")),
+        _distinct(_texts(item, "Parses/TopicEntityName")),
         paths=tuple(GoldPath(chain) for chain in chains if chain and all(chain)),
     )
 
@@ -299,88 +258,75 @@ _NS_ENTITY = rf"\bns:({FREEBASE_ID})"
 _EXCLUDED = re.compile(rf"!=\s*{_NS_ENTITY}|{_NS_ENTITY}\s*!=")
 
 
-def _read_cwq(item: Record) -> GoldQuestion:
+def _read_cwq(item: _Record) -> GoldQuestion:
     """Read ComplexWebQuestions: topics are the ids in the query, except those that it only excludes as answers."""
     return GoldQuestion(
-        text(item, "ID"),
-        text(item, "question"),
-        freebase_answers(pairs(item, "answers", "answer_id", "answer", "aliases")),
-        distinct_texts(re.findall(_NS_ENTITY, _EXCLUDED.sub(" ", text(item, "sparql")))),
+        _text(item, "ID"),
+        _text(item, "question"),
+        _freebase_answers(item, "answers", "answer_id", "answer", "aliases"),
+        _distinct(re.findall(_NS_ENTITY, _EXCLUDED.sub(" ", _text(item, "sparql")))),
     )
 
 
-def _read_grailqa(item: Record) -> GoldQuestion:
-    nodes = pick(item, "graph_query/nodes")
-    topics = [node for node in nodes if text(node, "node_type") == "entity"]
-    return GoldQuestion(
-        text(item, "qid"),
-        text(item, "question"),
-        freebase_answers(pairs(item, "answer", "answer_argument", "entity_name")),
-        distinct_texts(text(node, "id") for node in topics),
-        distinct_texts(text(node, "friendly_name") for node in topics),
-        paths=tuple(dict.fromkeys(_walks(nodes, pick(item, "graph_query/edges"), topics))),
-    )
-
-
-def _walks(nodes: Iterable[Record], edges: Iterable[Record], topics: Iterable[Record]) -> Iterator[GoldPath]:
-    """Yield the shortest walk from each topic to the question node, with edges in either direction."""
-    goals = {text(node, "nid") for node in nodes if whole_number(node, "question_node")}
-    known = [(text(edge, "start"), text(edge, "relation"), text(edge, "end")) for edge in edges]
-    for topic in topics:
-        walks: dict[str, tuple[str, ...]] = {text(topic, "nid"): ()}
-        waiting = list(walks)
-        for node in waiting:
-            for start, relation, end in known:
-                for here, there in ((start, end), (end, start)):
-                    if here == node and there not in walks and relation:
-                        walks[there] = (*walks[node], relation)
-                        waiting.append(there)
-        yield from (GoldPath(walks[goal]) for goal in sorted(goals & walks.keys()) if walks[goal])
-
-
-def _read_medqa(item: Record) -> GoldQuestion:
+def _read_medqa(item: _Record) -> GoldQuestion:
     """Read MedQA: the topics are MetaMap's phrases and the options, with the ids that `load text` gives concepts."""
-    options = next(iter(pick(item, "options")), {})
+    options = next(iter(_values(item, "options")), {})
     if not isinstance(options, dict):
-        raise FaultyQuestionError("an object as options", options)
+        raise _FaultyQuestionError("an object as options", options)
     listed = {letter: _as_text(options[letter], "options") for letter in sorted(options)}
-    letter, number = text(item, "answer_idx"), whole_number(item, "realidx")
+    letter, number = _text(item, "answer_idx"), _whole_number(item, "realidx")
     if not listed.get(letter):
-        raise FaultyQuestionError("the letter of an option as answer_idx", letter or "none")
+        raise _FaultyQuestionError("the letter of an option as answer_idx", letter or "none")
     written = tuple(listed.values())
     return GoldQuestion(
         "" if number is None else f"medqa-{number}",
-        text(item, "question"),
+        _text(item, "question"),
         (GoldAnswer(None, (listed[letter],)),),
-        distinct_texts(map(concept_id, (*texts(item, "metamap_phrases"), *written))),
+        _distinct(map(concept_id, (*_texts(item, "metamap_phrases"), *written))),
         options=written,
     )
 
 
-RECORD_FORMATS = {
-    "webqsp": QuestionFormat("JSON with QuestionId, RawQuestion, Parses", _has("Parses"), _read_webqsp, ("Parses",)),
-    "cwq": QuestionFormat("JSON with ID, question, answers, sparql", _has("ID", "question"), _read_cwq, ("answers",)),
-    "grailqa": QuestionFormat(
-        "JSON with qid, question, answer, graph_query", _has("question", "qid"), _read_grailqa, ("answer",)
-    ),
-    "rog": QuestionFormat(
+class _Format(NamedTuple):
+    """A format: its form for messages, how an item of it is read, and the fields that tell its records.
+
+    An item is a record, or the text of a line. A question has an empty id if the set gives none.
+    """
+
+    shown: str
+    read: Callable[[Any], GoldQuestion]
+    fields: Sequence[tuple[str, ...]] = ()  # a record has all of one of these; the last must not be null
+
+    def recognises(self, item: Any) -> bool:
+        if self.fields:
+            return any(all(name in item for name in names) for names in self.fields)
+        try:
+            return bool(self.read(item))
+        except _FaultyQuestionError:
+            return False
+
+    def question(self, item: Any) -> GoldQuestion:
+        needed = next((names[-1] for names in self.fields if names[-1] in item), None)
+        if self.fields and (needed is None or item[needed] is None):
+            found = f"an object with the fields {format_columns(item)}"
+            raise _FaultyQuestionError(f"a field {needed or self.fields[-1][-1]}", found)
+        return self.read(item)
+
+
+_RECORD_FORMATS = {
+    "webqsp": _Format("JSON with QuestionId, RawQuestion, Parses", _read_webqsp, [("Parses",)]),
+    "cwq": _Format("JSON with ID, question, answers, sparql", _read_cwq, [("ID", "question", "answers")]),
+    "rog": _Format(
         "JSON with id, question, q_entity, answer",
-        lambda item: _has("question", "q_entity", "answer")(item) or _has("question", "entities", "answers")(item),
         _read_rog,
-        ("answer", "answers"),
+        [("question", "q_entity", "answer"), ("question", "entities", "answers")],
     ),
-    "medqa": QuestionFormat(
-        "JSON with question, options, answer_idx", _has("question", "options", "answer_idx"), _read_medqa
-    ),
-    "lodestar": QuestionFormat(
-        "JSON with id, question, topic_entities, answers", _has("question", "answers"), _read_lodestar, ("answers",)
-    ),
+    "medqa": _Format("JSON with question, options, answer_idx", _read_medqa, [("question", "options", "answer_idx")]),
+    "lodestar": _Format("JSON with id, question, topic_entities, answers", _read_lodestar, [("question", "answers")]),
 }
-LINE_FORMATS = {
-    "metaqa": QuestionFormat("question with its [topic], tab, answer|answer", _is_metaqa, _read_metaqa),
-    "pathquestion": QuestionFormat(
-        "question, tab, answer(answer/answer/), tab, topic#relation#answer", _is_pathquestion, _read_pathquestion
-    ),
+_LINE_FORMATS = {
+    "metaqa": _Format("question with its [topic], tab, answer|answer", _read_metaqa),
+    "pathquestion": _Format("question, tab, answer(answer/answer/), tab, topic#relation#answer", _read_pathquestion),
 }
 
 
@@ -403,19 +349,19 @@ def choose_file(path: str, split: str | None) -> str:
 
 
 _PACKED = ".gz"
-MAX_PIPED_BYTES = 1 << 28
+_MAX_PIPED_BYTES = 1 << 28
 """The largest question set from a pipe; files have no limit."""
-MAX_ANSWER_CHARS = 20_000
+_MAX_ANSWER_CHARS = 20_000
 """The longest id or name: no entity's is longer, and it is sent to the database."""
 _JSON = re.compile(rb"\s*(?:\{|\[\s*(?:[\]{]|\Z))")
 _HOPS = re.compile(r"(?<!\d)(\d{1,2})-hop(?![a-z])")
 
-_FORMATS = {**RECORD_FORMATS, **LINE_FORMATS}
+_FORMATS = {**_RECORD_FORMATS, **_LINE_FORMATS}
 FORMATS = tuple(sorted(_FORMATS))
 """The names of the formats."""
 
 
-class Item(NamedTuple):
+class _Item(NamedTuple):
     """A record or the text of a line; its line, or its number in a list; and its place for messages."""
 
     value: Any
@@ -432,12 +378,12 @@ def read_questions(path: str, format_name: str | None = None) -> QuestionSet:
     """
     if format_name is not None and format_name not in FORMATS:
         raise UsageError(f"expected a format of questions, one of {', '.join(FORMATS)}: found {format_name!r}")
-    file = RereadableFile(path, MAX_PIPED_BYTES)
+    file = RereadableFile(path, _MAX_PIPED_BYTES)
     start = file.first_bytes(1 << 10)
     if not start.strip():
         raise InputError(f"{file.shown}: expected questions, found an empty file: fetch it again")
     are_records = start.startswith(PARQUET) or _JSON.match(start) is not None
-    items, formats = (_records(file), RECORD_FORMATS) if are_records else (_lines(file), LINE_FORMATS)
+    items, formats = (_records(file), _RECORD_FORMATS) if are_records else (_lines(file), _LINE_FORMATS)
     first = next(items, None)
     if first is None:
         raise InputError(f"{file.shown}: expected questions, found none: fetch it again")
@@ -451,7 +397,7 @@ def read_questions(path: str, format_name: str | None = None) -> QuestionSet:
     for item in chain([first], items):
         try:
             question = _check(formats[name].question(item.value))
-        except FaultyQuestionError as error:
+        except _FaultyQuestionError as error:
             raise InputError(f"{item.place}: {error}: correct the question or remove it") from error
         id_ = _free_id(question.id.strip() or f"{set_name}:{item.number}", taken)
         if name == "metaqa":  # its files or their folders are called 2-hop
@@ -460,7 +406,7 @@ def read_questions(path: str, format_name: str | None = None) -> QuestionSet:
     return QuestionSet(set_name, name, file.digest(), tuple(questions))
 
 
-def _unknown(first: Item, wanted: str | None, recognised: str | None) -> InputError:
+def _unknown(first: _Item, wanted: str | None, recognised: str | None) -> InputError:
     expected = f"{wanted} ({_FORMATS[wanted].shown})" if wanted else f"one of {', '.join(FORMATS)}"
     is_line = isinstance(first.value, str)
     found = quote_line(first.value) if is_line else f"an object with the fields {format_columns(list(first.value))}"
@@ -471,20 +417,20 @@ def _unknown(first: Item, wanted: str | None, recognised: str | None) -> InputEr
 
 
 def _check(question: GoldQuestion) -> GoldQuestion:
-    """Return the question; raise `FaultyQuestionError` if a text is missing or too long."""
+    """Return the question; raise `_FaultyQuestionError` if a text is missing or too long."""
     topics = sum(map(len, (*question.topic_ids, *question.topic_names)))
     longest = max((len(text) for answer in question.answers for text in (answer.id or "", *answer.names)), default=0)
     limits = (
         (len(question.text.strip()), MAX_QUESTION_CHARS, "a question of at most {:,} characters"),
         (topics, MAX_TOPICS_CHARS, "topics of at most {:,} characters together"),
         (len(question.options), MAX_OPTIONS, "at most {:,} options"),
-        (longest, MAX_ANSWER_CHARS, "answers of at most {:,} characters each"),
+        (longest, _MAX_ANSWER_CHARS, "answers of at most {:,} characters each"),
     )
     for found, limit, expected in limits:
         if found > limit:
-            raise FaultyQuestionError(expected.format(limit), f"{found:,}")
+            raise _FaultyQuestionError(expected.format(limit), f"{found:,}")
     if not question.text.strip():
-        raise FaultyQuestionError("a question", "none")
+        raise _FaultyQuestionError("a question", "none")
     return question
 
 
@@ -498,7 +444,7 @@ def _free_id(own: str, taken: dict[str, int]) -> str:
     return free
 
 
-def _lines(file: RereadableFile) -> Iterator[Item]:
+def _lines(file: RereadableFile) -> Iterator[_Item]:
     """Yield the lines that are not blank; raise `InputError` for one that cannot be read."""
 
     def refuse(line: int, reason: str, _text: str) -> None:
@@ -507,10 +453,10 @@ def _lines(file: RereadableFile) -> Iterator[Item]:
     for batch in file.batches(refuse):
         for number, text in zip(batch["line"].to_pylist(), batch["text"].to_pylist(), strict=True):
             if text.strip():
-                yield Item(text, number, f"{file.shown}:{number}")
+                yield _Item(text, number, f"{file.shown}:{number}")
 
 
-def _records(file: RereadableFile) -> Iterator[Item]:
+def _records(file: RereadableFile) -> Iterator[_Item]:
     """Yield rows of parquet, or JSON objects: one on each line, or those of an array, or of `Questions` in an object.
 
     Raises `InputError`, with the line or the number of the question, for invalid JSON or what is no object.
@@ -518,7 +464,7 @@ def _records(file: RereadableFile) -> Iterator[Item]:
     if file.first_bytes(len(PARQUET)) == PARQUET:
         wanted = lambda names: [name for name in names if name not in ("graph", "subgraph")]  # noqa: E731
         rows = (row for batch in read_parquet(file, wanted) for row in batch.to_pylist())
-        yield from (Item(row, number, f"{file.shown}: question {number}") for number, row in enumerate(rows, 1))
+        yield from (_Item(row, number, f"{file.shown}: question {number}") for number, row in enumerate(rows, 1))
         return
     for line, found, fault in read_records(file):
         if fault:
@@ -529,4 +475,4 @@ def _records(file: RereadableFile) -> Iterator[Item]:
             place = f"{file.shown}: question {number}" if is_list else f"{file.shown}:{line}"
             if not isinstance(value, dict):
                 raise InputError(f"{place}: expected a JSON object, found {format_value(value)}: correct the file")
-            yield Item(value, number if is_list else line, place)
+            yield _Item(value, number if is_list else line, place)

@@ -1,4 +1,4 @@
-"""Find and read files: their bytes, unpacked and in UTF-8, their lines, records of JSON or parquet; what ids are."""
+"""Find and read files: their bytes, unpacked and in UTF-8, their lines, and records of JSON or parquet."""
 
 from __future__ import annotations
 
@@ -32,13 +32,11 @@ from isal import igzip_threaded
 from isal.igzip_lib import IsalError
 from pyarrow import compute
 
-from ..engine.errors import InputError, StorageError, UsageError
+from ..engine.errors import NO_ROOM, InputError, StorageError, UsageError
 from ..models import quote_line
-from ..models.wording import fold
 
 _log = logging.getLogger(__name__)
 pc: Any = compute  # its stubs lack most functions
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 _encoding: ContextVar[str] = ContextVar("encoding", default="")
 NOT_UTF8 = "expected UTF-8, found byte 0x{:02x}: name its encoding, as by --encoding latin1"
@@ -80,7 +78,7 @@ def spool(write: Callable[[IO[bytes]], object], shown: str) -> IO[bytes]:
         write(file)
         file.flush()
     except OSError as error:
-        if error.errno not in _NO_ROOM:
+        if error.errno not in NO_ROOM:
             raise
         raise StorageError(
             f"{folder}: no room left on the disk for what comes from {shown}: make room or name another LODESTAR_HOME"
@@ -523,13 +521,3 @@ def format_columns(names: Iterable[str]) -> str:
 
 def format_value(value: object) -> str:
     return quote_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
-
-
-# Ids, as Freebase and texts write them
-
-FREEBASE_ID = r"[mg]\.[0-9a-z_]+"
-
-
-def concept_id(concept: str) -> str:
-    """Return the common id of all spellings of a concept: no case, no accents, single blanks."""
-    return " ".join(fold(concept).replace("\0", " ").split())

@@ -56,11 +56,11 @@ class LoadReport(StageCounts):
         return cls(**_same_fields(manifest), seconds=seconds, already_loaded=True)
 
     def __str__(self) -> str:
-        of_literals = f"{number_of(self.num_literals, 'literal')}, " if self.num_literals else ""
-        counts = f"{number_of(self.num_triples, 'triple')}, {number_of(self.num_entities, 'entity', 'entities')}, "
-        counts += of_literals + number_of(self.num_relations, "relation")
+        of_literals = f"{count_text(self.num_literals, 'literal')}, " if self.num_literals else ""
+        counts = f"{count_text(self.num_triples, 'triple')}, {count_text(self.num_entities, 'entity', 'entities')}, "
+        counts += of_literals + count_text(self.num_relations, "relation")
         if self.already_loaded:
-            removed = number_of(self.num_removed, "triple of it was", "triples of it were")
+            removed = count_text(self.num_removed, "triple of it was", "triples of it were")
             again = f"; {removed} removed since: delete the load and load it again to have them back"
             return f"{self.source} is already loaded: {counts}{again if self.num_removed else ''}"
         rate = self.num_triples / max(self.seconds, 1e-3)
@@ -68,16 +68,16 @@ class LoadReport(StageCounts):
         pair = " and ".join(map(quote_line, self.alike[:2]))
         notes = {
             f"{counts} in {self.seconds:.1f} s ({rate:,.0f} triples/s, {self.writer})": True,
-            f"{number_of(self.num_duplicates, 'duplicate')} stored once": self.num_duplicates,
-            f"{number_of(self.num_names_ignored, 'name')} of unknown ids or repeated ignored": self.num_names_ignored,
-            number_of(self.num_values, "value is a literal", "values are literals"): self.num_values,
+            f"{count_text(self.num_duplicates, 'duplicate')} stored once": self.num_duplicates,
+            f"{count_text(self.num_names_ignored, 'name')} of unknown ids or repeated ignored": self.num_names_ignored,
+            count_text(self.num_values, "value is a literal", "values are literals"): self.num_values,
             self._describe_names(): True,
-            f"{number_of(self.num_alike, 'id differs', 'ids differ')} from another only in case, spaces or Unicode's "
+            f"{count_text(self.num_alike, 'id differs', 'ids differ')} from another only in case, spaces or Unicode's "
             f"form, as {pair}": self.num_alike,
             "left out: " + ", ".join(f"{number:,} × {name}" for name, number in sorted(left_out.items())): left_out,
             f"{self.num_related:,} of {self.num_relations:,} relations stored as :RELATED, since Neo4j keeps at most "
             "65,536 relationship types": self.num_related,
-            f"{number_of(self.num_rejects, 'line')} rejected: see {self.rejects_file}": self.num_rejects,
+            f"{count_text(self.num_rejects, 'line')} rejected: see {self.rejects_file}": self.num_rejects,
         }
         return "; ".join(note for note, is_told in notes.items() if is_told)
 
@@ -86,7 +86,7 @@ class LoadReport(StageCounts):
         numbers = {_NAMED_BY.get(name) or label_of(name): number for name, number in self.named_by.items()}
         by = [f"{name} ({number:,})" for name, number in numbers.items()] if len(numbers) > 1 else list(numbers)
         listed = ", ".join(by[:4]) + (f" and {len(by) - 4} more" if len(by) > 4 else "")
-        said = f"{num_named:,} of {number_of(self.num_entities, 'entity has', 'entities have')} names"
+        said = f"{num_named:,} of {count_text(self.num_entities, 'entity has', 'entities have')} names"
         said += f", by {listed}" if listed else ""
         if 2 * num_named < self.num_entities:
             said += ": few (records have none; for others name the relation or the property of names)"
@@ -95,9 +95,9 @@ class LoadReport(StageCounts):
     @property
     def advice(self) -> str:
         """What can be asked now, in one sentence."""
-        kinds = f"{number_of(self.num_kinds, 'kind')}, " if self.num_kinds else ""
+        kinds = f"{count_text(self.num_kinds, 'kind')}, " if self.num_kinds else ""
         asked = f"; try: lodestar ask {shlex.quote(self.question)}" if self.question else ""
-        return f"{kinds}{number_of(self.num_relations, 'relation')}, {number_of(self.num_triples, 'triple')}{asked}"
+        return f"{kinds}{count_text(self.num_relations, 'relation')}, {count_text(self.num_triples, 'triple')}{asked}"
 
 
 _KEPT = ("triple", "name", "comment", "reject", "blank", "header", "id")
@@ -117,5 +117,5 @@ def _choose_question(examples: Sequence[Sequence[str]], labels: Mapping[str, str
     return next((text for text, is_noun in (*filter(itemgetter(1), made), *made)), None)
 
 
-def number_of(number: int, one: str, several: str = "") -> str:
+def count_text(number: int, one: str, several: str = "") -> str:
     return f"{number:,} {one if number == 1 else several or f'{one}s'}"

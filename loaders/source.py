@@ -1,5 +1,4 @@
-"""Define the interface of every source format, the rows that it yields, the base of those that read files, and subsets;
-say which relations name things, and which languages are preferred.
+"""Define the interface of every source format, the rows that it yields, the base of those that read files, and subsets.
 
 A format is one file with a class that follows `Source`; `formats/__init__.py` lists them by name.
 """
@@ -22,6 +21,7 @@ from ..engine.errors import InputError, UsageError
 from ..engine.whole_file import read_text
 from ..engine.writing import RelationFacts
 from ..models import quote_line
+from ..models.wording import fold
 from .reading import RereadableFile, list_files, warn_of_others
 
 T = TypeVar("T")
@@ -169,9 +169,24 @@ class Source(ABC):
 
 
 NO_ID = r"[^\s\S]"  # matches nothing: as `Source.unnamed_ids`, every id may be a name
+FREEBASE_ID = r"[mg]\.[0-9a-z_]+"
 
 
-def digest_of(kind: str, options: Mapping[str, object], contents: Iterable[str]) -> str:
+def concept_id(concept: str) -> str:
+    """Return the common id of all spellings of a concept: no case, no accents, single blanks."""
+    return " ".join(fold(concept).replace("\0", " ").split())
+
+
+def read_languages(languages: Sequence[str]) -> tuple[list[str], bool]:
+    """Return languages in order of preference, lower case, and whether all others are to be kept (``*``), too."""
+    tags = list(dict.fromkeys(tag.strip().lower() for tag in languages))
+    for tag in tags:
+        if tag != "*" and not tag.replace("-", "").isalnum():
+            raise InputError(f"expected a language such as en or pt-br, or * for all, found {quote_line(tag)}")
+    return [tag for tag in tags if tag != "*"], "*" in tags
+
+
+def hash_source(kind: str, options: Mapping[str, object], contents: Iterable[str]) -> str:
     """Return the SHA-256, in hexadecimal, of a source with these options and these digests of its inputs."""
     return hashlib.sha256(json.dumps([kind, options, list(contents)], sort_keys=True).encode()).hexdigest()
 
@@ -201,7 +216,7 @@ class FileSource(Source):
         return sum(file.position_bytes for file in self._all_files())
 
     def digest(self) -> str:
-        return digest_of(self.kind, self.options(), [file.digest() for file in self._all_files()])
+        return hash_source(self.kind, self.options(), [file.digest() for file in self._all_files()])
 
     def options(self) -> Mapping[str, object]:
         return {**self._options, **({"names": True} if self.names_file else {})}
@@ -271,47 +286,3 @@ def read_list(path: str) -> tuple[str, ...]:
     if not found:
         raise InputError(f"{path}: expected one name a line, found none")
     return found
-
-
-# Names and languages
-
-XSD = "http://www.w3.org/2001/XMLSchema#"
-RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-
-NAME_RELATIONS = (
-    "http://www.w3.org/2000/01/rdf-schema#label",
-    "http://www.w3.org/2004/02/skos/core#prefLabel",
-    "http://schema.org/name",
-    "https://schema.org/name",
-    "http://xmlns.com/foaf/0.1/name",
-    "http://purl.org/dc/elements/1.1/title",
-    "http://purl.org/dc/terms/title",
-    "http://www.geonames.org/ontology#name",
-    "http://rdf.freebase.com/ns/type.object.name",
-)
-"""The relations of RDF whose literals are names, the best first."""
-ALIAS_RELATIONS = frozenset(
-    {
-        "http://www.w3.org/2004/02/skos/core#altLabel",
-        "http://www.w3.org/2004/02/skos/core#hiddenLabel",
-        "http://schema.org/alternateName",
-        "https://schema.org/alternateName",
-        "http://xmlns.com/foaf/0.1/nick",
-        "http://purl.org/dc/terms/alternative",
-        "http://www.geonames.org/ontology#alternateName",
-        "http://rdf.freebase.com/ns/common.topic.alias",
-        "http://www.geneontology.org/formats/oboInOwl#hasExactSynonym",
-        "http://www.geneontology.org/formats/oboInOwl#hasRelatedSynonym",
-    }
-)
-
-ALL = "*"
-
-
-def read_languages(languages: Sequence[str]) -> list[str]:
-    """Return languages in order of preference, lower case, and last `ALL` if all others are to be kept."""
-    tags = [tag.strip().lower() for tag in languages]
-    for tag in tags:
-        if tag != ALL and not tag.replace("-", "").isalnum():
-            raise InputError(f"expected a language such as en or pt-br, or * for all, found {quote_line(tag)}")
-    return sorted(dict.fromkeys(tags), key=ALL.__eq__)

@@ -5,7 +5,6 @@ Memory stays bounded: DuckDB spills to the stage's folder.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import shutil
@@ -25,7 +24,7 @@ import duckdb
 import pyarrow as pa
 
 from ..engine import machine
-from ..engine.errors import InputError, LoadInProgressError, StorageError
+from ..engine.errors import NO_ROOM, InputError, LoadInProgressError, StorageError
 from ..engine.progress import Progress, ignore_progress
 from ..engine.whole_file import lock_file
 from ..engine.writing import RelationFacts, typed_value_macros
@@ -59,7 +58,7 @@ def prepare_parser(connection: duckdb.DuckDBPyConnection, name: str, parameters:
     return text
 
 
-def set_variables(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> None:
+def _set_variables(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         connection.execute(f"SET VARIABLE {name} = ?", [value])
 
@@ -106,15 +105,14 @@ MIN_MEMORY_MB = 1_000  # the smallest default of DuckDB's buffers; blocks of lin
 SHARE_OF_FREE_MEMORY = 0.25
 """The default of DuckDB's buffers as a share of the memory that is free: Neo4j runs beside the conversion."""
 MOST_THREADS = 8
-MOST_PASSES = 256  # shares in which terms are collected, at most
-MAX_COMPARED = 5_000_000  # the most entities whose ids are compared with one another
-SEGMENT_BATCHES = 16  # batches of 16 MB and less between two looks at the rejects
-NODES_A_MB = 500
-REPORT_EVERY_S = 0.1  # A source of many files is long in adding up how far it is read
+_MOST_PASSES = 256  # shares in which terms are collected, at most
+_MAX_COMPARED = 5_000_000  # the most entities whose ids are compared with one another
+_SEGMENT_BATCHES = 16  # batches of 16 MB and less between two looks at the rejects
+_NODES_A_MB = 500
+_REPORT_EVERY_S = 0.1  # A source of many files is long in adding up how far it is read
 _BLANKS = "".join(map(chr, filter(lambda code: chr(code).isspace(), range(0x3001))))
 OUTER_BLANKS = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
 """What a searched name is trimmed of: a pattern, since DuckDB's trim of many characters takes seven times as long."""
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +208,7 @@ class Stage:
                 self._check_rejects, source.max_rejects if max_rejects is None else max_rejects, rejects_file
             )
             self._read(source, check, progress, sample_batches)
-            set_variables(self._open(), {"languages": list(source.languages)})
+            _set_variables(self._open(), {"languages": list(source.languages)})
             if not source.all_languages:
                 self._run("reading/preferred_names")
             if self._run("reading/value_texts")[0][0]:
@@ -225,7 +223,7 @@ class Stage:
     def rows(self, name: str, size: int, **variables: Any) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a query file, `size` a batch. Other queries may run meanwhile."""
         with self.translate_errors(), self._open().cursor() as cursor:
-            set_variables(cursor, variables)
+            _set_variables(cursor, variables)
             reader = cursor.sql(query(name)).to_arrow_reader(size)
             self._readers.add(reader)
             try:
@@ -236,7 +234,7 @@ class Stage:
     def node_rows(self, name: str, size: int, **variables: Any) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a query of nodes, by node; some are joined at a time, since DuckDB holds what it joins."""
         ((num_nodes,),) = self._fetch("numbering/num_nodes")
-        for first in range(0, num_nodes, step := self._memory_mb * NODES_A_MB):
+        for first in range(0, num_nodes, step := self._memory_mb * _NODES_A_MB):
             yield from self.rows(name, size, first=first, last=first + step - 1, **variables)
 
     def relations(self) -> dict[str, int]:
@@ -277,7 +275,7 @@ class Stage:
         return self._connection
 
     def _run(self, name: str, parameters: Mapping[str, Any] | None = None, **variables: Any) -> list[Any]:
-        set_variables(self._open(), variables)
+        _set_variables(self._open(), variables)
         return self._open().execute(query(name), parameters).fetchall()
 
     def _run_in_passes(self, prepare: str, name: str) -> None:
@@ -288,11 +286,11 @@ class Stage:
             self._run(prepare)
             try:
                 for number in range(self._num_passes):
-                    set_variables(self._open(), {"num_passes": self._num_passes, "pass": number})
+                    _set_variables(self._open(), {"num_passes": self._num_passes, "pass": number})
                     self._run(name)
                 return
             except duckdb.OutOfMemoryException:
-                if self._num_passes == MOST_PASSES:
+                if self._num_passes == _MOST_PASSES:
                     raise
                 self._num_passes *= 2
 
@@ -312,7 +310,7 @@ class Stage:
         self._parts = []
         for number, part in enumerate(source.parts()):
             self._parts.append(part)
-            set_variables(self._open(), {"part": number})
+            _set_variables(self._open(), {"part": number})
             text = "SELECT * FROM lines"
             unread: list[tuple[int, str, str]] = []
             if isinstance(part, LineFile):
@@ -323,11 +321,11 @@ class Stage:
             text = query("reading/take").replace("{{parser}}", text)
             taken = islice(batches, sample_batches)
             for at, first in enumerate(chain(taken, (None,))):
-                if time.monotonic() - told_s > REPORT_EVERY_S:
+                if time.monotonic() - told_s > _REPORT_EVERY_S:
                     progress("reading", min(source.position_bytes, total), total)
                     told_s = time.monotonic()
                 if first is not None:
-                    segment = chain((first,), islice(taken, SEGMENT_BATCHES - 1))
+                    segment = chain((first,), islice(taken, _SEGMENT_BATCHES - 1))
                     run_on_batches(self._open(), text, "lines", first.schema, segment)
                 if unread:
                     self._open().executemany(query("reading/reject_line"), unread)
@@ -402,7 +400,7 @@ class Stage:
             "small_words": "|".join(sorted(SMALL_WORDS)),
             "stop_names": f"({(stop := '|'.join(sorted(INDEX_STOP_WORDS)))})( ({stop}))*",
         }
-        set_variables(self._open(), naming)
+        _set_variables(self._open(), naming)
         if source.names_from_ids or not self._number_beside_naming(naming):
             self._run_with_fewer_threads("numbering/number_triples")
             if source.names_from_ids:
@@ -425,7 +423,7 @@ class Stage:
         Returns whether there was memory for both.
         """
         with self._open().cursor() as cursor, ThreadPoolExecutor(1) as beside:
-            set_variables(cursor, naming)
+            _set_variables(cursor, naming)
             named = beside.submit(cursor.execute, query("numbering/name"))
             try:
                 self._run("numbering/number_triples")
@@ -444,7 +442,7 @@ class Stage:
 
         categories = dict(self._run("numbering/categories"))
         counted = read("numbering/counts") | read("results/kinds")
-        if (source.unnamed_ids is not None or source.names_from_ids) and counted["num_entities"] <= MAX_COMPARED:
+        if (source.unnamed_ids is not None or source.names_from_ids) and counted["num_entities"] <= _MAX_COMPARED:
             counted |= read("results/alike")
         named_by = dict(self._run("numbering/named_by"))
         num_rejects = categories.get("reject", 0)
@@ -465,7 +463,7 @@ class Stage:
             with translate_interrupts():
                 yield
         except duckdb.Error as error:
-            if any(os.strerror(number) in str(error) for number in _NO_ROOM):
+            if any(os.strerror(number) in str(error) for number in NO_ROOM):
                 raise no_room from error
             if isinstance(error, duckdb.OutOfMemoryException):
                 raise StorageError(
@@ -476,7 +474,7 @@ class Stage:
                 raise StorageError(f"{self.folder}: cannot be used: {str(error).splitlines()[0]}") from error
             raise
         except OSError as error:
-            if error.errno in _NO_ROOM:
+            if error.errno in NO_ROOM:
                 raise no_room from error
             reason = os.strerror(error.errno) if error.errno else str(error)
             raise StorageError(f"{error.filename or self.folder}: cannot be written: {reason}") from error

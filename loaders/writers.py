@@ -22,7 +22,7 @@ from ..engine.neo4j.catalogue import RelationInfo, read_catalogue
 from ..engine.neo4j.gateway import Gateway, OpenTransaction
 from ..engine.progress import Progress, ignore_progress
 from ..engine.settings import LOAD_TIMEOUT_S
-from ..engine.writing import BASE_LOAD, BATCH_SIZE, run_batches
+from ..engine.writing import BASE_LOAD, run_batches
 from ..models.wording.kinds import NO_KIND
 from .stage import Stage
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from .loading import Load
 
 
-def write_online(load: Load, gateway: Gateway, lock: OpenTransaction, batch_size: int = BATCH_SIZE) -> int:
+def write_online(load: Load, gateway: Gateway, lock: OpenTransaction) -> int:
     """Write everything, the manifest's end last; return how many relations have no type of their own.
 
     The counts and signatures of the first load on a graph are those of the stage. Raises `DatabaseError` if the lock
     was lost: the load is then unfinished.
     """
-    stage, manifest, is_first = load.stage, load.manifest, load.plan.is_first
+    stage, manifest, is_first, batch_size = load.stage, load.manifest, load.plan.is_first, load.options.batch_size
     load.begin(gateway, "online", gateway if load.plan.replaces else None)
     known = () if is_first else gateway.run(read_catalogue()).relations
     if load.plan.replaces:
-        _clear(load, gateway, known, batch_size)
+        _clear(load, gateway, known)
         known = ()
     rows = writing.relation_rows(stage.relations(), known, stage.relation_facts)
     writing.write_relations(gateway, rows, counted=is_first)
@@ -50,10 +50,10 @@ def write_online(load: Load, gateway: Gateway, lock: OpenTransaction, batch_size
     literals, labels = _rows(stage, "results/literal_rows", batch_size), writing.labels_of(manifest.number)
     tell = _counter(load, "literals", manifest.num_literals)
     run_batches(gateway, "write_literals", "literals", literals, labels=labels, size=batch_size, done=tell)
-    _write_entities(load, gateway, batch_size)
-    _write_triples(load, gateway, rows, {} if is_first else writing.count_in_graph(gateway, rows), batch_size)
+    _write_entities(load, gateway)
+    _write_triples(load, gateway, rows, {} if is_first else writing.count_in_graph(gateway, rows))
     if not is_first:
-        _refresh(load, gateway, rows, known, batch_size)
+        _refresh(load, gateway, rows, known)
     described = {each.name for each in known if (each.head, each.tail) != (NO_KIND, NO_KIND)}
     is_small = manifest.num_triples < sum(each.count for each in known)
     load.complete(gateway, {row.name for row in rows} - described if described and is_small else None)
@@ -77,11 +77,11 @@ def _counter(load: Load, what: str, total: int) -> Callable[[int], None]:
     return tell
 
 
-def _clear(load: Load, gateway: Gateway, known: Sequence[RelationInfo], batch_size: int) -> None:
+def _clear(load: Load, gateway: Gateway, known: Sequence[RelationInfo]) -> None:
     """Delete other loads' content; their manifests first, so that nobody takes the rest for a graph."""
     load.progress("deleting", 0, 1)
     gateway.run(writing.make_write_request("delete_other_loads", sha256=load.sha256))
-    numbers = {relation.name: relation.number for relation in known}
+    numbers, batch_size = {relation.name: relation.number for relation in known}, load.options.batch_size
     gateway.execute(writing.make_write_request("delete_triples", numbers=numbers, batch_size=batch_size))
     for label in ("Entity", "Literal"):
         gateway.execute(writing.make_write_request("delete_orphans", {"LABEL": label}, batch_size=batch_size))
@@ -90,8 +90,12 @@ def _clear(load: Load, gateway: Gateway, known: Sequence[RelationInfo], batch_si
     load.progress("deleting", 1, 1)
 
 
-def _write_entities(load: Load, gateway: Gateway, batch_size: int) -> None:
-    number, tell = load.manifest.number, _counter(load, "entities", load.manifest.num_entities)
+def _write_entities(load: Load, gateway: Gateway) -> None:
+    batch_size, number, tell = (
+        load.options.batch_size,
+        load.manifest.number,
+        _counter(load, "entities", load.manifest.num_entities),
+    )
     rows = _rows(load.stage, "results/entity_rows", batch_size)
     if number == BASE_LOAD:
         run_batches(gateway, "write_entities", "entities", rows, labels=[], size=batch_size, done=tell)
@@ -106,10 +110,8 @@ def _write_entities(load: Load, gateway: Gateway, batch_size: int) -> None:
         tell(len(named))
 
 
-def _write_triples(
-    load: Load, gateway: Gateway, rows: Sequence[RelationInfo], present: Mapping[str, int], batch_size: int
-) -> None:
-    number = load.manifest.number
+def _write_triples(load: Load, gateway: Gateway, rows: Sequence[RelationInfo], present: Mapping[str, int]) -> None:
+    number, batch_size = load.manifest.number, load.options.batch_size
     typed = [row.name for row in rows if row.stored_as is None]
     groups: tuple[tuple[str, list[str], Mapping[str, Any]], ...] = (
         (
@@ -133,9 +135,8 @@ def _triples(stage: Stage, relations: list[str], literals: bool, size: int) -> I
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def _refresh(
-    load: Load, gateway: Gateway, rows: Sequence[RelationInfo], known: Sequence[RelationInfo], batch_size: int
-) -> None:
+def _refresh(load: Load, gateway: Gateway, rows: Sequence[RelationInfo], known: Sequence[RelationInfo]) -> None:
+    batch_size = load.options.batch_size
     load.progress("signatures", 0, load.manifest.num_entities)
     if load.manifest.number == BASE_LOAD:
         writing.refresh_signatures(gateway, "Entity", [*known, *rows], batch_size)

@@ -23,7 +23,7 @@ from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve
-from lodestar.loaders.formats.delimited import MetaqaSource, PathquestionSource, TsvSource
+from lodestar.loaders.formats.triples import MetaqaSource, PathquestionSource, TsvSource
 from lodestar.loaders.loading import LoadOptions, load_embedded
 from lodestar.loaders.question_sets import read_questions
 from lodestar.loaders.source import Source

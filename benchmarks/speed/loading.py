@@ -25,7 +25,7 @@ from typing import Any
 import duckdb
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import Settings
-from lodestar.loaders.formats.freebase import FreebaseSource
+from lodestar.loaders.formats.triples import FreebaseSource
 from lodestar.loaders.loading import LoadOptions, load_embedded
 from lodestar.loaders.source import Subset
 from lodestar.loaders.stage import Stage

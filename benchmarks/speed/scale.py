@@ -29,7 +29,7 @@ from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings, loading_connection, resolve
 from lodestar.engine.values import Question
-from lodestar.loaders.formats.delimited import TsvSource
+from lodestar.loaders.formats.triples import TsvSource
 from lodestar.loaders.loading import LoadOptions, load
 from lodestar.loaders.maintaining import unload, verify
 

@@ -22,7 +22,7 @@ import numpy as np
 from lodestar import Engine
 from lodestar.engine.neo4j import Request, template
 from lodestar.engine.neo4j.catalogue import read_graph_state
-from lodestar.engine.writing.changing import SOURCE
+from lodestar.engine.writing.changing import CHANGES
 from lodestar.loaders.maintaining import unload
 
 Times = dict[str, list[float]]
@@ -70,7 +70,7 @@ def run(name: str, changes: int, seed: int, *, empty: bool) -> dict[str, object]
         measure(engine, ids, hub, times)
         state = gateway.run(read_graph_state())
         engine.remove([("small change", RELATION, "another")])
-        unload(gateway, SOURCE)
+        unload(gateway, CHANGES)
     figures = {
         what: {"median_ms": round(statistics.median(some), 1), "p95_ms": round(float(np.quantile(some, 0.95)), 1)}
         for what, some in times.items()

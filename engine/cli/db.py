@@ -101,19 +101,19 @@ def check(gateway: Gateway, as_json: bool) -> None:
     It reads every triple and compares those of each load by a checksum. Exits with 5 if there is a fault.
     """
     from ...loaders.maintaining import verify
-    from ...loaders.report import number_of
+    from ...loaders.report import count_text
     from ..progress import progress_bar
 
     with progress_bar("the graph", "checking") as (progress, _):
         found = verify(gateway, progress)
     checked = (
-        f"{number_of(found.num_triples, 'triple', 'triples')}, {number_of(found.num_entities, 'entity', 'entities')}, "
-        f"{number_of(found.num_loads, 'load', 'loads')}"
+        f"{count_text(found.num_triples, 'triple')}, {count_text(found.num_entities, 'entity', 'entities')}, "
+        f"{count_text(found.num_loads, 'load')}"
     )
     show(asdict(found), found.faults, as_json=as_json)
     if found.faults:
         raise GraphError(
-            f"{checked}: {number_of(len(found.faults), 'fault', 'faults')}, the first: {found.faults[0]}; if Cypher "
+            f"{checked}: {count_text(len(found.faults), 'fault')}, the first: {found.faults[0]}; if Cypher "
             "changed it, run `lodestar db refresh`"
         )
     say(f"{checked}: equal to the manifests")

@@ -116,7 +116,7 @@ def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_j
 
 def _delete_load(which: str, settings: Settings, *, yes: bool, as_json: bool) -> None:
     from ...loaders.maintaining import find_load, unload
-    from ...loaders.report import number_of
+    from ...loaders.report import count_text
     from ..neo4j.catalogue import read_loads
     from ..progress import progress_bar
 
@@ -126,9 +126,9 @@ def _delete_load(which: str, settings: Settings, *, yes: bool, as_json: bool) ->
     confirm_deletion(shown, yes=yes)
     with progress_bar(shown, "deleting") as (progress, _):
         report = unload(gateway, str(manifest.number), progress=progress)
-    deleted = number_of(report.num_triples_deleted, "triple", "triples")
-    left = number_of(report.num_triples, "triple", "triples")
-    entities = number_of(report.num_entities, "entity", "entities")
+    deleted = count_text(report.num_triples_deleted, "triple", "triples")
+    left = count_text(report.num_triples, "triple", "triples")
+    entities = count_text(report.num_entities, "entity", "entities")
     print_report(f"{report.source}: {deleted} deleted, {left} of {entities} left", dataclasses.asdict(report), as_json)
 
 
@@ -142,12 +142,6 @@ _OPTIONS = {
     ),
     "columns": click.option(
         "--columns", metavar="H,R,T", callback=_split, help="Columns of head, relation, tail: numbers or names."
-    ),
-    "values": click.option(
-        "--values",
-        type=click.Choice(["auto", "all", "none"]),
-        default="auto",
-        help="Which tails that are no head and have no name become literals: those that look like one, all, or none.",
     ),
     "languages": click.option(
         "--languages", default="en", callback=_split, help="Of names, preferred first: en,es (default: en); * all."

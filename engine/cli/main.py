@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import signal
@@ -14,12 +13,11 @@ from typing import NoReturn
 import click
 
 from ...models import one_line
-from ..errors import LodestarError, StorageError, translate_import_errors
+from ..errors import NO_ROOM, LodestarError, StorageError, translate_import_errors
 from ..progress import say
 from . import echo, show_warnings
 
 MAX_MESSAGE_CHARS = 1_500
-NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 SECTIONS = {
     "Start here": ("ask", "db", "demo", "doctor", "load"),
     "Ask": ("browse", "explain", "mcp", "recipes", "search", "serve"),

@@ -10,7 +10,6 @@ number.
 
 from __future__ import annotations
 
-import errno
 import re
 import shutil
 from collections.abc import Iterable
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import machine
-from ..errors import EmbeddedServerError, StorageError
+from ..errors import NO_ROOM, EmbeddedServerError, StorageError
 from ..progress import Progress, ignore_progress
 from . import process
 from .home import ServerHome, delete_graph
@@ -118,7 +117,7 @@ def import_graph(
     except BaseException as error:
         process.kill_leftover_commands(home)
         delete_graph(home)
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise _no_room(home, files, free_bytes) from error
         raise
 

@@ -218,7 +218,7 @@ def refresh_signatures(
     gateway.execute(make_write_request("refresh_signatures", {"LABEL": label}, **params))
 
 
-INDEX_TIMEOUT_S = 24 * 3_600
+_INDEX_TIMEOUT_S = 24 * 3_600
 
 _PLACES = {
     "entity_id": ("Entity", "id"),
@@ -254,7 +254,7 @@ def ensure_schema(gateway: Gateway, *names: str) -> None:
 
 
 def await_indexes(gateway: Gateway) -> None:
-    gateway.execute(make_write_request("await_indexes", timeout_s=INDEX_TIMEOUT_S))
+    gateway.execute(make_write_request("await_indexes", timeout_s=_INDEX_TIMEOUT_S))
 
 
 def check_graph_was_loaded(state: GraphState, loads: Sequence[LoadManifest]) -> None:
@@ -343,7 +343,7 @@ def finish_load(gateway: Gateway, load: LoadManifest) -> None:
     gateway.run(make_write_request("finish_load", sha256=load.sha256, options=load.options))
 
 
-FIELDS = ("number", "dimension", "first_day", "last_day")
+_FIELDS = ("number", "dimension", "first_day", "last_day")
 """The properties of a typed value; those that a text has none of are null."""
 MAX_CHARS = 41  # longer texts have no typed value
 _TYPED = re.compile(r"[0-9]|^[+-]?INF$")  # what a text has that has a typed value
@@ -356,8 +356,8 @@ def typed_value_macros() -> str:
 
 
 def find_typed_values(literals: Sequence[tuple[str, str | None]]) -> list[Mapping[str, object]]:
-    """Return the typed values of texts with their datatypes, by `FIELDS`."""
-    found: list[Mapping[str, object]] = [dict.fromkeys(FIELDS)] * len(literals)
+    """Return the typed values of texts with their datatypes, by `_FIELDS`."""
+    found: list[Mapping[str, object]] = [dict.fromkeys(_FIELDS)] * len(literals)
     keys = [key for key, (text, _) in enumerate(literals) if len(text) < MAX_CHARS and _TYPED.search(text)]
     if not keys:
         return found  # a query of DuckDB takes a tenth of a second
@@ -367,7 +367,7 @@ def find_typed_values(literals: Sequence[tuple[str, str | None]]) -> list[Mappin
         schema = pa.schema([("key", pa.int64()), ("text", pa.string()), ("datatype", pa.string())])
         connection.register("literals", pa.table({"key": keys, **columns}, schema))
         for key, *values in connection.execute("FROM typed_values('literals')").fetchall():
-            found[key] = dict(zip(FIELDS, values, strict=True))
+            found[key] = dict(zip(_FIELDS, values, strict=True))
     return found
 
 

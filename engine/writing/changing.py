@@ -26,15 +26,14 @@ from ..neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_g
 from ..neo4j.gateway import Gateway, OpenTransaction
 from ..neo4j.graph import find_entities_by_name
 from ..relations import refresh_end_kinds
-from ..values import literal_term
+from ..values import XSD, literal_term
 from ..writing import BASE_LOAD, Name, make_write_request, run_batches
 
-MAX_ID_BYTES = 8_000  # Neo4j's range index takes keys of about 8,160 bytes
+_MAX_ID_BYTES = 8_000  # Neo4j's range index takes keys of about 8,160 bytes
 MAX_VALUE_CHARS = 1_000_000
-LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
-CHECKSUM_MODULUS = (1 << 63) - 1
+_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
+_CHECKSUM_MODULUS = (1 << 63) - 1
 
-_XSD = "http://www.w3.org/2001/XMLSchema#"
 _DATATYPES = {  # a datetime is a date, too, and a bool an int
     bool: "boolean", int: "integer", float: "double", Decimal: "decimal",
     datetime: "dateTime", date: "date", time: "time",
@@ -58,25 +57,25 @@ class LiteralValue:
         """Return the literal of a Python value, with the datatype of XML Schema."""
         datatype = next(name for kind, name in _DATATYPES.items() if isinstance(value, kind))
         if isinstance(value, float | Decimal) and not math.isfinite(value):
-            return cls("NaN" if math.isnan(value) else "INF" if value > 0 else "-INF", f"{_XSD}double")
+            return cls("NaN" if math.isnan(value) else "INF" if value > 0 else "-INF", f"{XSD}double")
         text = value.isoformat() if isinstance(value, date | time) else str(value)
-        return cls(text.lower() if isinstance(value, bool) else text, _XSD + datatype)
+        return cls(text.lower() if isinstance(value, bool) else text, XSD + datatype)
 
     @property
     def id(self) -> str:
         """The literal's id in the graph: its N-Triples term, or the hash of a longer one."""
         term = literal_term(self.value, self.datatype, self.language)
-        if len(term.encode()) > MAX_ID_BYTES:
+        if len(term.encode()) > _MAX_ID_BYTES:
             return f"sha256:{hashlib.sha256(term.encode()).hexdigest()}"
         return term
 
 
 Stated = tuple[str, str, str | LiteralValue | bool | int | float | Decimal | date | time]
 """A triple as a caller states it: a text is the id or the name of an entity; other values of Python are literals."""
-Parsed = tuple[str, str, str | LiteralValue]
+_Parsed = tuple[str, str, str | LiteralValue]
 
 
-class TripleKey(NamedTuple):
+class _TripleKey(NamedTuple):
     head: str
     relation: str
     tail: str
@@ -100,14 +99,14 @@ def _hash(text: str) -> int:
     return int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()[8:], "little") % _PRIME
 
 
-def parse_stated_triples(triples: Iterable[Sequence[object]]) -> list[Parsed]:
+def parse_stated_triples(triples: Iterable[Sequence[object]]) -> list[_Parsed]:
     """Return the triples with their literals as such; raise `InputError` with the place of one that cannot be."""
     if isinstance(triples, str | bytes):
         raise InputError(f"expected triples (head, relation, tail), found {quote_line(str(triples))}")
     return [_parse(place, triple) for place, triple in enumerate(triples, start=1)]
 
 
-def _parse(place: int, triple: Sequence[object]) -> Parsed:
+def _parse(place: int, triple: Sequence[object]) -> _Parsed:
     fault, shown = "expected (head, relation, tail)", quote_line(repr(triple))
     if isinstance(triple, tuple | list) and len(triple) == 3:
         relation = triple[1]
@@ -116,7 +115,7 @@ def _parse(place: int, triple: Sequence[object]) -> Parsed:
             fault = "expected an entity's id or name, a relation as text, and an entity or a value"
         elif isinstance(head, LiteralValue):
             fault = "a literal is never a head"
-        elif not (fault := _fault_of_end(head) or fault_of_relation(relation) or _fault_of_end(tail) or ""):
+        elif not (fault := _fault_of_end(head) or _fault_of_relation(relation) or _fault_of_end(tail) or ""):
             return head, relation, tail
     raise InputError(f"triple {place}: {fault}, found {shown}")
 
@@ -129,46 +128,46 @@ def _parse_end(end: object) -> str | LiteralValue | None:
 
 def _fault_of_end(end: str | LiteralValue) -> str | None:
     if not isinstance(end, LiteralValue):
-        return fault_of_id(end)
+        return _fault_of_id(end)
     if "\0" in end.value or _is_no_text(end.value):
         return "a literal has a zero byte in it or is not UTF-8 text"
     if len(end.value) > MAX_VALUE_CHARS:
         return f"a literal is longer than {MAX_VALUE_CHARS:,} characters"
     if end.datatype is not None and (end.language or not _IRI.fullmatch(end.datatype)):
         return "a literal has an IRI as datatype or a language, not both"
-    if end.language is not None and not LANGUAGE.fullmatch(end.language):
+    if end.language is not None and not _LANGUAGE.fullmatch(end.language):
         return "the language of a literal is a tag as en or pt-br"
     return None
 
 
-def fault_of_id(id_: str, what: str = "an id") -> str | None:
+def _fault_of_id(id_: str, what: str = "an id") -> str | None:
     if not id_:
         return f"{what} is empty"
     if "\0" in id_:
         return f"{what} has a zero byte in it"
     if _is_no_text(id_):
         return f"{what} is not UTF-8 text"
-    return f"{what} is longer than {MAX_ID_BYTES:,} bytes" if len(id_.encode()) > MAX_ID_BYTES else None
+    return f"{what} is longer than {_MAX_ID_BYTES:,} bytes" if len(id_.encode()) > _MAX_ID_BYTES else None
 
 
-def fault_of_relation(name: str) -> str | None:
+def _fault_of_relation(name: str) -> str | None:
     if "\0" in name or "\\u" in name:
         return "the relation has a zero byte or \\u in it, which Neo4j cannot have in a relationship type"
-    return fault_of_id(name, "the relation")
+    return _fault_of_id(name, "the relation")
 
 
 def _is_no_text(text: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 
-class EntityLookup:
+class _EntityLookup:
     """The entities that the ends of triples and other texts mean: by id, else by an exact name.
 
     with_values: whether a tail may be the value of a literal, too.
     """
 
     def __init__(
-        self, db: OpenTransaction, triples: Sequence[Parsed], others: Iterable[str] = (), *, with_values: bool = False
+        self, db: OpenTransaction, triples: Sequence[_Parsed], others: Iterable[str] = (), *, with_values: bool = False
     ) -> None:
         texts = {*others, *(end for head, _, tail in triples for end in (head, tail) if isinstance(end, str))}
         self.names = writing.read_names(db, sorted(texts))
@@ -195,7 +194,9 @@ class EntityLookup:
         return found[0] if found else text
 
 
-def resolve_relations(db: OpenTransaction, triples: Iterable[Parsed]) -> tuple[dict[str, str], dict[str, RelationInfo]]:
+def _resolve_relations(
+    db: OpenTransaction, triples: Iterable[_Parsed]
+) -> tuple[dict[str, str], dict[str, RelationInfo]]:
     """Return the relation that each text means, itself where it is new, and those that the catalogue has.
 
     Raises `UsageError` for a label that several have.
@@ -220,7 +221,7 @@ def resolve_relations(db: OpenTransaction, triples: Iterable[Parsed]) -> tuple[d
     return meant, known
 
 
-def _run_on_triples(db: OpenTransaction, query: str, triples: Collection[TripleKey], **params: Any) -> list[Row]:
+def _run_on_triples(db: OpenTransaction, query: str, triples: Collection[_TripleKey], **params: Any) -> list[Row]:
     rows: list[Row] = []
     for tail in ("Entity", "Literal"):
         some = [list(triple[:3]) for triple in triples if triple.is_literal == (tail == "Literal")]
@@ -228,13 +229,13 @@ def _run_on_triples(db: OpenTransaction, query: str, triples: Collection[TripleK
     return rows
 
 
-def _read_stating_loads(db: OpenTransaction, triples: Collection[TripleKey]) -> dict[TripleKey, tuple[int, ...]]:
+def _read_stating_loads(db: OpenTransaction, triples: Collection[_TripleKey]) -> dict[_TripleKey, tuple[int, ...]]:
     rows = _run_on_triples(db, "read_stating_loads", triples)
-    return {TripleKey(triple[0], triple[1], triple[2], is_literal): tuple(loads) for triple, is_literal, loads in rows}
+    return {_TripleKey(triple[0], triple[1], triple[2], is_literal): tuple(loads) for triple, is_literal, loads in rows}
 
 
-SOURCE = "changes"  # the name of the load that added triples belong to, and its kind
-CHANGES_SHA256 = hashlib.sha256(SOURCE.encode()).hexdigest()
+CHANGES = "changes"  # the name of the load that added triples belong to, and its kind
+_CHANGES_SHA256 = hashlib.sha256(CHANGES.encode()).hexdigest()
 MAX_TRIPLES = 100_000  # of one change, because the database holds all of a transaction in memory
 _SHOWN = 3
 
@@ -304,7 +305,7 @@ def remove_triples(gateway: Gateway, triples: Iterable[Stated]) -> ChangeReport:
     return gateway.write(lambda db: _remove(db, stated))
 
 
-def _check_number(stated: list[Parsed]) -> list[Parsed]:
+def _check_number(stated: list[_Parsed]) -> list[_Parsed]:
     if len(stated) > MAX_TRIPLES:
         raise UsageError(f"expected at most {MAX_TRIPLES:,} triples in one change: give more to `lodestar load`")
     return stated
@@ -313,7 +314,7 @@ def _check_number(stated: list[Parsed]) -> list[Parsed]:
 def _check_names(id_: str, given: str | Sequence[str]) -> tuple[Name, ...]:
     texts = [given] if isinstance(given, str) else list(given)
     for text in texts:
-        if not isinstance(text, str) or not text.strip() or fault_of_id(text) is not None:
+        if not isinstance(text, str) or not text.strip() or _fault_of_id(text) is not None:
             found = quote_line(str(text))
             raise InputError(f"expected a name of at most 8,000 bytes of text for {quote_line(id_)}, found {found}")
     return tuple(Name(text, is_alias=place > 0) for place, text in enumerate(texts))
@@ -328,16 +329,16 @@ def check_loads_complete(loads: Sequence[LoadManifest]) -> None:
             )
 
 
-def _add(db: OpenTransaction, stated: Sequence[Parsed], named_texts: Mapping[str, Sequence[Name]]) -> ChangeReport:
+def _add(db: OpenTransaction, stated: Sequence[_Parsed], named_texts: Mapping[str, Sequence[Name]]) -> ChangeReport:
     changes = _read_changes(db)
-    lookup = EntityLookup(db, stated, named_texts)
-    meant, relations = resolve_relations(db, stated)
+    lookup = _EntityLookup(db, stated, named_texts)
+    meant, relations = _resolve_relations(db, stated)
     literals: dict[str, LiteralValue] = {}
-    triples: dict[TripleKey, None] = {}
+    triples: dict[_TripleKey, None] = {}
     for head, relation, tail in stated:
         tail_id = tail.id if isinstance(tail, LiteralValue) else lookup.resolve(tail)
         literals |= {tail_id: tail} if isinstance(tail, LiteralValue) else {}
-        triples[TripleKey(lookup.resolve(head), meant[relation], tail_id, isinstance(tail, LiteralValue))] = None
+        triples[_TripleKey(lookup.resolve(head), meant[relation], tail_id, isinstance(tail, LiteralValue))] = None
     stating = _read_stating_loads(db, triples)
     stated_now = [triple for triple in triples if changes.number not in stating.get(triple, ())]
     created = [triple for triple in triples if triple not in stating]
@@ -359,7 +360,7 @@ def _add(db: OpenTransaction, stated: Sequence[Parsed], named_texts: Mapping[str
         return ChangeReport(num_known=num_known)
     if not changes.finished:
         writing.begin_load(db, changes)
-        db.run(make_write_request("finish_load", sha256=CHANGES_SHA256, options="{}"))
+        db.run(make_write_request("finish_load", sha256=_CHANGES_SHA256, options="{}"))
     new_relations = _add_relations(db, created, relations)
     used = {triple.tail: literals[triple.tail] for triple in stated_now if triple.is_literal}
     num_literals = len(used) - len(run_batches(db, "find_literals", "ids", used))
@@ -385,12 +386,12 @@ def _read_changes(db: OpenTransaction) -> LoadManifest:
     loads = db.run(read_loads())
     check_loads_complete(loads)
     number = max((load.number for load in loads), default=BASE_LOAD - 1) + 1
-    new = LoadManifest(CHANGES_SHA256, number, SOURCE, SOURCE, checksum="0", writer="online")
-    return next((load for load in loads if load.sha256 == CHANGES_SHA256), new)
+    new = LoadManifest(_CHANGES_SHA256, number, CHANGES, CHANGES, checksum="0", writer="online")
+    return next((load for load in loads if load.sha256 == _CHANGES_SHA256), new)
 
 
 def _add_relations(
-    db: OpenTransaction, created: Iterable[TripleKey], relations: dict[str, RelationInfo]
+    db: OpenTransaction, created: Iterable[_TripleKey], relations: dict[str, RelationInfo]
 ) -> tuple[str, ...]:
     counts = Counter(triple.relation for triple in created if triple.relation not in relations)
     if counts:
@@ -401,7 +402,7 @@ def _add_relations(
 
 
 def _count_triples(
-    db: OpenTransaction, triples: Collection[TripleKey], relations: Mapping[str, RelationInfo], sign: int
+    db: OpenTransaction, triples: Collection[_TripleKey], relations: Mapping[str, RelationInfo], sign: int
 ) -> list[str]:
     """Add triples to the counts of their relations and to the signatures of their ends, or take them out (sign -1).
 
@@ -428,23 +429,23 @@ def _count_triples(
     return [str(row["id"]) for row in rows if not row["degree"]]
 
 
-def _change_load(load: LoadManifest, triples: Collection[TripleKey], sign: int) -> dict[str, Any]:
+def _change_load(load: LoadManifest, triples: Collection[_TripleKey], sign: int) -> dict[str, Any]:
     checksum = int(load.checksum or 0) + sign * sum(triple.fingerprint for triple in triples)
     return {
         "sha256": load.sha256,
         "num_triples": load.num_triples + sign * len(triples),
-        "checksum": str(checksum % CHECKSUM_MODULUS),
+        "checksum": str(checksum % _CHECKSUM_MODULUS),
     }
 
 
-def _remove(db: OpenTransaction, stated: Sequence[Parsed]) -> ChangeReport:
+def _remove(db: OpenTransaction, stated: Sequence[_Parsed]) -> ChangeReport:
     loads = db.run(read_loads())
     check_loads_complete(loads)
-    lookup = EntityLookup(db, stated, with_values=True)
-    meant, relations = resolve_relations(db, stated)
+    lookup = _EntityLookup(db, stated, with_values=True)
+    meant, relations = _resolve_relations(db, stated)
     choices = [_choices(lookup, head, meant[relation], tail) for head, relation, tail in stated]
     stating = _read_stating_loads(db, dict.fromkeys(triple for some in choices for triple in some))
-    removed: dict[TripleKey, None] = {}
+    removed: dict[_TripleKey, None] = {}
     for place, (triple, some) in enumerate(zip(stated, choices, strict=True), start=1):
         there = [choice for choice in some if choice in stating]
         if len(there) > 1:
@@ -467,7 +468,7 @@ def _remove(db: OpenTransaction, stated: Sequence[Parsed]) -> ChangeReport:
     changed = []
     for load in loads:
         if of_load := [triple for triple in removed if load.number in stating[triple]]:
-            rest = {} if load.sha256 == CHANGES_SHA256 else {"num_removed": load.num_removed + len(of_load)}
+            rest = {} if load.sha256 == _CHANGES_SHA256 else {"num_removed": load.num_removed + len(of_load)}
             changed.append(_change_load(load, of_load, -1) | rest)
     run_batches(db, "write_changed_loads", "loads", changed)
     return ChangeReport(
@@ -477,15 +478,15 @@ def _remove(db: OpenTransaction, stated: Sequence[Parsed]) -> ChangeReport:
     )
 
 
-def _choices(lookup: EntityLookup, head: str, relation: str, tail: str | LiteralValue) -> list[TripleKey]:
+def _choices(lookup: _EntityLookup, head: str, relation: str, tail: str | LiteralValue) -> list[_TripleKey]:
     heads = lookup.candidates(head)
     if isinstance(tail, LiteralValue):
-        return [TripleKey(id_, relation, tail.id, True) for id_ in heads]
-    found = [TripleKey(ids[0], relation, ids[1], False) for ids in product(heads, lookup.candidates(tail))]
-    return found + [TripleKey(ids[0], relation, ids[1], True) for ids in product(heads, lookup.values(tail))]
+        return [_TripleKey(id_, relation, tail.id, True) for id_ in heads]
+    found = [_TripleKey(ids[0], relation, ids[1], False) for ids in product(heads, lookup.candidates(tail))]
+    return found + [_TripleKey(ids[0], relation, ids[1], True) for ids in product(heads, lookup.values(tail))]
 
 
-def _absence(lookup: EntityLookup, place: int, head: str, relation: str, tail: str | LiteralValue) -> GraphError:
+def _absence(lookup: _EntityLookup, place: int, head: str, relation: str, tail: str | LiteralValue) -> GraphError:
     for end in (head, tail):
         if isinstance(end, str) and not lookup.candidates(end) and not lookup.values(end):
             return EntityNotFoundError(f"triple {place}: no entity is {quote_line(end)}: nothing was removed")

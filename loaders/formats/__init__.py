@@ -13,32 +13,32 @@ if TYPE_CHECKING:
     from ..source import Source
 
 FORMATS = {
-    "csv": ("delimited:CsvSource", "triples from a CSV file, separated by commas, semicolons, tabs or bars"),
+    "csv": ("triples:CsvSource", "triples from a CSV file, separated by commas, semicolons, tabs or bars"),
     "cypher": ("neo4j_graphs:ScriptGraph", "what a Cypher script creates, in an empty server of its own"),
     "dump": ("neo4j_graphs:DumpGraph", "a dump of a Neo4j database, by a server of its own for the time of the load"),
-    "fb2m": ("delimited:Fb2mSource", "SimpleQuestions' FB2M or FB5M"),
-    "freebase": ("freebase:FreebaseSource", "the raw Freebase RDF dump or a part of it"),
-    "geonames": ("geonames:GeonamesSource", "countries, capitals, cities, currencies, languages, neighbours: shipped"),
+    "fb2m": ("triples:Fb2mSource", "SimpleQuestions' FB2M or FB5M"),
+    "freebase": ("triples:FreebaseSource", "the raw Freebase RDF dump or a part of it"),
+    "geonames": ("triples:GeonamesSource", "countries, capitals, cities, currencies, languages, neighbours: shipped"),
     "gexf": ("graph_files:GexfGraph", "a GEXF file, as Gephi or NetworkX writes it"),
     "graphml": ("graph_files:GraphmlGraph", "a GraphML file, as NetworkX, Gephi, yEd, igraph or APOC writes it"),
     "json": (
         "graph_files:JsonGraph",
         "a graph in JSON: nodes and links, as NetworkX, D3, Cytoscape, APOC write them",
     ),
-    "jsonl": ("triple_records:JsonLinesSource", "JSON lines with a triple each: head, relation and tail"),
-    "metaqa": ("delimited:MetaqaSource", "MetaQA's kb.txt: head|relation|tail, where ids are names"),
+    "jsonl": ("triples:JsonLinesSource", "JSON lines with a triple each: head, relation and tail"),
+    "metaqa": ("triples:MetaqaSource", "MetaQA's kb.txt: head|relation|tail, where ids are names"),
     "neo4j": ("neo4j_graphs:Neo4jGraph", "a property graph from an existing Neo4j; nothing is written to it"),
     "obo": ("obo:OboSource", "an ontology in OBO: terms, synonyms, is_a and other relationships"),
     "parquet": (
-        "triple_records:ParquetSource",
+        "triples:ParquetSource",
         "triples from parquet: columns head, relation, tail or as usual",
     ),
-    "pathquestion": ("delimited:PathquestionSource", "PathQuestion's kb.txt, where ids are names"),
+    "pathquestion": ("triples:PathquestionSource", "PathQuestion's kb.txt, where ids are names"),
     "rdf": ("rdf:RdfSource", "RDF of any syntax: N-Triples, N-Quads, Turtle, TriG, RDF/XML and OWL, JSON-LD, N3"),
-    "rog": ("triple_records:RogSource", "the union of the questions' subgraphs of a RoG or NSM file"),
+    "rog": ("triples:RogSource", "the union of the questions' subgraphs of a RoG or NSM file"),
     "tables": ("table_graph:open_tables", "a folder of CSV, TSV, parquet or JSON, one such file, or SQLite or DuckDB"),
     "text": ("text:TextSource", "text as a graph: a folder (.txt, .md, .jsonl), or one such file"),
-    "tsv": ("delimited:TsvSource", "triples from a TSV file: head, relation, tail"),
+    "tsv": ("triples:TsvSource", "triples from a TSV file: head, relation, tail"),
     "wikidata": ("wikidata:WikidataSource", "Wikidata's JSON dump or a part of it; of claims those of the best rank"),
 }
 """What makes the source or the property graph of each format, and its help."""

@@ -29,7 +29,7 @@ _OTHER_HEADER_WORDS = (
 )
 """Taken for what they say where the first do not tell. Both are without what is neither letter nor digit."""
 _NO_WORD = re.compile(r"[\W_]+")
-OF_IMPORTER = re.compile(r"[^:]*:(?:ID|START_ID|END_ID|LABEL|TYPE)(?:\(.*\))?", re.IGNORECASE)
+IMPORTER_COLUMN = re.compile(r"[^:]*:(?:ID|START_ID|END_ID|LABEL|TYPE)(?:\(.*\))?", re.IGNORECASE)
 """How the columns of neo4j-admin's files are called."""
 NUMERIC = r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?|\d{4}-\d\d(?:-\d\d)?.*|\d{1,2}:\d\d(?::\d\d)?"
 SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
@@ -48,7 +48,7 @@ def columns_by_name(cells: Sequence[str]) -> tuple[int, ...] | None:
 LEAST_SAME = 7  # in so many rows a column that is always the same is no chance
 
 
-def why_table(rows: Sequence[Sequence[str]]) -> str | None:
+def find_table_sign(rows: Sequence[Sequence[str]]) -> str | None:
     """Return why the first rows of a file with three columns and no header that is known are no triples, if so.
 
     The first row of a table is unlike the others. Else something has to speak for a relation in the middle: how it is
@@ -178,7 +178,7 @@ def _style(cell: str) -> str:
 def find_separator(line: str, usual: str, quoted: bool) -> str:
     """Return the separator of a line: the usual one, or another that parts it in three or more; of several, one after
     which quotes end where a cell does."""
-    fitting = [each for each in (usual, *SEPARATORS) if len(cut(line, each, quoted)) >= NUM_COLUMNS]
+    fitting = [each for each in (usual, *SEPARATORS) if len(split_cells(line, each, quoted)) >= NUM_COLUMNS]
     return next((each for each in fitting if not quoted or _quotes_end(line, each)), (*fitting, usual)[0])
 
 
@@ -190,7 +190,7 @@ def _quotes_end(line: str, separator: str) -> bool:
     return True
 
 
-def cut(line: str, separator: str, quoted: bool) -> list[str]:
+def split_cells(line: str, separator: str, quoted: bool) -> list[str]:
     if not quoted or '"' not in line:
         return [cell.strip(" ") for cell in line.split(separator)]
     rows = csv.reader(StringIO(line, newline=""), delimiter=separator, skipinitialspace=True)
@@ -226,10 +226,10 @@ def read_header(head: str, shown: str) -> tuple[str, list[str]]:
     return separator, list(found)
 
 
-def of_importer(head: str) -> bool:
+def has_importer_columns(head: str) -> bool:
     """Return whether the first line of a text has columns that are called as those of neo4j-admin's files."""
     cells = re.split(r"[,;\t|]", head.partition("\n")[0].strip())
-    return any(map(OF_IMPORTER.fullmatch, cells))
+    return any(map(IMPORTER_COLUMN.fullmatch, cells))
 
 
 def is_table(head: str, num_files: int) -> bool:
@@ -250,7 +250,7 @@ def is_table(head: str, num_files: int) -> bool:
     columns = [*zip(*whole, strict=True)]
     is_known = columns_by_name(names) is not None
     is_row = not is_known and any(name and name in column for name, column in zip(names, columns, strict=False))
-    if is_row or (len(names) == NUM_COLUMNS and why_table([names, *whole]) is None):
+    if is_row or (len(names) == NUM_COLUMNS and find_table_sign([names, *whole]) is None):
         return False
     plain = [name.strip().rstrip(":") for name in names]
     has_numbers = any(all(re.fullmatch(r"[-+]?\d+(\.\d+)?", value) for value in column) for column in columns)

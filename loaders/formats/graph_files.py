@@ -16,11 +16,11 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element as Xml
 
 from ...engine.errors import InputError
+from ...engine.values import XSD
 from ...models import quote_line
-from ..mapping import ALIASES, fold
+from ..mapping import ALIASES, fold_key
 from ..property_graph import Element, FileGraph, LiteralText, Node, Relationship
 from ..reading import RereadableFile, check_xml, read_pieces, read_records
-from ..source import XSD
 
 _WORD = re.compile(r"[^\W\d_][^\W\d]{2,}")
 
@@ -134,7 +134,7 @@ class _Key(NamedTuple):
 
 
 def _value(key: _Key, text: str) -> str | LiteralText | list[str]:
-    if fold(key.name) in ALIASES:
+    if fold_key(key.name) in ALIASES:
         return [alias for alias in map(str.strip, text.split("|")) if alias]
     type_ = {"int": "integer", "long": "integer", "float": "double"}.get(key.type.lower(), key.type.lower())
     return LiteralText(text, f"{XSD}{type_}") if type_ in ("integer", "double", "boolean") else text

@@ -20,17 +20,13 @@ from pyarrow import compute
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
 from ...engine.errors import InputError
+from ...engine.values import XSD
 from ...engine.writing import RelationFacts, label_of
 from ...models import quote_line
 from ..reading import RereadableFile, check_xml, unpacked_name
 from ..source import (
-    ALIAS_RELATIONS,
-    ALL,
     BATCH_ROWS,
-    NAME_RELATIONS,
-    RDF,
     ROWS,
-    XSD,
     FileSource,
     Part,
     SourceRowBatches,
@@ -39,6 +35,34 @@ from ..source import (
     record_batches,
     reject_row,
     split_batches,
+)
+
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+NAME_RELATIONS = (
+    "http://www.w3.org/2000/01/rdf-schema#label",
+    "http://www.w3.org/2004/02/skos/core#prefLabel",
+    "http://schema.org/name",
+    "https://schema.org/name",
+    "http://xmlns.com/foaf/0.1/name",
+    "http://purl.org/dc/elements/1.1/title",
+    "http://purl.org/dc/terms/title",
+    "http://www.geonames.org/ontology#name",
+    "http://rdf.freebase.com/ns/type.object.name",
+)
+"""The relations of RDF whose literals are names, the best first."""
+ALIAS_RELATIONS = frozenset(
+    {
+        "http://www.w3.org/2004/02/skos/core#altLabel",
+        "http://www.w3.org/2004/02/skos/core#hiddenLabel",
+        "http://schema.org/alternateName",
+        "https://schema.org/alternateName",
+        "http://xmlns.com/foaf/0.1/nick",
+        "http://purl.org/dc/terms/alternative",
+        "http://www.geonames.org/ontology#alternateName",
+        "http://rdf.freebase.com/ns/common.topic.alias",
+        "http://www.geneontology.org/formats/oboInOwl#hasExactSynonym",
+        "http://www.geneontology.org/formats/oboInOwl#hasRelatedSynonym",
+    }
 )
 
 _STRING = f"{XSD}string"
@@ -109,12 +133,17 @@ class RdfSource(FileSource):
     ) -> None:
         self._bases = tuple(dict.fromkeys(filter(None, bases)))
         self.name_relations = (*name_relations, *(each for each in NAME_RELATIONS if each not in name_relations))
-        chosen = read_languages(languages)
-        self.languages, self.all_languages = [each for each in chosen if each != ALL], ALL in chosen
+        self.languages, self.all_languages = read_languages(languages)
         self._shared = shared_blank_nodes
         self._facts: dict[str, RelationFacts] = {}
-        options = {"languages": chosen, "shared_blank_nodes": shared_blank_nodes}
-        super().__init__(path, bases=list(self._bases), name_relations=list(self.name_relations), **options)
+        super().__init__(
+            path,
+            bases=list(self._bases),
+            name_relations=list(self.name_relations),
+            languages=self.languages,
+            all_languages=self.all_languages,
+            shared_blank_nodes=shared_blank_nodes,
+        )
 
     def relation_facts(self) -> Mapping[str, RelationFacts]:
         return self._facts

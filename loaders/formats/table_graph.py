@@ -18,15 +18,15 @@ from typing import Any, NamedTuple
 
 from ...models.wording import singular
 from .. import property_graph as graphs
-from ..mapping import NO_LABEL, fold
+from ..mapping import NO_LABEL, fold_key
 from ..stage import translate_interrupts
 from .columns import EndColumns, find_end_columns, words_of
-from .tables import Column, Database, Reference, Table, quote_name, read_tables, select
+from .tables import Column, Database, Reference, Table, quote_name, quote_names, read_tables
 
-KEY_ENDS = ("identifier", "number", "code", "uuid", "guid", "key", "id", "no", "nr", "fk", "ref")
-_PLAIN_KEYS = ("id", "pk", "rowid", *KEY_ENDS)
+_KEY_ENDS = ("identifier", "number", "code", "uuid", "guid", "key", "id", "no", "nr", "fk", "ref")
+_PLAIN_KEYS = ("id", "pk", "rowid", *_KEY_ENDS)
 _END = re.compile(
-    rf"(?:[_\-\s.]|(?<=[a-z\d])(?=[A-Z]))(?i:{'|'.join(KEY_ENDS)}|name)s?$|(?<=[a-z]{{4}})ids?$|(?<=[A-Z]{{4}})IDS?$"
+    rf"(?:[_\-\s.]|(?<=[a-z\d])(?=[A-Z]))(?i:{'|'.join(_KEY_ENDS)}|name)s?$|(?<=[a-z]{{4}})ids?$|(?<=[A-Z]{{4}})IDS?$"
 )
 """What a column of a key ends with, as customer_id, customerID and customerid do."""
 _OWN = re.compile(
@@ -35,9 +35,9 @@ _OWN = re.compile(
 )
 """What a column is called that refers to its own table."""
 _SAYS_NOTHING = {"info", "detail", "list", "table", "map", "mapping", "rel", "relation", "link", "edge", "join", "xref"}
-MOST_MISSING = (0, 0, 0.1, 0.5)
+_MOST_MISSING = (0, 0, 0.1, 0.5)
 """The largest share of a column's values that the key lacks that it refers to, by how far names say that it does."""
-MOST_DIFFERING = 0.1
+_MOST_DIFFERING = 0.1
 """The largest share of things of which the rows of a table may say two things where one is to be expected."""
 LEAST_DISTINCT = 3
 """The fewest values that differ in a column of texts that refers to a table although its name does not say so."""
@@ -108,7 +108,7 @@ class TableGraph(graphs.PropertyGraph):
                 table.columns[end].type not in (None, "integer") for end in next(iter(found.values()))
             ):
                 continue
-            table.key = tuple(name for name in table.key if fold(name) in _PLAIN_KEYS)
+            table.key = tuple(name for name in table.key if fold_key(name) in _PLAIN_KEYS)
             suffix = self._key_of_ends(table, found)
             ends = found[suffix]
             targets = [other for other in self._tables.values() if other is not table and len(other.key) == 1]
@@ -119,7 +119,7 @@ class TableGraph(graphs.PropertyGraph):
                 del table.columns[name]
             first, second = (Reference((end,), target.name, target.key) for end in ends)
             table.references, table.joins = [first, second], (first, second)
-            plain = {fold(name): name for name in table.columns if name not in ends}
+            plain = {fold_key(name): name for name in table.columns if name not in ends}
             texts = [name for name in plain.values() if table.columns[name].type is None]
             named = [plain[name] for name in graphs.RELATION_KEYS if plain.get(name) in texts]
             named = [name for name in named if not self._is_direction(table, name)] or (
@@ -169,13 +169,19 @@ class TableGraph(graphs.PropertyGraph):
         """
         for table in [each for each in self._tables.values() if not each.joins]:
             own = _own_names(table, ())
-            plain = {fold(name): name for name in table.columns}
+            plain = {fold_key(name): name for name in table.columns}
             for name in list(table.columns):
                 stem = " ".join(_stem(name))
-                ends = [f"{fold(of)}{end}" for of in (stem, name) for end in ("name", "label", "title")]
+                ends = [f"{fold_key(of)}{end}" for of in (stem, name) for end in ("name", "label", "title")]
                 named = next((plain[each] for each in ends if each in plain and plain[each] != name), "")
-                taken = own | {fold(label_of(each)) for each in self._tables}
-                if not stem or not named or name in table.key or fold(stem) in taken or not self._is_id(table, name):
+                taken = own | {fold_key(label_of(each)) for each in self._tables}
+                if (
+                    not stem
+                    or not named
+                    or name in table.key
+                    or fold_key(stem) in taken
+                    or not self._is_id(table, name)
+                ):
                     continue
                 if self._is_determined(table, name, named, 0):
                     self._make_table(stem, table.view, name, [named])
@@ -185,15 +191,15 @@ class TableGraph(graphs.PropertyGraph):
     def _is_id(self, table: Table, name: str) -> bool:
         column = quote_name(name)
         are_iris = f"SELECT coalesce(bool_and(contains({column}, '://')), false) FROM {table.view}"
-        return fold(name).endswith(KEY_ENDS) or bool(self._database.value(are_iris))
+        return fold_key(name).endswith(_KEY_ENDS) or bool(self._database.value(are_iris))
 
     def _find_references(self) -> None:
         is_declared = any(table.references for table in self._tables.values() if table.is_declared)
-        by_fold = {fold(name): table for name, table in self._tables.items()}
+        by_fold = {fold_key(name): table for name, table in self._tables.items()}
         for table in self._tables.values():
             known = []
             for columns, target, to in table.references:
-                other = by_fold.get(fold(target))
+                other = by_fold.get(fold_key(target))
                 if other is not None and (to or other.key):
                     known.append(Reference(columns, other.name, to or other.key))
             table.references = known
@@ -212,14 +218,14 @@ class TableGraph(graphs.PropertyGraph):
                 if evidence < least or (evidence == 1 and column.is_number != target.is_number):
                     continue
                 missing = self._num_missing(table, (column.name,), other, (target.name,))
-                if missing <= MOST_MISSING[evidence] * column.num_distinct:
+                if missing <= _MOST_MISSING[evidence] * column.num_distinct:
                     shared = _num_shared(other.name, table.name)
                     found.append((evidence, shared, Reference((column.name,), other.name, (target.name,))))
         return max(found, key=lambda each: each[:2])[2] if found else None
 
     def _num_missing(self, table: Table, columns: Sequence[str], other: Table, target: Sequence[str] = ()) -> int:
         return self._database.count_distinct(
-            table, columns, f"EXCEPT SELECT {select(target or other.key)} FROM {other.view}"
+            table, columns, f"EXCEPT SELECT {quote_names(target or other.key)} FROM {other.view}"
         )
 
     def _find_wider_key(self, table: Table) -> tuple[str, ...]:
@@ -231,19 +237,19 @@ class TableGraph(graphs.PropertyGraph):
         if not table.num_rows or table.joins:
             return ()
         refers = [name for reference in table.references for name in reference.columns]
-        about = [name for name in table.columns if fold(name) in _own_names(table, ("name", "title"))]
+        about = [name for name in table.columns if fold_key(name) in _own_names(table, ("name", "title"))]
         for name in about if refers else ():
             others = {*table.columns} - {name, *refers}
             if table.columns[name].num == table.num_rows and all(self._is_determined(table, name, o) for o in others):
                 return (name,)
-        keys = [name for name in table.columns if fold(name).endswith(KEY_ENDS)]
+        keys = [name for name in table.columns if fold_key(name).endswith(_KEY_ENDS)]
         likely = [*dict.fromkeys([*refers, *about, *keys])][:8]
         for names in chain(combinations(likely, 2), combinations(likely, 3)):
             if self._database.count_distinct(table, names) == table.num_rows:
                 return names
         return ()
 
-    def _is_determined(self, table: Table, name: str, other: str, most: float = MOST_DIFFERING) -> bool:
+    def _is_determined(self, table: Table, name: str, other: str, most: float = _MOST_DIFFERING) -> bool:
         differing = self._database.value(
             f"SELECT count(*) FROM (SELECT 1 FROM {table.view} GROUP BY {quote_name(name)} "
             f"HAVING count(DISTINCT {quote_name(other)}) > 1)"
@@ -284,7 +290,7 @@ class TableGraph(graphs.PropertyGraph):
                 continue
             refers = {name for reference in table.references for name in reference.columns}
             only_joins = set(table.columns) <= refers | set(table.key)
-            is_surrogate = len(table.key) == 1 and (table.key[0] in refers or fold(table.key[0]) in _PLAIN_KEYS)
+            is_surrogate = len(table.key) == 1 and (table.key[0] in refers or fold_key(table.key[0]) in _PLAIN_KEYS)
             if (len(table.key) != 1 and set(table.key) <= refers) or (only_joins and is_surrogate):
                 table.joins = (table.references[0], table.references[1])
 
@@ -305,7 +311,7 @@ class TableGraph(graphs.PropertyGraph):
         relation = self._relation(reference)
         others = (each for each in self._tables.values() if not each.joins and each.root != table.root)
         same = (each for other in others for each in other.references if each.table == reference.table)
-        is_shared = table.label and any(fold(self._relation(each)) == fold(relation) for each in same)
+        is_shared = table.label and any(fold_key(self._relation(each)) == fold_key(relation) for each in same)
         return f"{table.label} {relation}".replace(" ", "_") if is_shared else relation
 
     def _relation_of_join(self, table: Table) -> str:
@@ -337,7 +343,7 @@ class TableGraph(graphs.PropertyGraph):
 
     def _kind_column(self, table: Table) -> str:
         texts = {
-            fold(name): name for name, each in table.columns.items() if each.type is None and name not in table.key
+            fold_key(name): name for name, each in table.columns.items() if each.type is None and name not in table.key
         }
         is_named = not texts.keys().isdisjoint(("name", "title"))
         likely = (*graphs.KIND_KEYS, *(("label", "labels", "category") if is_named else ()))
@@ -404,24 +410,28 @@ class TableGraph(graphs.PropertyGraph):
 
 
 def _own_names(table: Table, ends: Sequence[str]) -> set[str]:
-    own = {fold(table.name), fold(label_of(table.name)), fold((label_of(table.name).split() or [""])[-1])} - {""}
+    own = {
+        fold_key(table.name),
+        fold_key(label_of(table.name)),
+        fold_key((label_of(table.name).split() or [""])[-1]),
+    } - {""}
     return own | {f"{name}{end}" for name in own for end in ends}
 
 
 def _guess_key(table: Table) -> tuple[str, ...]:
-    own, names = _own_names(table, KEY_ENDS), {"name", "title"} | _own_names(table, ("name", "title"))
+    own, names = _own_names(table, _KEY_ENDS), {"name", "title"} | _own_names(table, ("name", "title"))
     found: list[tuple[int, int, str]] = []
     for place, (name, column) in enumerate(table.columns.items()):
-        plain = fold(name)
+        plain = fold_key(name)
         is_first = place == 0 and column.type in (None, "integer") and column.num_chars <= 40
         if not table.num_rows or column.num != table.num_rows or column.num_distinct != table.num_rows:
             continue
         ranks = (
             plain in _PLAIN_KEYS or plain in own,
-            is_first and plain.endswith(KEY_ENDS),
+            is_first and plain.endswith(_KEY_ENDS),
             plain in names,
             is_first,
-            plain.endswith(KEY_ENDS),
+            plain.endswith(_KEY_ENDS),
         )
         if any(ranks) and not column.is_list and column.type not in ("decimal", "double"):
             found.append((ranks.index(True), place, name))
@@ -432,14 +442,14 @@ def _targets(table: Table) -> list[Column]:
     names = {"name", "title"} | _own_names(table, ("name", "title"))
     found = dict.fromkeys(table.key if len(table.key) == 1 else ())
     for name, column in table.columns.items() if table.key else ():
-        if fold(name) in names and column.num_distinct == column.num == table.num_rows:
+        if fold_key(name) in names and column.num_distinct == column.num == table.num_rows:
             found[name] = None
     return [table.columns[name] for name in found]
 
 
 def _evidence(table: Table, column: Column, other: Table, target: Column) -> int:  # noqa: PLR0911 - a line a sign
     """Return how far names say that a column refers to a column: 3 plainly, 1 if only the values can, 0 not at all."""
-    plain, stem, own = fold(column.name), _stem(column.name), label_of(other.name).split()
+    plain, stem, own = fold_key(column.name), _stem(column.name), label_of(other.name).split()
     if table is other:
         return 2 if column.name != target.name and _OWN.search(column.name) else 0
     is_own_key = table.key == (column.name,)
@@ -447,7 +457,7 @@ def _evidence(table: Table, column: Column, other: Table, target: Column) -> int
         return 0
     if stem and stem == own:
         return 3
-    if plain == fold(target.name) and plain not in ("name", "title", *_PLAIN_KEYS):
+    if plain == fold_key(target.name) and plain not in ("name", "title", *_PLAIN_KEYS):
         return 3
     if is_own_key:
         return 0

@@ -24,15 +24,15 @@ from ...engine.errors import InputError
 from ...models import quote_line
 from .. import reading
 from ..reading import NOT_UTF8, PARQUET, RereadableFile
-from ..source import split_batches
+from ..source import record_batches
 from ..stage import run_on_batches
-from .columns import columns_by_name, is_table, of_importer, read_header
+from .columns import columns_by_name, has_importer_columns, is_table, read_header
 
-JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
+_JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet")
-SQLITE = b"SQLite format 3\0"
-DUCKDB = b"DUCK"  # what a DuckDB file has after eight bytes
-MAX_FIELD_BYTES = 256_000_000
+_SQLITE = b"SQLite format 3\0"
+_DUCKDB = b"DUCK"  # what a DuckDB file has after eight bytes
+_MAX_FIELD_BYTES = 256_000_000
 _HEAD_BYTES = 1 << 16
 _FETCHED_ROWS = 5_000
 
@@ -122,7 +122,8 @@ class Database:
 
         def fill(view: str, chosen: str) -> None:
             text = f"CREATE TABLE {view} AS SELECT {chosen} FROM given"
-            run_on_batches(self.connection, text, "given", schema, _text_batches(schema, rows))
+            texts = ([_text(value, name in lists) for name, value in zip(columns, row, strict=True)] for row in rows)
+            run_on_batches(self.connection, text, "given", schema, record_batches(texts, schema))
 
         sql_types = {column: "VARCHAR[]" if column in lists else "VARCHAR" for column in columns}
         return self._add(name, sql_types, shown, fill)
@@ -195,7 +196,7 @@ class Database:
             ).fetchall()[0]
             mark = "|;"[marked.index(max(marked))]
             parts = f"string_split_regex({c}, '\\s*[{mark}]\\s*')"
-            if max(marked) < LEAST_LISTS * column.num:
+            if max(marked) < _LEAST_LISTS * column.num:
                 continue
             kept = f"list_filter({parts}, lambda part: part <> '')"
             is_shared, longest, is_whole = self.connection.execute(
@@ -204,7 +205,7 @@ class Database:
                 f"FROM (SELECT part, count(*) AS num, bool_or(is_list) AS is_list FROM "
                 f"(SELECT unnest({kept}) AS part, len({kept}) > 1 AS is_list FROM {table.view}) GROUP BY part)"
             ).fetchall()[0]
-            if is_shared and is_whole and longest <= MOST_PART_CHARS:
+            if is_shared and is_whole and longest <= _MOST_PART_CHARS:
                 self.connection.execute(f"ALTER TABLE {table.view} ALTER {c} TYPE VARCHAR[] USING {kept}")
                 column.is_list = True
 
@@ -229,11 +230,11 @@ class Database:
 
     def count_distinct(self, table: Table, columns: Sequence[str], but: str = "") -> int:
         have = " AND ".join(f"{quote_name(name)} IS NOT NULL" for name in columns)
-        chosen = f"SELECT DISTINCT {select(columns)} FROM {table.view} WHERE {have}"
+        chosen = f"SELECT DISTINCT {quote_names(columns)} FROM {table.view} WHERE {have}"
         return int(self.value(f"SELECT count(*) FROM ({chosen} {but})"))
 
 
-def select(columns: Sequence[str]) -> str:
+def quote_names(columns: Sequence[str]) -> str:
     return ", ".join(map(quote_name, columns))
 
 
@@ -245,8 +246,8 @@ _DAY_FIRST, _MONTH_FIRST = (
     ("date", f"{form}/[0-9]{{4}}", f"coalesce(strftime(try_strptime(value, '{written}/%Y'), '%Y-%m-%d'), value)")
     for form, written in ((f"{_DAY}/{_MONTH}", "%d/%m"), (f"{_MONTH}/{_DAY}", "%m/%d"))
 )
-LEAST_LISTS = 0.2  # the least share of a column's texts that hold several values, so that all are lists
-MOST_PART_CHARS = 60
+_LEAST_LISTS = 0.2  # the least share of a column's texts that hold several values, so that all are lists
+_MOST_PART_CHARS = 60
 _TYPES = (
     (None, "(0x|\\\\x)[0-9A-Fa-f]{16,}", "NULL"),  # bytes
     ("date", _COMPACT_DATE, "concat(left(value, 4), '-', value[5:6], '-', value[7:8])"),
@@ -280,17 +281,17 @@ _HEADERS = ("-header", "_header")  # how the stem of a file ends that has the he
 def read_tables(path: str) -> Database:
     database = Database()
     there = reading.list_files(path)
-    listed = [each for each in there if each == path or table_name(each)]
-    listed = listed or [each for each in there if reading.unpacked_name(each).lower().endswith(JSON_ENDINGS)]
+    listed = [each for each in there if each == path or _table_name(each)]
+    listed = listed or [each for each in there if reading.unpacked_name(each).lower().endswith(_JSON_ENDINGS)]
     reading.warn_of_others(path, listed)
-    files = {each: table_name(each) or Path(reading.unpacked_name(each)).stem for each in listed}
+    files = {each: _table_name(each) or Path(reading.unpacked_name(each)).stem for each in listed}
     headers = {stem[: -len(_HEADERS[0])]: each for each, stem in files.items() if stem.endswith(_HEADERS)}
     for each, name in files.items():
         file = RereadableFile(each)
         header = next((headers[start] for start in headers if name.startswith(start)), None)
         if header == each:
             continue
-        kind = database_kind(start := file.first_bytes(_HEAD_BYTES))
+        kind = _database_kind(start := file.first_bytes(_HEAD_BYTES))
         if kind == "sqlite":
             _read_sqlite(database, each)
         elif kind == "duckdb":
@@ -308,28 +309,28 @@ def read_tables(path: str) -> Database:
     return database
 
 
-def database_kind(start: bytes) -> str:
-    if start.startswith((SQLITE, PARQUET)):
-        return "sqlite" if start.startswith(SQLITE) else "parquet"
-    return "duckdb" if start[8:12] == DUCKDB else ""
+def _database_kind(start: bytes) -> str:
+    if start.startswith((_SQLITE, PARQUET)):
+        return "sqlite" if start.startswith(_SQLITE) else "parquet"
+    return "duckdb" if start[8:12] == _DUCKDB else ""
 
 
 def looks_like_tables(path: str) -> bool:
     """Return whether a folder or a file holds tables, rather than triples or text."""
-    files = [each for each in reading.list_files(path) if each == path or table_name(each)]
+    files = [each for each in reading.list_files(path) if each == path or _table_name(each)]
     heads = {each: RereadableFile(each).first_bytes(_HEAD_BYTES) for each in files}
     longest = max(heads, key=lambda each: len(heads[each]), default="")
-    kind = database_kind(heads.get(longest, b""))
+    kind = _database_kind(heads.get(longest, b""))
     if kind == "parquet":
         names = reading.parquet_columns(RereadableFile(longest))
         return bool(names) and columns_by_name(names) is None and not {"graph", "subgraph"} & set(names)
-    texts = {each: start.decode("utf-8", "replace") for each, start in heads.items() if table_name(each)}
-    if len(files) > 1 and any(of_importer(text) for text in texts.values()):
+    texts = {each: start.decode("utf-8", "replace") for each, start in heads.items() if _table_name(each)}
+    if len(files) > 1 and any(has_importer_columns(text) for text in texts.values()):
         return True
     return bool(kind) or (longest in texts and bool(texts[longest].strip()) and is_table(texts[longest], len(files)))
 
 
-def table_name(path: str) -> str:
+def _table_name(path: str) -> str:
     name = Path(reading.unpacked_name(path)).name
     return next((name[: -len(end)] for end in ENDINGS if name.lower().endswith(end)), "")
 
@@ -350,7 +351,7 @@ def _read_csv(database: Database, file: RereadableFile, name: str, head: bytes, 
         raise InputError(f"{shown}: expected a table, found an empty file")
     separator, names = read_header(head.decode("utf-8", "replace"), shown)
     with file.open_buffered() as buffered:
-        csv.field_size_limit(MAX_FIELD_BYTES)
+        csv.field_size_limit(_MAX_FIELD_BYTES)
         reader = csv.reader(TextIOWrapper(buffered, "utf-8", newline=""), delimiter=separator, strict=True)
         try:
             if has_header:
@@ -450,15 +451,6 @@ def _flat(row: Mapping[str, Any], notes: Counter[str], before: str = "") -> Iter
             notes["lists of objects, which are left out"] += 1
         else:
             yield f"{before}{key}", str(value).lower() if isinstance(value, bool) else value
-
-
-def _text_batches(schema: pa.Schema, rows: Iterable[Sequence[Any]]) -> Iterator[pa.RecordBatch]:
-    for some in split_batches(rows, 10_000):
-        arrays = [
-            pa.array([_text(value, pa.types.is_list(each.type)) for value in column], each.type)
-            for column, each in zip(zip(*some, strict=True), schema, strict=True)
-        ]
-        yield pa.record_batch(arrays, schema=schema)
 
 
 def _text(value: object, is_list: bool) -> Any:

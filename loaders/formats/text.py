@@ -10,15 +10,15 @@ from pathlib import Path
 from ...engine.errors import InputError, UsageError, translate_import_errors
 from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
 from ...engine.writing import RelationFacts
-from ..reading import NOT_UTF8, SHOWN_BYTES, RereadableFile, concept_id, read_records
-from ..source import NO_ID, FileSource, StatementRow, name_row, reject_row, triple_row
+from ..reading import NOT_UTF8, SHOWN_BYTES, RereadableFile, read_records
+from ..source import NO_ID, FileSource, StatementRow, concept_id, name_row, reject_row, triple_row
 from .detecting import TEXT_FIELDS
 
 _ENDINGS = {".txt", ".text", ".md", ".jsonl"}
 _PACKED = ".gz"
 
 
-def files_of(path: str) -> list[RereadableFile]:
+def list_documents(path: str) -> list[RereadableFile]:
     """Return the file, or the documents of a folder and its subfolders by their suffix, in order.
 
     Links that lead out of the folder are not read. Raises `InputError` if there is no document, or a folder is
@@ -40,7 +40,7 @@ def _refuse(error: OSError) -> None:
     raise InputError(f"{error.filename}: cannot be read: {error.strerror or error}")
 
 
-def documents(file: RereadableFile) -> Iterator[tuple[int, str, str]]:
+def read_documents(file: RereadableFile) -> Iterator[tuple[int, str, str]]:
     """Yield the first line and the text of each document: a line of JSON lines is one, otherwise the file.
 
     Of one that cannot be read, yield its start, and why.
@@ -66,7 +66,7 @@ def _ending(name: str) -> str:
     return Path(name.lower().removesuffix(_PACKED)).suffix
 
 
-def snippets(text: str, length: int, overlap: int) -> Iterator[str]:
+def cut_snippets(text: str, length: int, overlap: int) -> Iterator[str]:
     """Yield the snippets of a document, at most `length` characters each, which begin with up to `overlap` characters
     of the one before.
 
@@ -153,7 +153,7 @@ class TextSource(FileSource):
         self._cut = (snippet_length, overlap)
         self._concepts = ConceptFinder(pipeline)
         self._options = {"snippet_length": snippet_length, "overlap": overlap, **self._concepts.options}
-        self.files = files_of(path)
+        self.files = list_documents(path)
         self.names_file = None
         self.name = path.rstrip("/").rpartition("/")[2] if len(self.files) > 1 else self.files[0].name
 
@@ -161,13 +161,13 @@ class TextSource(FileSource):
         return {MENTIONED_WITH: RelationFacts(inverse=MENTIONED_WITH)}
 
     def _snippets(self, file: RereadableFile, faults: list[StatementRow]) -> Iterator[tuple[int, str]]:
-        for line, text, fault in documents(file):
+        for line, text, fault in read_documents(file):
             if fault:
                 faults.append(reject_row(line, fault, text))
             elif not text.split():
                 faults.append(StatementRow(line, "empty document"))
             else:
-                yield from ((line, snippet) for snippet in snippets(text, *self._cut))
+                yield from ((line, snippet) for snippet in cut_snippets(text, *self._cut))
 
     def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         faults: list[StatementRow] = []

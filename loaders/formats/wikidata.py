@@ -12,8 +12,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ...engine.values import XSD
 from ..reading import RereadableFile, read_records
-from ..source import ALL, XSD, FileSource, StatementRow, read_languages, reject_row, triple_row
+from ..source import FileSource, StatementRow, read_languages, reject_row, triple_row
 
 _LEFT_OUT = {"external-id", "commonsMedia", "globe-coordinate", "geo-shape", "tabular-data", "musical-notation", "math"}
 """Datatypes of claims that are no knowledge of this graph."""
@@ -24,9 +25,8 @@ class WikidataSource(FileSource):
     kind = "wikidata"
 
     def __init__(self, path: str, *, languages: Sequence[str] = ("en",)) -> None:
-        chosen = read_languages(languages)
-        self.languages, self.all_languages = [each for each in chosen if each != ALL], ALL in chosen
-        super().__init__(path, languages=chosen)
+        self.languages, self.all_languages = read_languages(languages)
+        super().__init__(path, languages=self.languages, all_languages=self.all_languages)
 
     def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         for line, item, fault in read_records(file):
