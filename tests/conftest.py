@@ -16,10 +16,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import neo4j
 import pytest
 from lodestar import Engine
+from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.process import java
@@ -27,6 +29,7 @@ from lodestar.engine.settings import Connection, Settings
 from lodestar.loaders.source import Source
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.places import clean_environment
 
 HEAP_MB = 512
 PAGECACHE_MB = 128
@@ -127,13 +130,10 @@ def settings(request: pytest.FixtureRequest, external_uri: str, home_dir: Path, 
 @pytest.fixture(scope="session")
 def environment(settings: Settings) -> dict[str, str]:
     """The environment in which `lodestar` finds the test server and nothing of the user's."""
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("LODESTAR_", "NEO4J_", "OPENAI_"))
-    }
     given = {"LODESTAR_HOME": settings.home, "LODESTAR_CACHE": settings.cache}
     if settings.uri:
         given |= {"LODESTAR_URI": settings.uri, "LODESTAR_PASSWORD": settings.password}
-    return kept | given
+    return clean_environment(**given)
 
 
 @pytest.fixture(scope="session")
@@ -189,18 +189,18 @@ def clear_database(driver: neo4j.Driver, database: str, *, schema: bool = False)
         session.run("MATCH (n) CALL (n) { DELETE n } IN TRANSACTIONS OF 10000 ROWS").consume()
 
 
-OpenOver = Callable[[Source], AbstractContextManager[Engine]]
+OpenOver = Callable[..., AbstractContextManager[Engine]]
 
 
 @pytest.fixture(scope="module")
 def open_over(gateway: Gateway, driver: neo4j.Driver, connection: Connection, settings: Settings) -> OpenOver:
-    """Opens an engine over what a source says, which replaces whatever the graph held."""
+    """Opens an engine over what a source says, which replaces whatever the graph held; options are the engine's."""
 
     @contextmanager
-    def opened(source: Source) -> Iterator[Engine]:
+    def opened(source: Source, **options: Any) -> Iterator[Engine]:
         clear_database(driver, connection.database)
         load(source, gateway)
-        with Engine(settings) as engine:
+        with Engine(settings, **options) as engine:
             yield engine
 
     return opened
@@ -211,6 +211,15 @@ def engine(open_over: OpenOver) -> Iterator[Engine]:
     """An engine over `tests.made.graphs.COUNTRIES`."""
     with open_over(TripleSource(COUNTRIES, COUNTRY_NAMES)) as engine:
         yield engine
+
+
+@pytest.fixture(scope="module")
+def checkpoint(engine: Engine, gateway: Gateway, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A checkpoint of STAR with random weights for the graph of `engine`."""
+    from tests.made.tiny_checkpoint import write_tiny_checkpoint
+
+    folder, vocabulary = tmp_path_factory.mktemp("checkpoints") / "tiny", gateway.run(read_catalogue()).vocabulary
+    return str(write_tiny_checkpoint(folder, graph=vocabulary, calibration=(0.5, 1.5)))
 
 
 @pytest.fixture(scope="session")

@@ -6,10 +6,12 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lodestar.engine.cli.main import run
@@ -77,6 +79,13 @@ def lodestar(
         return Ran(code, output.out, output.err)
 
     return call
+
+
+def run_process(environment: dict[str, str], *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run `lodestar` as a process of its own."""
+    command = [sys.executable, "-m", "lodestar", *arguments]
+    given = {"env": environment, "stdin": subprocess.DEVNULL, "timeout": 250} | options
+    return subprocess.run(command, capture_output=True, text=True, check=False, **given)
 
 
 def question_file(path: Path, *asked: tuple[str, str, str]) -> str:

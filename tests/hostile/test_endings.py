@@ -2,50 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.e2e.conftest import question_file, run_process
 from tests.made.smollm import smollm
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 
-GOLD = [
-    {"id": f"{n}", "question": "What is the capital of Peru?", "topic_entities": ["m.peru"], "answers": ["m.lima"]}
-    for n in range(40)
-]
-
 
 def questions(folder: Path, first: int = 0) -> str:
-    path = folder / f"questions-{first}.jsonl"
-    path.write_text(
-        "".join(
-            json.dumps(line | {"id": f"{first}-{line['id']}", "question": f"{line['question']} {first}"}) + "\n"
-            for line in GOLD
-        ),
-        encoding="utf-8",
-    )
-    return str(path)
-
-
-def limited(environment: dict[str, str], max_bytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "lodestar", *arguments],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=250,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, max_bytes)),
-    )
+    asked = [(f"What is the capital of Peru? {first} {number}", "m.peru", "m.lima") for number in range(40)]
+    return question_file(folder / f"questions-{first}.jsonl", *asked)
 
 
 @pytest.mark.parametrize("max_bytes", [2_000, 20_000, 100_000])
@@ -60,7 +37,8 @@ def test_a_limit_of_a_file_is_one_line(environment: dict[str, str], tmp_path: Pa
         "reg-triple": ("train", "reg-triple", *sets),
         "star": ("train", "star", "--set", "scorer=similarity", *sets),
     }
-    ran = limited(environment, max_bytes, *arguments[verb])
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
+    ran = run_process(environment, *arguments[verb], preexec_fn=limit)
     assert "Traceback" not in ran.stderr, ran.stderr[-1500:]
     assert ran.returncode in (0, 10), (ran.returncode, ran.stderr[-600:])
     if ran.returncode:

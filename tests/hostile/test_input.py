@@ -1,29 +1,27 @@
-"""Whatever is given, a command ends with one line and a documented exit code, never with a traceback."""
+"""Whatever is given, a command ends with one line and a documented exit code, and replaces no file unless it is told to."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import Lodestar
+from tests.e2e.conftest import Lodestar, question_file
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 
 QUESTION = "What is the capital of Peru?"
 DEEP = "[" * 100_000
-GOLD = {"id": "1", "question": QUESTION, "topic_entities": ["m.peru"], "answers": ["m.lima"]}
 
 
 @pytest.fixture
 def questions(tmp_path: Path) -> str:
-    path = tmp_path / "questions.jsonl"
-    path.write_text(json.dumps(GOLD) + "\n", encoding="utf-8")
-    return str(path)
+    return question_file(tmp_path / "questions.jsonl", (QUESTION, "m.peru", "m.lima"))
 
 
 @pytest.fixture
@@ -166,3 +164,56 @@ def test_output_in_another_encoding(environment: dict[str, str], encoding: str) 
         if options:
             assert json.loads(out.splitlines()[-1])["question"] == "Что это → 中?"
         assert "Lima" in out
+
+
+@pytest.mark.parametrize("options", [(), ("--fresh",)])
+@pytest.mark.parametrize("name", ["records.jsonl", "report.json", "report.md", "run.json"])
+def test_a_run_never_replaces_its_question_set(
+    lodestar: Lodestar, questions: str, tmp_path: Path, name: str, options: tuple[str, ...]
+) -> None:
+    place = tmp_path / "folder"
+    place.mkdir()
+    shutil.copy(questions, place / name)
+    ran = lodestar("eval", str(place / name), "--format", "lodestar", "--out", str(place), *options)
+    assert (ran.code, len(ran.err.splitlines())) == (2, 1), ran.err
+    assert "this command reads that file" in ran.err
+    assert (place / name).read_bytes() == Path(questions).read_bytes()
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "report.json", "report.md"])
+def test_a_run_replaces_a_foreign_file_only_when_told_to(
+    lodestar: Lodestar, questions: str, tmp_path: Path, name: str
+) -> None:
+    place = tmp_path / "folder"
+    place.mkdir()
+    (place / name).write_text("mine", encoding="utf-8")
+    options = ("--recipe", "similarity")
+    ran = lodestar("eval", questions, "--out", str(place), *options)
+    assert ran.code == 2
+    assert "no run wrote" in ran.err
+    assert (place / name).read_text(encoding="utf-8") == "mine"
+    assert lodestar("eval", questions, "--out", str(place), *options, "--fresh").code == 0
+    assert (place / name).read_text(encoding="utf-8") != "mine"
+
+
+def test_single_files_are_replaced_only_when_told_to(lodestar: Lodestar, questions: str, tmp_path: Path) -> None:
+    pool = tmp_path / "pool.jsonl"
+    assert lodestar("mine", questions, "--pool", "--out", str(pool)).code == 0
+    for arguments in (
+        ("mine", questions, "--out"),
+        ("mine", questions, "--pool", "--out"),
+        ("export", "--format", "tsv"),
+        ("export", str(tmp_path / "{}kg.tsv"), "--names"),
+    ):
+        file = tmp_path / "file"
+        file.write_text("mine", encoding="utf-8")
+        first, second = ([str(each).format(n) for each in arguments] for n in "12")
+        ran = lodestar(*first, str(file))
+        assert (ran.code, len(ran.err.splitlines())) == (2, 1), ran.err
+        assert "there is a file already: name another one, or give --force to replace it" in ran.err
+        assert file.read_text(encoding="utf-8") == "mine"
+        ran = lodestar(*second, str(file), "--force")
+        assert ran.code == 0, ran.err
+        assert file.read_text(encoding="utf-8") != "mine"
+    assert lodestar("mine", questions, "--out", questions, "--force").code == 2
+    assert json.loads(Path(questions).read_text(encoding="utf-8"))["question"] == QUESTION

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from lodestar.engine.settings import GRACE_S, Connection
+
+from tests.e2e.conftest import run_process
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.database]
 
@@ -63,9 +63,8 @@ def test_ask_ends_soon_with_one_line(environment: dict[str, str], connection: Co
             "LODESTAR_PASSWORD": connection.password,
             "LODESTAR_QUERY_TIMEOUT_S": str(TIMEOUT_S),
         }
-        command = [sys.executable, "-m", "lodestar", "ask", "What is the capital of Peru?"]
         started_s = time.monotonic()
-        ran = subprocess.run(command, env=given, capture_output=True, text=True, timeout=120, check=False)
+        ran = run_process(given, "ask", "What is the capital of Peru?", timeout=120)
         took_s = time.monotonic() - started_s
     assert ran.returncode == 4, ran.stderr
     assert len(ran.stderr.splitlines()) == 1

@@ -19,10 +19,7 @@ RECORD = Entity("m", None)
 VALUE = Entity('"1821"', "1821", is_literal=True)
 triples = st.lists(
     st.builds(
-        Triple,
-        st.sampled_from([*NAMED, RECORD]),
-        st.sampled_from(["r", "s"]),
-        st.sampled_from([*NAMED, RECORD, VALUE]),
+        Triple, st.sampled_from([*NAMED, RECORD]), st.sampled_from(["r", "s"]), st.sampled_from([*NAMED, RECORD, VALUE])
     ),
     max_size=9,
     unique=True,

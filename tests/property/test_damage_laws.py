@@ -14,8 +14,8 @@ from lodestar.engine.errors import InputError, LLMError
 from lodestar.engine.llm import Prompt
 from lodestar.engine.llm.endpoint import parse_completion
 from lodestar.loaders.formats import source_class
-from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.formats.detecting import detect_format
+from lodestar.loaders.formats.triples import CsvSource, TsvSource
 from lodestar.models.kinds import BadCheckpointError, load_description, read_weights, translate_read_errors
 from lodestar.models.star import StarDescription
 

@@ -6,12 +6,7 @@ from itertools import permutations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation import (
-    Prediction,
-    distinct_gold,
-    match_predictions,
-    normalise_answer,
-)
+from lodestar.engine.evaluation import Prediction, distinct_gold, match_predictions, normalise_answer
 from lodestar.engine.gold_questions import GoldAnswer
 
 from tests.conftest import examples

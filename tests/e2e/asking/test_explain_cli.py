@@ -7,20 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-from lodestar import Engine
-from lodestar.engine.neo4j.catalogue import read_catalogue
-from lodestar.engine.neo4j.gateway import Gateway
 
 from tests.e2e.conftest import Lodestar
 from tests.made.tiny_checkpoint import write_tiny_checkpoint
 
 QUESTION = "Which currency is used in Peru?"
-
-
-@pytest.fixture(scope="module")
-def checkpoint(engine: Engine, gateway: Gateway, tmp_path_factory: pytest.TempPathFactory) -> str:
-    vocabulary = gateway.run(read_catalogue()).vocabulary
-    return str(write_tiny_checkpoint(tmp_path_factory.mktemp("checkpoints") / "tiny", graph=vocabulary))
 
 
 def test_in_the_terminal(lodestar: Lodestar, checkpoint: str) -> None:

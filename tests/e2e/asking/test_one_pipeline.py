@@ -9,12 +9,9 @@ from typing import Any
 
 import pytest
 from lodestar import Engine, LodestarRetriever
-from lodestar.engine.neo4j.catalogue import read_catalogue
-from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 
 from tests.e2e.conftest import Lodestar
-from tests.made.tiny_checkpoint import write_tiny_checkpoint
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -40,13 +37,6 @@ keep = 3
 
 Ranked = list[tuple[str, str, float]]
 """Topic, relation path and score of each path, best first."""
-
-
-@pytest.fixture(scope="module")
-def checkpoint(engine: Engine, gateway: Gateway, tmp_path_factory: pytest.TempPathFactory) -> str:
-    vocabulary = gateway.run(read_catalogue()).vocabulary
-    folder = tmp_path_factory.mktemp("checkpoints") / "tiny"
-    return str(write_tiny_checkpoint(folder, graph=vocabulary, calibration=(0.5, 1.5)))
 
 
 @pytest.fixture

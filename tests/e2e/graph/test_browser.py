@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import neo4j
 import pytest
-from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
 from playwright.sync_api import Locator, Page, Route, sync_playwright
 
-from tests.e2e.conftest import Lodestar
-from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
+from tests.conftest import OpenOver
+from tests.e2e.conftest import Lodestar, run_process
+from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource
 
 QUESTION = "Which currency is used in the country whose capital is Lima?"
 NUM_PATHS = 3
@@ -31,31 +28,16 @@ HUB = tuple(
 )
 
 
-def run_verb(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "lodestar", *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
-    )
-
-
 @pytest.fixture(scope="module")
-def loaded(
-    gateway: Gateway, driver: neo4j.Driver, connection: Connection, environment: dict[str, str]
-) -> dict[str, str]:
+def loaded(open_over: OpenOver, environment: dict[str, str]) -> Iterator[dict[str, str]]:
     """The environment of a command line over a small graph with a hub."""
-    with driver.session(database=connection.database) as session:
-        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS").consume()
-    load(TripleSource(COUNTRIES + HUB, COUNTRY_NAMES), gateway)
-    return environment
+    with open_over(TripleSource(COUNTRIES + HUB, COUNTRY_NAMES)):
+        yield environment
 
 
 @pytest.fixture(scope="module")
 def retrieved(loaded: dict[str, str]) -> dict[str, Any]:
-    ran = run_verb(loaded, "ask", "--paths-only", "--json", "--topic", "m.lima", QUESTION)
+    ran = run_process(loaded, "ask", "--paths-only", "--json", "--topic", "m.lima", QUESTION)
     assert ran.returncode == 0, ran.stderr
     found: dict[str, Any] = json.loads(ran.stdout)
     return found
@@ -128,7 +110,7 @@ def drawn(retrieved: dict[str, Any], num_paths: int) -> tuple[set[str], list[str
 def test_the_link_shows_the_retrieval_and_nothing_of_the_hub(
     page: Page, loaded: dict[str, str], retrieved: dict[str, Any], connection: Connection, tmp_path: Path
 ) -> None:
-    ran = run_verb(loaded, "browse", "--json", "--no-open", "--topic", "m.lima", QUESTION)
+    ran = run_process(loaded, "browse", "--json", "--no-open", "--topic", "m.lima", QUESTION)
     assert ran.returncode == 0, ran.stderr
     answer = json.loads(ran.stdout)
     assert not connection.password or connection.password not in unquote(ran.stdout + ran.stderr)
@@ -167,10 +149,7 @@ def test_the_link_shows_the_retrieval_and_nothing_of_the_hub(
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
-    [
-        (["--clear", QUESTION], 2, "give it without a question"),
-        (["--topic", "m.nowhere", QUESTION], 5, "m.nowhere"),
-    ],
+    [(["--clear", QUESTION], 2, "give it without a question"), (["--topic", "m.nowhere", QUESTION], 5, "m.nowhere")],
 )
 def test_errors_are_one_line(
     loaded: dict[str, str], lodestar: Lodestar, arguments: list[str], code: int, message: str

@@ -1,4 +1,4 @@
-"""`lodestar db` as a user types it."""
+"""lodestar db as a user types it; closed and full outputs, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -16,21 +16,10 @@ import psutil
 import pytest
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 
-from tests.e2e.conftest import Lodestar, Ran
+from tests.e2e.conftest import Lodestar, Ran, run_process
+from tests.places import clean_environment
 
-COMMAND = [sys.executable, "-c", "from lodestar.engine.cli.main import run; run()", "db"]
-
-
-def lodestar_db(*arguments: str, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+COMMAND = [sys.executable, "-c", "from lodestar.engine.cli.main import run; run()"]
 
 
 def javas(home: Path) -> list[int]:
@@ -48,8 +37,7 @@ def javas(home: Path) -> list[int]:
 @pytest.fixture
 def alone(tmp_path: Path, cache_dir: Path) -> dict[str, str]:
     """An environment with an empty home of its own and the shared jars."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("LODESTAR_", "NEO4J_", "OPENAI_"))}
-    return kept | {"LODESTAR_HOME": str(tmp_path / "home"), "LODESTAR_CACHE": str(cache_dir)}
+    return clean_environment(LODESTAR_HOME=str(tmp_path / "home"), LODESTAR_CACHE=str(cache_dir))
 
 
 @pytest.fixture
@@ -85,7 +73,7 @@ def starting(alone: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
     """A start that has got as far as launching the server's process."""
     home = Path(alone["LODESTAR_HOME"])
     command = subprocess.Popen(
-        [*COMMAND, "start", "--heap-mb", "512", "--pagecache-mb", "64"],
+        [*COMMAND, "db", "start", "--heap-mb", "512", "--pagecache-mb", "64"],
         env=alone,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -101,7 +89,7 @@ def starting(alone: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
     yield command
     command.kill()
     command.communicate()
-    lodestar_db("reset", "--yes", environment=alone)
+    run_process(alone, "db", "reset", "--yes")
     assert javas(home) == []
 
 
@@ -119,7 +107,7 @@ def test_ctrl_c_while_starting_leaves_no_process(
 def test_two_starts_at_once_make_one_server(
     starting: subprocess.Popen[str], alone: dict[str, str], tmp_path: Path
 ) -> None:
-    second = lodestar_db("start", "--json", environment=alone)
+    second = run_process(alone, "db", "start", "--json")
     assert second.returncode == 0, second.stderr
     assert "waiting for it" in second.stderr
     assert javas(tmp_path / "home") == [json.loads(second.stdout)["pid"]]
@@ -134,7 +122,47 @@ def test_a_start_whose_starter_was_killed_is_made_again_by_the_next(
     (launched,) = javas(tmp_path / "home")
     starting.kill()
     starting.communicate()
-    done = lodestar_db("start", "--json", environment=alone)
+    done = run_process(alone, "db", "start", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["running"] is True
     assert javas(tmp_path / "home") == [json.loads(done.stdout)["pid"]] != [launched]
+
+
+def shell(environment: dict[str, str], line: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell line in which ``$LODESTAR`` is the command."""
+    quoted = f"{sys.executable} -c 'from lodestar.engine.cli.main import run; run()'"
+    return subprocess.run(
+        ["bash", "-c", line.replace("$LODESTAR", quoted)],
+        env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def test_closed_and_full_outputs_end_in_at_most_one_line(environment: dict[str, str]) -> None:
+    full = shell(environment, "$LODESTAR --help > /dev/full")
+    assert (full.returncode, len(full.stderr.splitlines())) == (10, 1)
+    assert "no room left for the output" in full.stderr
+    closed = shell(environment, "$LODESTAR db status --json | true")
+    assert (closed.returncode, closed.stderr) == (0, "")
+
+
+def test_closed_standard_input_is_said(environment: dict[str, str]) -> None:
+    ran = shell(environment, "$LODESTAR ask --file - <&-")
+    assert (ran.returncode, ran.stdout) == (3, "")
+    assert ran.stderr == "lodestar: standard input: expected the file of questions, found it closed\n"
+
+
+def test_ctrl_c_is_one_line_and_130(environment: dict[str, str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "questions")  # nobody writes to it: the command waits until it is interrupted
+    with (
+        subprocess.Popen(
+            [*COMMAND, "ask", "--file", str(tmp_path / "questions")],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+        (tmp_path / "questions").open("w"),
+    ):  # as soon as the command has opened it, too
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err.strip()) == (130, "", "lodestar: interrupted")

@@ -38,10 +38,7 @@ def state(driver: neo4j.Driver) -> list[Any]:
 
 @pytest.mark.long
 def test_a_server_that_refuses_every_write_is_read_over_tls(
-    lodestar: Lodestar,
-    source_server: EmbeddedServer,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    lodestar: Lodestar, source_server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     source = source_server.connection()
     monkeypatch.setenv("LODESTAR_FROM_PASSWORD", source.password)

@@ -1,4 +1,4 @@
-"""`lodestar export` and `lodestar db status` as a user runs them."""
+"""Exports, the state of the database, and the words of relations as a user shows, keeps, exports and undoes them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lodestar.engine.neo4j.gateway import Gateway
@@ -36,11 +37,12 @@ TSV = (
 )
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def graph(empty_graph: None, gateway: Gateway) -> None:
     load(GRAPH, gateway)
 
 
+@pytest.mark.usefixtures("graph")
 def test_tsv_to_standard_output(lodestar: Lodestar) -> None:
     ran = lodestar("export")
     assert (ran.code, ran.out) == (0, TSV)
@@ -50,6 +52,7 @@ def test_tsv_to_standard_output(lodestar: Lodestar) -> None:
     assert lodestar("export", "-", "--format", "tsv").out == TSV
 
 
+@pytest.mark.usefixtures("graph")
 def test_files_with_a_report(lodestar: Lodestar, tmp_path: Path) -> None:
     kg, names = tmp_path / "kg.tsv.gz", tmp_path / "names.tsv"
     ran = lodestar("export", str(kg), "--names", str(names), "--json")
@@ -68,6 +71,7 @@ def test_files_with_a_report(lodestar: Lodestar, tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.usefixtures("graph")
 def test_a_reader_that_leaves_is_no_fault(environment: dict[str, str]) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "lodestar", "export"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -79,6 +83,7 @@ def test_a_reader_that_leaves_is_no_fault(environment: dict[str, str]) -> None:
     assert process.wait() == 1
 
 
+@pytest.mark.usefixtures("graph")
 def test_status_shows_what_the_graph_holds(lodestar: Lodestar) -> None:
     ran = lodestar("db", "status")
     assert ran.code == 0
@@ -86,3 +91,53 @@ def test_status_shows_what_the_graph_holds(lodestar: Lodestar) -> None:
     graph = json.loads(lodestar("db", "status", "--json").out)["graph"]
     assert (graph["num_triples"], graph["num_entities"], graph["num_literals"]) == (4, 2, 2)
     assert graph["loads"][0]["source"] == GRAPH.name
+
+
+TRIPLES = "Ann Alder\towned_by\tSales\nBob Birch\towned_by\tSales\nAnn Alder\t#1\tMill\nSales\tcity\tPorto\n"
+SAID = (
+    "owned_by\twho looks after\tlabel=owner\tdescription=the team in charge\n"
+    "^owned_by\twhat belongs to\ncity\twho looks after\n#1\tthe first\n"
+)
+
+
+@pytest.fixture
+def described(empty_graph: None, lodestar: Lodestar) -> Lodestar:
+    Path("kg.tsv").write_text(TRIPLES)
+    Path("said.tsv").write_text(f"# mine\n{SAID}#origin=llm\nowned_by\tin whose hands\n")
+    assert lodestar("load", "tsv", "kg.tsv", "--columns", "1,2,3").code == 0
+    assert lodestar("describe", "--file", "said.tsv").code == 0
+    return lodestar
+
+
+def words(lodestar: Lodestar) -> dict[str, Any]:
+    rows = json.loads(lodestar("search", "--relations", "--json").out)
+    return {
+        row["relation"]: (row["label"], row["description"], [p for p in row["phrases"] if p["origin"] != "lexicon"])
+        for row in rows
+    }
+
+
+def test_relations_show_label_description_phrases_by_source_and_collisions(described: Lodestar) -> None:
+    ran = described("search", "--relations")
+    assert ran.code == 0
+    assert "owned_by: owner  (" in ran.out
+    assert "\n  the team in charge\n  → user: owner; who looks after\n  → llm: in whose hands\n" in ran.out
+    assert "\n  ← user: what belongs to\n" in ran.out
+    assert "“who looks after” asks for city, owned_by" in ran.err
+    near = described("search", "--relations", "--top-k", "1", "in whose hands is it")
+    assert near.out.lstrip()[6:].startswith(" owned_by: owner")
+    assert "→ llm: in whose hands" in near.out
+
+
+def test_an_export_has_what_is_said_and_its_load_gets_it_back(described: Lodestar) -> None:
+    before = words(described)
+    base = ("--base", "http://x/")
+    exported = described("export", "out.nt", "--phrases", "out-phrases.tsv", "--json", *base)
+    report = json.loads(exported.out)
+    assert report["num_phrases"] == 5
+    assert described("describe", "--undo").code == 0
+    assert words(described) != before
+    loaded = described("load", "out.nt", "--replace", "--writer", "online", *base)
+    assert loaded.code == 0, loaded.err
+    assert described("describe", "--file", "out-phrases.tsv").code == 0
+    assert words(described) == before

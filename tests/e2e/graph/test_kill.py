@@ -24,6 +24,7 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.loaders.maintaining import verify
 
 from tests.conftest import HEAP_MB, PAGECACHE_MB, clear_database
+from tests.places import clean_environment
 from tests.references.snapshot import Snapshot, snapshot
 
 KILLS = int(os.environ.get("LODESTAR_KILLS", "1"))
@@ -68,8 +69,7 @@ def run(arguments: list[str], cache: Path) -> float:
 
 
 def environment(cache: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LODESTAR_", "NEO4J_"))}
-    return kept | {"LODESTAR_CACHE": str(cache)}
+    return clean_environment(LODESTAR_CACHE=str(cache))
 
 
 def run_and_kill(arguments: list[str], cache: Path, after_s: float) -> float | None:

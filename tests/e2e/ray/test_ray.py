@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Lodestar
+from tests.e2e.conftest import Lodestar, question_file
 from tests.e2e.ray.conftest import kill_worker
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900), pytest.mark.usefixtures("engine")]
@@ -26,22 +26,9 @@ REPEATS = 8
 
 
 @pytest.fixture
-def questions(tmp_path: Path) -> Path:
-    lines: list[dict[str, Any]] = [
-        {
-            "id": f"{n}-{i}-{topic}",
-            "question": text.format(name),
-            "topic_entities": [topic],
-            "answers": ["m.lima"],
-            "num_hops": 1,
-        }
-        for n in range(REPEATS)
-        for i, text in enumerate(TEXTS)
-        for topic, name in NAMES.items()
-    ]
-    path = tmp_path / "countries-dev.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
+def questions(tmp_path: Path) -> str:
+    asked = [(text.format(name), topic, "m.lima") for text in TEXTS for topic, name in NAMES.items()]
+    return question_file(tmp_path / "countries-dev.jsonl", *asked * REPEATS)
 
 
 def approximate(number: str) -> Any:
@@ -55,13 +42,13 @@ def records(folder: Path, read_number: Callable[[str], Any] = float) -> list[dic
 
 
 def test_an_evaluation_has_the_same_records_though_a_worker_is_killed(
-    lodestar: Lodestar, questions: Path, tmp_path: Path, ray_address: str
+    lodestar: Lodestar, questions: str, tmp_path: Path, ray_address: str
 ) -> None:
     plain, on_ray = tmp_path / "plain", tmp_path / "ray"
-    assert lodestar("eval", str(questions), "--out", str(plain)).code == 0
+    assert lodestar("eval", questions, "--out", str(plain)).code == 0
     written = on_ray / "records.jsonl"
     with kill_worker(lambda: written.exists() and written.read_bytes().count(b"\n") >= 10) as killed:
-        ran = lodestar("eval", str(questions), "--out", str(on_ray), "--ray", ray_address, "--workers", "2")
+        ran = lodestar("eval", questions, "--out", str(on_ray), "--ray", ray_address, "--workers", "2")
     assert ran.code == 0, ran.err
     assert killed, "no worker was there to be killed: nothing was tested"
     assert records(on_ray) == records(plain, approximate)
@@ -73,10 +60,10 @@ def test_an_evaluation_has_the_same_records_though_a_worker_is_killed(
     ids=lambda each: each[-1],
 )
 def test_mined_files_are_equal_to_the_byte_though_a_worker_is_killed(
-    options: tuple[str, ...], lodestar: Lodestar, questions: Path, tmp_path: Path, ray_address: str
+    options: tuple[str, ...], lodestar: Lodestar, questions: str, tmp_path: Path, ray_address: str
 ) -> None:
     plain, threads, on_ray = (tmp_path / name for name in ("plain.jsonl", "threads.jsonl", "ray.jsonl"))
-    mine = ["mine", *(str(questions) if each == "QUESTIONS" else each for each in options)]
+    mine = ["mine", *(questions if each == "QUESTIONS" else each for each in options)]
     assert lodestar(*mine, "--out", str(plain)).code == 0
     assert lodestar(*mine, "--out", str(threads), "--workers", "2").code == 0
     with kill_worker(lambda: True) as killed:

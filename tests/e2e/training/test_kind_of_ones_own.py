@@ -1,4 +1,4 @@
-"""A kind of model that is not Lodestar's own: trained, asked, evaluated and examined through the command line."""
+"""lodestar mine, and a kind of model that is not Lodestar's own: trained, asked, evaluated and examined."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from lodestar.models.mined import read_mined_file
 
 from tests.e2e.conftest import Lodestar, question_file
 
@@ -50,3 +51,15 @@ def test_a_kind_that_is_not_there_is_one_line(lodestar: Lodestar) -> None:
     ran = lodestar("train", "tests.toy_kind:NOTHING", "--help")
     assert ran.code == 2
     assert "cannot be imported" in ran.err
+
+
+def test_a_file_is_written_and_what_is_in_it_is_said(lodestar: Lodestar, tmp_path: Path) -> None:
+    chile, utopia = ("capital of Chile?", "m.chile", "m.santiago"), ("capital of Utopia?", "m.utopia", "m.lima")
+    questions = question_file(tmp_path / "train.jsonl", ("capital of Peru?", "m.peru", "m.lima"), chile, utopia)
+    out = tmp_path / "mined.jsonl.gz"
+    ran = lodestar("mine", questions, "--out", str(out))
+    assert ran.code == 0, ran.err
+    said = {name.strip(): int(number) for name, number in (line.rsplit(maxsplit=1) for line in ran.out.splitlines())}
+    assert (said["questions"], said["left out: no topic in the graph"]) == (2, 1)
+    assert f"2 questions to {out}" in ran.err
+    assert read_mined_file(out).header.counts["questions"] == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import struct
 import subprocess
@@ -17,9 +16,10 @@ import pytest
 from lodestar.engine.errors import UsageError
 from lodestar.engine.whole_file import lock_file
 
-from tests.e2e.conftest import Lodestar
+from tests.e2e.conftest import Lodestar, run_process
 from tests.made.mined_examples import mined_file, tiny_encoder
 from tests.made.tiny_checkpoint import open_checkpoint
+from tests.places import clean_environment
 
 EPOCHS = 2
 OPTIONS = (
@@ -32,8 +32,7 @@ OPTIONS = (
 @pytest.fixture(scope="session")
 def environment() -> dict[str, str]:
     """The environment of a training: one thread, so that sums are taken in one order; no graph is needed."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LODESTAR_", "NEO4J_"))}
-    return kept | {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    return clean_environment(OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1")
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +52,7 @@ def command(data: Path, out: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def undisturbed(data: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("undisturbed") / "star"
-    arguments = [sys.executable, "-m", "lodestar", *command(data, out)]
-    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
+    done = run_process(environment, *command(data, out))
     assert done.returncode == 0, done.stderr
     return out
 
@@ -98,7 +96,7 @@ def test_killed_and_run_again_it_comes_to_the_same_checkpoint(
     arguments = [sys.executable, "-m", "lodestar", *command(data, out)]
     for name, moment in MOMENTS.items():
         assert killed(arguments, environment, lambda moment=moment: moment(out)), name
-    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
+    done = run_process(environment, *command(data, out))
     assert done.returncode == 0, done.stderr
     assert contents(out) == contents(undisturbed)
 

@@ -7,21 +7,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import neo4j
 import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation.report import make_report
 from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
-from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.recipes import read_recipe
-from lodestar.engine.settings import Connection, Settings
+from lodestar.engine.settings import Settings
 from lodestar.engine.supervision import MiningOptions
 from lodestar.engine.supervision.mining import mine_paths
 from lodestar.loaders.formats.rdf import RdfSource
 from lodestar.loaders.question_sets import read_questions
 
-from tests.conftest import clear_database
-from tests.made.graphs import load
+from tests.conftest import OpenOver
+from tests.made.files import written
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 GRAPH = f"""\
@@ -44,30 +42,18 @@ ASKED = ("When was Peru founded?", "What is the motto of Peru?", "What is the po
 
 
 @pytest.fixture(scope="module")
-def graph(
-    gateway: Gateway,
-    driver: neo4j.Driver,
-    connection: Connection,
-    settings: Settings,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Settings]:
-    clear_database(driver, connection.database)
-    file = tmp_path_factory.mktemp("graph") / "kg.nt"
-    file.write_text(GRAPH)
-    assert load(RdfSource(str(file), bases=["http://x/"]), gateway).num_triples == 5
-    yield settings
-    clear_database(driver, connection.database)
+def graph(open_over: OpenOver, settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    with open_over(RdfSource(written(tmp_path_factory.mktemp("graph"), GRAPH, "kg.nt"), bases=["http://x/"])):
+        yield settings
 
 
-def written(folder: Path, *lines: dict[str, Any], name: str = "asked.jsonl") -> str:
-    path = folder / name
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return str(path)
+def question_file(folder: Path, *lines: dict[str, Any]) -> str:
+    return written(folder, "".join(json.dumps(line) + "\n" for line in lines), "asked.jsonl")
 
 
 def literal_questions(folder: Path) -> str:
     """Every question with its answer in every spelling."""
-    return written(
+    return question_file(
         folder,
         *(
             {"id": f"{spelling} {number}", "question": text, "topic_entities": ["peru"], "answers": [answer]}
@@ -100,7 +86,7 @@ def test_answers_that_are_names_are_matched_by_name(
     def answers(name: str) -> list[Any]:
         return [name] if field == "answers" else [{"names": [name]}]
 
-    path = written(
+    path = question_file(
         tmp_path,
         {"question": "What is the capital of Peru?", "topic_entities": ["peru"], "answers": answers("Lima")},
         {"question": "Which currency is used in Peru?", "topic_entities": ["peru"], "answers": answers("peruvian_sol")},

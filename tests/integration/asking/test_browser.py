@@ -8,13 +8,7 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine import browser
-from lodestar.engine.browser import (
-    clear_pictures,
-    picture_of,
-    picture_query,
-    question_picture_id,
-    write_picture,
-)
+from lodestar.engine.browser import clear_pictures, picture_of, picture_query, question_picture_id, write_picture
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.neo4j import Request, template
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state

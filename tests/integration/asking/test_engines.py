@@ -13,12 +13,11 @@ import pytest
 from lodestar import Engine
 from lodestar.engine.errors import UsageError
 from lodestar.engine.integrations.langchain import LodestarRetriever
-from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 
-from tests.conftest import clear_database
-from tests.made.graphs import TripleSource, load
+from tests.conftest import OpenOver
+from tests.made.graphs import TripleSource
 
 WORKS = (
     ("ann", "made", "alien"),
@@ -37,10 +36,8 @@ ASKED = Question("What was made by Ann?", ("ann",))
 
 
 @pytest.fixture(scope="module")
-def works(driver: neo4j.Driver, gateway: Gateway, settings: Settings) -> Iterator[Engine]:
-    clear_database(driver, gateway.connection.database)
-    load(TripleSource(WORKS, NAMES), gateway)
-    with Engine(settings) as engine:
+def works(open_over: OpenOver) -> Iterator[Engine]:
+    with open_over(TripleSource(WORKS, NAMES)) as engine:
         yield engine
 
 

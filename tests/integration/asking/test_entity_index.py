@@ -11,12 +11,7 @@ import numpy as np
 import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.errors import UsageError
-from lodestar.engine.linking.entity_index import (
-    index_entities,
-    index_folder,
-    open_entity_index,
-    read_meta,
-)
+from lodestar.engine.linking.entity_index import index_entities, index_folder, open_entity_index, read_meta
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder

@@ -12,24 +12,14 @@ from lodestar.engine.errors import CheckpointError
 from lodestar.engine.evidence import SIMILARITY, Calibration
 from lodestar.engine.explaining import explain
 from lodestar.engine.neo4j.catalogue import read_catalogue
-from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.resources import GraphResources
 from lodestar.engine.retrieval.star import Star
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Chain, Question
 
-from tests.made.tiny_checkpoint import write_tiny_checkpoint
 from tests.made.trainings import grow_weights
 
 CURRENCY = Question("Which currency is used in Peru?", ("m.peru",))
-
-
-@pytest.fixture(scope="module")
-def checkpoint(engine: Engine, gateway: Gateway, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A checkpoint for the graph of `engine`."""
-    vocabulary = gateway.run(read_catalogue()).vocabulary
-    folder = tmp_path_factory.mktemp("checkpoints") / "tiny"
-    return str(write_tiny_checkpoint(folder, graph=vocabulary, calibration=(0.5, 1.5)))
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Every face gives the same: the same question has the same items with the same scores in the same order."""
+"""Every face gives the same: the same question has the same items in the same order; the Python of the pages runs."""
 
 from __future__ import annotations
 
@@ -153,3 +153,31 @@ def test_a_program_of_dspy(engine: Engine) -> None:
         with dspy.context(lm=model):
             assert names_on_the_page("Answering")(engine)(question=QUESTION).answer == "Lima"
     assert "Peru —[" in json.dumps(llm.requests[0].body["messages"], ensure_ascii=False)
+
+
+PAGES = ("how-it-works.md", "python.md")
+BLOCKS = [
+    (page, number, block)
+    for page in PAGES
+    if (ROOT / "docs" / page).exists()
+    for number, block in enumerate(
+        re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+    )
+]
+
+
+@pytest.mark.parametrize(("page", "number", "block"), BLOCKS, ids=[f"{page}-{number}" for page, number, _ in BLOCKS])
+def test_it_runs(
+    engine: Engine,
+    environment: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    page: str,
+    number: int,
+    block: str,
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    exec(compile(block, f"{page}-{number}", "exec"), {"__name__": "page"})
+    if "print(" in block:
+        assert "Lima" in capsys.readouterr().out

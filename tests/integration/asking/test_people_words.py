@@ -9,10 +9,11 @@ import pytest
 from lodestar import Engine
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.settings import Settings
-from lodestar.loaders.formats.delimited import TsvSource
-from lodestar.loaders.loading import LoadOptions
-from lodestar.loaders.loading import load as load_source
+from lodestar.loaders.formats.triples import TsvSource
+
+from tests.conftest import OpenOver
+from tests.made.files import written
+from tests.made.graphs import load
 
 TEAM = (
     "Ann Alder\tqq7\tSales\nBob Birch\tqq7\tSales\nCid Cedar\tqq7\tMill\nAnn Alder\thired_on\t2015-02-03\n"
@@ -22,11 +23,8 @@ TEAM = (
 
 
 @pytest.fixture
-def team(empty_graph: None, gateway: Gateway, settings: Settings, tmp_path: Path) -> Iterator[Engine]:
-    file = tmp_path / "team.tsv"
-    file.write_text(TEAM)
-    load_source(TsvSource(str(file)), gateway, LoadOptions(staging=tmp_path / "staging"))
-    with Engine(settings) as engine:
+def team(open_over: OpenOver, tmp_path: Path) -> Iterator[Engine]:
+    with open_over(TsvSource(written(tmp_path, TEAM))) as engine:
         yield engine
 
 
@@ -61,10 +59,9 @@ def test_a_phrase_answers_what_the_name_does_not_and_is_taken_back(team: Engine)
 
 def test_what_was_said_is_kept_by_append_and_replace(team: Engine, gateway: Gateway, tmp_path: Path) -> None:
     team.describe({"qq7": ["squad", "label=plays for"]})
-    more = tmp_path / "more.tsv"
-    more.write_text("Dot Dogwood\tqq7\tMill\nDot Dogwood\tqq8\tMill\n")
+    more = written(tmp_path, "Dot Dogwood\tqq7\tMill\nDot Dogwood\tqq8\tMill\n", "more.tsv")
     for mode in ("append", "replace"):
-        load_source(TsvSource(str(more)), gateway, LoadOptions(staging=tmp_path / "staging", mode=mode, force=True))
+        load(TsvSource(more), gateway, mode=mode, force=True)
         (relation,) = (r for r in gateway.run(read_catalogue()).relations if r.name == "qq7")
         assert relation.said_label == "plays for"
         assert [phrase.text for phrase in relation.phrases] == ["squad"]

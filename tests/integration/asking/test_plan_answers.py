@@ -7,20 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.api import find_fault
 from lodestar.engine.evidence import Answer, PlanAnswer
-from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.plans.plan import Count
-from lodestar.engine.settings import Connection, Settings
+from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 from lodestar.loaders.formats import source_class
 
-from tests.conftest import clear_database
+from tests.conftest import OpenOver
 from tests.fakes.scripted_llm import Reply, ScriptedLLM, says, status
-from tests.made.graphs import load
+from tests.made.files import written
 
 TEXT = """@prefix : <http://x.org/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -33,15 +31,9 @@ TEXT = """@prefix : <http://x.org/> . @prefix xsd: <http://www.w3.org/2001/XMLSc
 
 
 @pytest.fixture(scope="module")
-def company(
-    driver: neo4j.Driver, connection: Connection, settings: Settings, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Engine]:
-    clear_database(driver, connection.database)
-    path = tmp_path_factory.mktemp("company") / "kg.ttl"
-    path.write_text(TEXT)
-    with Gateway(connection) as gateway:
-        load(source_class("rdf")(str(path), bases=["http://x.org/"]), gateway)
-    with Engine(settings, recipe="similarity") as engine:
+def company(open_over: OpenOver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    path = written(tmp_path_factory.mktemp("company"), TEXT, "kg.ttl")
+    with open_over(source_class("rdf")(path, bases=["http://x.org/"]), recipe="similarity") as engine:
         yield engine
 
 

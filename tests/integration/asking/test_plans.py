@@ -50,19 +50,9 @@ from tests.references.plans import Naive
 
 IDS = [f"e{i}" for i in range(7)]
 TYPES = ["town", "river"]
-VALUES = [
-    "7",
-    "1,200",
-    "12.5 km",
-    "3 miles",
-    "1984",
-    "1984-05",
-    "1984-05-17",
-    "2001-12-31T10:00:00",
-    "blue",
-    "Blue",
-    "-4",
-]
+VALUES = (
+    "7", "1,200", "12.5 km", "3 miles", "1984", "1984-05", "1984-05-17", "2001-12-31T10:00:00", "blue", "Blue", "-4",
+)  # fmt: skip
 LITERALS = {f'"{value}"': value for value in VALUES}
 SCHEMA = Schema(
     {"joins": "joins", "size": "size", "near": "RELATED", "type": "type"},

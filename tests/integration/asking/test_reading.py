@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
@@ -13,21 +12,16 @@ import pytest
 from click.testing import CliRunner
 from lodestar import Engine
 from lodestar.engine.cli.main import main
-from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.values import Chain, Question
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, says, status
-from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
 CAPITAL = "What is the capital of Peru?"
 LANGUAGES = "Which official languages does Peru have?"
 
 
-@pytest.fixture(autouse=True)
-def countries(empty_graph: None, gateway: Gateway) -> Iterator[None]:
-    load(TripleSource(list(COUNTRIES), dict(COUNTRY_NAMES)), gateway)
-    yield
+pytestmark = pytest.mark.usefixtures("engine")
 
 
 def test_it_answers_from_a_real_graph_and_says_why(settings: Settings, connection: Connection) -> None:

@@ -1,24 +1,31 @@
-"""Question subgraphs from a real Neo4j: what the definition gives, in one query a step, with hubs read by relation."""
+"""Question subgraphs and chains from a real Neo4j: what plain Python gives, in one query a step, with hubs read by relation."""
 
 from __future__ import annotations
 
+import itertools
 import random
+from collections import Counter
 from collections.abc import Collection, Mapping
+from random import Random
 
 import neo4j
 import numpy as np
 import pytest
+from lodestar import Engine
 from lodestar.engine.context import Context
+from lodestar.engine.evidence.bridges import GrownPath, grow_paths
+from lodestar.engine.neo4j import Request, Template
 from lodestar.engine.neo4j.catalogue import Catalogue, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j.graph import find_joining_paths
 from lodestar.engine.retrieval.subgraph.walking import SubgraphBounds, SubgraphExtractor, SubgraphQuery
 from lodestar.engine.settings import Connection
+from lodestar.engine.values import Entity, Scored, Triple
 
+from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.number_proposer import NumberProposer
 from tests.made.plain_graph import write_graph
 from tests.references.subgraph import Store, plain, reference
-
-pytestmark = pytest.mark.usefixtures("empty_graph")
 
 IDS = [f"e{i}" for i in range(14)]
 RELATIONS = ["alpha", "beta.x", "gamma`]->() //", "delta|y z", "RELATED"]
@@ -53,6 +60,7 @@ def queries(rng: random.Random) -> list[SubgraphQuery]:
     ]
 
 
+@pytest.mark.usefixtures("empty_graph")
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 @pytest.mark.parametrize("hub_degree", [3, *(pytest.param(degree, marks=pytest.mark.long) for degree in (1, 2_000))])
 def test_neo4j_gives_what_the_definition_gives(
@@ -86,6 +94,7 @@ def test_neo4j_gives_what_the_definition_gives(
     }
 
 
+@pytest.mark.usefixtures("empty_graph")
 def test_a_step_is_one_query_and_a_hub_one_more_for_each_relation(gateway: Gateway, driver: neo4j.Driver) -> None:
     hub = [("hub", relation, f"{relation}{i}") for relation in ("a", "b", "c") for i in range(30)]
     through = [("t", "in", "cvt"), ("cvt", "out", "u"), ("t", "a", "hub")]
@@ -113,3 +122,66 @@ def test_a_step_is_one_query_and_a_hub_one_more_for_each_relation(gateway: Gatew
     cut = subgraphs.extract(gateway, [at_hub])
     assert len(cut.heads) == 16
     assert cut.is_cut == (True,)
+
+
+LIMITS = ((4, 1_000), (1, 1_000), (8, 30), (3, 2))
+"""Longest path, and paths kept of each length."""
+
+
+@pytest.fixture(scope="module")
+def graph_triples(engine: Engine) -> list[Triple]:
+    """All triples of the graph, with literals."""
+    query = (
+        "MATCH (h:Entity)-[r]->(t:Entity|Literal) "
+        "RETURN h.id, h.name, coalesce(r.relation, type(r)), t.id, coalesce(t.name, t.value), t:Literal"
+    )
+    rows = engine.gateway().run(Request(Template("all_triples", "read", query), {}, list))
+    return sorted(
+        (
+            Triple(Entity(h, name), r, Entity(t, text, is_literal=is_literal))
+            for h, name, r, t, text, is_literal in rows
+        ),
+        key=lambda each: (each.head.id, each.relation, each.tail.id),
+    )
+
+
+def asked_of(random: Random, triples: list[Triple]) -> tuple[list[Scored[Triple]], list[Entity]]:
+    """Some of the triples with scores, some that the graph lacks, and topics from their ends."""
+    chosen = random.sample(triples, random.randint(1, min(40, len(triples))))
+    others = [Triple(each.tail, each.relation, each.head) for each in chosen[:5] if not each.tail.is_literal]
+    mixed = [*chosen, *(each for each in others if each not in triples)]
+    random.shuffle(mixed)
+    ends = sorted({each.head for each in chosen}, key=lambda end: end.id)
+    topics = random.sample(ends, min(len(ends), random.randint(1, 3)))
+    return [Scored(each, random.choice((0.1, 0.5, 0.7, 0.9))) for each in mixed], topics
+
+
+def in_order(paths: list[GrownPath]) -> list[tuple[object, ...]]:
+    return [(path.topic, path.steps, path.ends, path.parent, path.walked) for path in paths]
+
+
+@pytest.mark.parametrize(("max_length", "max_paths"), LIMITS)
+def test_the_database_expands_what_plain_python_does(
+    engine: Engine, graph_triples: list[Triple], max_length: int, max_paths: int
+) -> None:
+    random = Random(0)
+    batch = [asked_of(random, graph_triples) for _ in range(25)]
+    memory = MemoryGraph((each.head.id, each.relation, each.tail.id) for each in graph_triples)
+    found = grow_paths(engine.gateway(), [*batch, ([], [])], max_length, max_paths)
+    wanted = grow_paths(memory, [*batch, ([], [])], max_length, max_paths)
+    assert [in_order(each) for each in found] == [in_order(each) for each in wanted]
+    assert max(len(path.steps) for each in found for path in each) == max_length
+
+
+def test_the_database_joins_topics_as_plain_python_does(engine: Engine, graph_triples: list[Triple]) -> None:
+    ids = sorted({end.id for each in graph_triples for end in (each.head, each.tail) if not end.is_literal})
+    literals = {each.tail.id: each.tail.label for each in graph_triples if each.tail.is_literal}
+    memory = MemoryGraph(((t.head.id, t.relation, t.tail.id) for t in graph_triples), literals=literals)
+    pairs = [tuple(pair) for pair in itertools.combinations(ids, 2)][:300]
+    for max_paths, max_degree in ((1_000, 1_000), (1_000, 4)):
+        found, wanted = (
+            sorted(db.run(find_joining_paths(pairs, max_paths, max_degree))) for db in (engine.gateway(), memory)
+        )
+        assert found == wanted and {len(nodes) for _, _, nodes in found} >= {0, 1}
+    few = engine.gateway().run(find_joining_paths(pairs, 1))
+    assert max(Counter(pair for pair, *_ in few).values()) == 2

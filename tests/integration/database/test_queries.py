@@ -8,10 +8,7 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine.neo4j import all_names, template
-from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
-
-from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 
 # Operators that read a whole label or every node or relationship.
 SCANS = {"AllNodesScan", "NodeByLabelScan", "DirectedAllRelationshipsScan", "UndirectedAllRelationshipsScan"}
@@ -35,22 +32,15 @@ NAMES = {
 }
 
 
-@pytest.fixture(scope="module")
-def loaded(gateway: Gateway, driver: neo4j.Driver, connection: Connection) -> neo4j.Driver:
-    with driver.session(database=connection.database) as session:
-        session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS").consume()
-    load(TripleSource(COUNTRIES, COUNTRY_NAMES), gateway)
-    return driver
-
-
 def plan_operators(plan: dict[str, Any]) -> set[str]:
     name = str(plan["operatorType"]).split("@")[0]
     return {name}.union(*(plan_operators(child) for child in plan.get("children", [])))
 
 
 # A schema command has no plan; the loaders' tests run it.
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("name", [name for name in all_names() if template(name).mode != "schema"])
-def test_it_compiles_without_warnings_and_is_anchored(name: str, loaded: neo4j.Driver, connection: Connection) -> None:
+def test_it_compiles_without_warnings_and_is_anchored(name: str, connection: Connection) -> None:
     found = template(name)
     text = found.render(NAMES)
     # A small graph lacks some labels and properties; every other notification is unexpected.

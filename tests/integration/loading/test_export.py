@@ -12,10 +12,9 @@ import pytest
 from lodestar.engine import writing as relation_types
 from lodestar.engine.errors import GraphError
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.settings import Connection
 from lodestar.loaders.export import ExportReport, export
 from lodestar.loaders.formats import source_class
-from lodestar.loaders.formats.freebase import FREEBASE
+from lodestar.loaders.formats.triples import FREEBASE
 from lodestar.loaders.source import Source, StatementRow, triple_row
 
 from tests.made.graphs import RowSource, TripleSource, load
@@ -145,17 +144,3 @@ def test_half_a_graph_is_not_exported(gateway: Gateway, driver: neo4j.Driver, tm
     with pytest.raises(GraphError, match=r"half.tsv, or its deletion, has not finished: wait for it, or run it again"):
         exported(gateway, tmp_path / "kg.tsv")
     assert not (tmp_path / "kg.tsv").exists()
-
-
-def test_neo4js_order_of_ids_is_that_of_code_points(
-    gateway: Gateway, driver: neo4j.Driver, connection: Connection
-) -> None:
-    """Of stored strings, that is: names of relationship types and parameters it compares by UTF-16 units."""
-    ends = ["", "a", "é", "\ud7ff", "\ue000", "\uffff", "\U00010000", "\U0010ffff", "中", "\ufffd!"]
-    ids = [start * n + end for n in (0, 1, 9, 28, 127, 1_000) for start in "xé中😀" for end in ends]
-    ids = list(dict.fromkeys(filter(None, ids)))
-    load(TripleSource([("x", "r", id_) for id_ in reversed(ids)]), gateway)
-    with driver.session(database=connection.database) as session:
-        by_index = session.run("MATCH (e:Entity) WHERE e.id IS NOT NULL RETURN e.id AS id ORDER BY id").value()
-        sorted_ = session.run("MATCH (h:Entity {id: 'x'})-[:r]->(e) RETURN e.id AS id ORDER BY h, id").value()
-    assert by_index == sorted_ == sorted(ids)

@@ -13,13 +13,7 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar import Engine, LiteralValue
-from lodestar.engine.errors import (
-    EntityNotFoundError,
-    GraphError,
-    InputError,
-    LoadInProgressError,
-    UsageError,
-)
+from lodestar.engine.errors import EntityNotFoundError, GraphError, InputError, LoadInProgressError, UsageError
 from lodestar.engine.neo4j.catalogue import read_loads
 from lodestar.engine.neo4j.gateway import Gateway, OpenTransaction
 from lodestar.engine.settings import Connection, Settings
@@ -134,11 +128,7 @@ def test_what_cannot_be_added_changes_nothing(graph: None, gateway: Gateway, dri
     ("triple", "error", "message"),
     [
         (("Cusco", "mayor", "Ana"), EntityNotFoundError, "triple 2: no entity is 'Cusco': nothing was removed"),
-        (
-            ("Peru", "mayor", "Lima"),
-            GraphError,
-            "triple 2: the graph has no triple ('Peru', 'mayor', 'Lima')",
-        ),
+        (("Peru", "mayor", "Lima"), GraphError, "triple 2: the graph has no triple ('Peru', 'mayor', 'Lima')"),
         (("Peru", "location.country.capital", "Chile"), GraphError, "triple 2: the graph has no triple"),
     ],
 )

@@ -12,10 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from lodestar.engine.errors import (
-    DatabaseUnavailableError,
-    EmbeddedServerError,
-)
+from lodestar.engine.errors import DatabaseUnavailableError, EmbeddedServerError
 from lodestar.engine.neo4j import home
 from lodestar.engine.neo4j.embedded import EmbeddedServer, Status
 from lodestar.engine.neo4j.gateway import Gateway

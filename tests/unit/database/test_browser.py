@@ -7,12 +7,7 @@ from pathlib import Path as FilePath
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from lodestar.engine.browser import (
-    browser_link,
-    open_link,
-    picture_of,
-    picture_query,
-)
+from lodestar.engine.browser import browser_link, open_link, picture_of, picture_query
 from lodestar.engine.settings import Connection
 
 from tests.made.pictures import country_retrieval, neighbours

@@ -132,14 +132,7 @@ RECORDS = [
         scores={"mrr": 1.0},
     ),
     Record("q2", "what?", failure="LLMError: it failed", miss=Miss("failed")),
-    Record(
-        "q3",
-        "where?",
-        ("m.1",),
-        miss=Miss("not the first", 2),
-        seconds={"total": 0.1},
-        round_trips={"link": 1},
-    ),
+    Record("q3", "where?", ("m.1",), miss=Miss("not the first", 2), seconds={"total": 0.1}, round_trips={"link": 1}),
 ]
 
 

@@ -10,18 +10,20 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
+from lodestar.engine.cli.load import command
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.writing import domain_of, label_of
 from lodestar.loaders.formats import FORMATS, source_class
-from lodestar.loaders.formats.delimited import CsvSource, TsvSource
 from lodestar.loaders.formats.detecting import detect_format
-from lodestar.loaders.formats.freebase import FreebaseSource
-from lodestar.loaders.formats.triple_records import ParquetSource, RogSource
+from lodestar.loaders.formats.neo4j_graphs import split_script
+from lodestar.loaders.formats.triples import CsvSource, FreebaseSource, ParquetSource, RogSource, TsvSource
 from lodestar.loaders.loading import LoadOptions, preview
-from lodestar.loaders.reading import FREEBASE_ID, use_spool_folder
-from lodestar.loaders.source import Source
+from lodestar.loaders.reading import use_spool_folder
+from lodestar.loaders.source import FREEBASE_ID, Source
 from pyarrow import parquet
 
+from tests.made.files import refusal, written
 from tests.made.pipelines import save_pipeline
 from tests.references.read_source import read_source
 
@@ -70,12 +72,6 @@ def sample(folder: Path, name: str) -> Source:
     path = written(folder, SAMPLES[name], f"kg.{SUFFIXES.get(name, name)}")
     options = {"pipeline": save_pipeline(folder, "Ada", "Bob")} if name == "text" else {}
     return source_class(name)(path, **options)
-
-
-def written(folder: Path, content: bytes | str, name: str = "kg.tsv") -> str:
-    path = folder / name
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return str(path)
 
 
 def json_lines(records: list[dict[str, Any]]) -> str:
@@ -147,10 +143,8 @@ def test_a_tail_that_is_too_long_for_an_id_is_a_literal(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_table_is_not_taken_for_triples(tmp_path: Path, content: str, reason: str) -> None:
     path = written(tmp_path, content, "kg.csv")
-    with pytest.raises(InputError) as caught:
-        read_source(CsvSource(path))
-    assert str(caught.value).startswith(f"{path}:1: ")
-    assert reason in str(caught.value)
+    said = refusal(lambda: read_source(CsvSource(path)))
+    assert said.startswith(f"{path}:1: ") and reason in said
     if len(content.split("\n", maxsplit=1)[0].split(",")) == 3 and ":" not in content:
         assert read_source(CsvSource(path, columns=("1", "2", "3"))).triples
 
@@ -217,11 +211,6 @@ def test_triples_as_json_lines_and_with_other_names(tmp_path: Path) -> None:
     assert read.triples == [("Ann", "knows", "Bo"), ("Ann", "age", "5")]
     assert read.literals == [("5", "http://www.w3.org/2001/XMLSchema#integer", None)]
     assert [line for line, _ in read.rejects] == [3]
-    parquet.write_table(
-        pa.table({"object": ["Bo"], "subject": ["Ann"], "predicate": ["knows"]}), tmp_path / "kg.parquet"
-    )
-    assert detect_format(str(tmp_path / "kg.parquet")) == "parquet"
-    assert read_source(ParquetSource(str(tmp_path / "kg.parquet"))).triples == [("Ann", "knows", "Bo")]
 
 
 def test_several_tails_of_fb2m(tmp_path: Path) -> None:
@@ -375,8 +364,48 @@ def test_what_an_archive_holds(tmp_path: Path, members: dict[str, str], said: st
         detect_format(str(path))
 
 
-def test_numbers_of_openke_are_known(tmp_path: Path) -> None:
-    (tmp_path / "entity2id.txt").write_text("2\nAnn Ash\t0\nBo\t1\n")
-    (tmp_path / "train2id.txt").write_text("1\n0 1 0\n")
-    with pytest.raises(InputError, match="this is OpenKE's numbering: write a TSV"):
-        detect_format(str(tmp_path))
+def test_a_source_of_ones_own_is_one_file_and_options_may_stand_before_it(tmp_path: Path) -> None:
+    (tmp_path / "kg.txt").write_text("Lima | capital of | Peru\nQuito | capital of | Ecuador\n")
+    env = {"LODESTAR_HOME": str(tmp_path / "home")}
+    given = ["tests.fakes.own_source:Bars", str(tmp_path / "kg.txt")]
+    for arguments in ([*given, "--dry-run", "--json"], ["--json", "--max-rejects", "3", "--dry-run", *given]):
+        ran = CliRunner().invoke(command, arguments, env=env)
+        assert ran.exit_code == 0, ran.output
+        assert json.loads(ran.stdout)["categories"]["triple"] == 2
+    with pytest.raises(UsageError, match=r"expected a class derived from Source, found tests\.fakes\.own_source:Any"):
+        source_class("tests.fakes.own_source:Any")
+    with pytest.raises(UsageError, match=r"no\.such:Thing cannot be imported"):
+        source_class("no.such:Thing")
+
+
+def test_a_script_is_split_at_semicolons_that_are_not_in_texts() -> None:
+    text = """:begin
+CREATE (a:P {name: 'one; two', said: "it's"}); // not; here
+/* nor;
+here */
+CREATE (`b;c`:P
+  {x: 1/2});
+:commit
+RETURN 1"""
+    assert [*split_script(text)] == [
+        ("CREATE (a:P {name: 'one; two', said: \"it's\"})", 2),
+        ("CREATE (`b;c`:P\n  {x: 1/2})", 5),
+        ("RETURN 1", 8),
+    ]
+
+
+def test_what_is_refused_before_a_server_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LODESTAR_HOME", str(tmp_path / "home"))
+    script = tmp_path / "web.cypher"
+    script.write_text("RETURN 1;\nLOAD CSV WITH HEADERS FROM 'https://example.org/a/people.csv' AS row RETURN row;")
+    assert detect_format(str(script)) == "cypher"
+    with pytest.raises(UsageError, match="give --run-script"):
+        source_class("cypher")(str(script))
+    with pytest.raises(InputError, match=r"web.cypher:2: LOAD CSV reads .* put people.csv beside the script"):
+        source_class("cypher")(str(script), run_script=True)
+    (tmp_path / "x.dump").write_text("no dump")
+    with pytest.raises(InputError, match="expected a dump that"):
+        source_class("dump")(str(tmp_path / "x.dump"))
+    with pytest.raises(InputError, match="no such file"):
+        source_class("dump")(str(tmp_path / "none.dump"))
+    assert [*(tmp_path / "home").glob("staging/*")] == []

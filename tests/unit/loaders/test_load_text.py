@@ -1,4 +1,4 @@
-"""Text as a source: documents of every form, snippets, concepts, and triples among them."""
+"""Text as a source: folders, documents of every form, concepts, and triples among them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
-from lodestar.loaders.formats.text import TextSource
-from lodestar.loaders.reading import NOT_UTF8
+from lodestar.loaders.formats.text import TextSource, list_documents
+from lodestar.loaders.reading import NOT_UTF8, RereadableFile
 
 from tests.made.pipelines import save_pipeline
 from tests.references.read_source import ReadSource, read_source
@@ -89,3 +89,27 @@ def test_a_line_of_megabytes_is_cut(folder: Path) -> None:
     read = read_source(TextSource(str(folder), pipeline=listed, snippet_length=8_000, overlap=0))
     assert len(pairs(read)) == 2
     assert read.counts["snippet without concepts"] >= 3_000_000 // 8_000
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder, outside = tmp_path / "notes", tmp_path / "outside"
+    (folder / "sub").mkdir(parents=True)
+    outside.mkdir()
+    for path in (folder / "a.txt", folder / "sub" / "b.md", outside / "secret.txt", outside / "deep.txt"):
+        path.write_text("Peru borders Chile.", encoding="utf-8")
+    (folder / "c.txt").symlink_to(outside / "secret.txt")
+    (folder / "d.txt").symlink_to(folder / "a.txt")
+    (folder / "out").symlink_to(outside)
+    (folder / "sub" / "around").symlink_to(folder)
+    return folder
+
+
+def names(files: list[RereadableFile]) -> list[str]:
+    return sorted(file.shown.rpartition("notes/")[2] for file in files)
+
+
+def test_links_to_themselves_to_nothing_and_out_of_the_folder_are_no_documents(notes: Path) -> None:
+    for name, target in (("self.txt", "self.txt"), ("loop", "loop"), ("gone.txt", "/nowhere/gone.txt")):
+        (notes / name).symlink_to(target)
+    assert names(list_documents(str(notes))) == ["a.txt", "d.txt", "sub/b.md"]

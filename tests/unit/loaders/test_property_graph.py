@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from lodestar.engine.errors import InputError
+from lodestar.engine.values import XSD
 from lodestar.loaders.mapping import (
     Choices,
     GraphMapping,
@@ -16,22 +17,16 @@ from lodestar.loaders.mapping import (
     PropertySample,
     Survey,
     TypeFacts,
-    choose,
+    apply_choices,
     guess_mapping,
     guess_names,
     read_mapping,
 )
-from lodestar.loaders.property_graph import (
-    Node,
-    PropertyGraph,
-    PropertyGraphSource,
-    Relationship,
-    literals_of,
-)
-from lodestar.loaders.source import XSD
+from lodestar.loaders.property_graph import Node, PropertyGraph, PropertyGraphSource, Relationship, read_literals
 from neo4j.spatial import WGS84Point
 from neo4j.time import Date, DateTime, Duration, Time
 
+from tests.made.files import refusal, written
 from tests.references.read_source import ReadSource, part_rows
 
 
@@ -115,12 +110,8 @@ def test_a_mapping_written_is_the_one_that_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_a_faulty_mapping_is_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
-    file = tmp_path / "mapping.toml"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError) as raised:
-        read_mapping(file)
-    assert f"{file}: {message}" in str(raised.value)
-    assert "\n" not in str(raised.value)
+    file = Path(written(tmp_path, text, "mapping.toml"))
+    assert f"{file}: {message}" in refusal(lambda: read_mapping(file))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +128,7 @@ def test_a_faulty_mapping_is_refused_in_one_line(tmp_path: Path, text: str, mess
     ],
 )
 def test_options_change_a_mapping(films: Survey, choices: Choices, expected: Mapping[str, LabelMapping]) -> None:
-    assert choose(FILMS, films, choices) == GraphMapping(expected, FILMS.relationships)
+    assert apply_choices(FILMS, films, choices) == GraphMapping(expected, FILMS.relationships)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +140,8 @@ def test_options_change_a_mapping(films: Survey, choices: Choices, expected: Map
         (7, [("7", "integer")]),
         (0.25, [("0.25", "double")]),
         (float("-inf"), [("-INF", "double")]),
+        (float("nan"), [("NaN", "double")]),
+        (Decimal("Infinity"), [("INF", "double")]),
         (Date(1992, 5, 1), [("1992-05-01", "date")]),
         (DateTime(1997, 8, 25, 10, 30, 0), [("1997-08-25T10:30:00", "dateTime")]),
         (Time(10, 30, 0, 250_000_000), [("10:30:00.25", "time")]),
@@ -161,7 +154,7 @@ def test_options_change_a_mapping(films: Survey, choices: Choices, expected: Map
     ],
 )  # fmt: skip
 def test_values_become_literals(value: object, expected: Sequence[tuple[str, str | None]]) -> None:
-    assert [(each.text, each.datatype and each.datatype.removeprefix(XSD)) for each in literals_of(value)] == expected
+    assert [(each.text, each.datatype and each.datatype.removeprefix(XSD)) for each in read_literals(value)] == expected
 
 
 class ListedGraph(PropertyGraph):

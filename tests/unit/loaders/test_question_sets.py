@@ -8,9 +8,10 @@ import json
 from pathlib import Path
 
 import pytest
-from lodestar.engine.errors import InputError
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.loaders.question_sets import FORMATS, choose_file, read_questions
+
+from tests.made.files import refusal, written
 
 LODESTAR = """\
 {"id": "q1", "question": " Which city is the capital of Peru? ", "topic_entities": ["m.1"], "topic_names": ["Peru"], "min_hops": 1, "num_hops": 2,
@@ -52,16 +53,6 @@ CWQ = f"""[
    "sparql": {json.dumps(QUERY)}}},
   {{"ID": "WebQTrn-2_cd34", "answers": [], "question": "Which one is not?", "sparql": {json.dumps(OTHER_QUERY)}}}
 ]"""
-GRAILQA = """[{"qid": 2100001001000, "question": "what is the name of the maker of engines of the car xy? ", "function": "none", "level": "zero-shot",
-  "answer": [{"answer_type": "Entity", "answer_argument": "m.0maker", "entity_name": "Maker"}, {"answer_type": "Value", "answer_argument": "3"}],
-  "graph_query": {"nodes": [
-    {"nid": 0, "node_type": "class", "id": "a.maker", "friendly_name": "Maker", "question_node": 1},
-    {"nid": 1, "node_type": "class", "id": "a.engine", "friendly_name": "Engine", "question_node": 0},
-    {"nid": 2, "node_type": "entity", "id": "m.0car", "friendly_name": "Car XY", "question_node": 0},
-    {"nid": 3, "node_type": "literal", "id": "1.0^^double", "friendly_name": "1.0", "question_node": 0}], "edges": [
-    {"start": 0, "end": 1, "relation": "a.maker.engines", "friendly_name": "Engines"},
-    {"start": 2, "end": 1, "relation": "a.car.engine", "friendly_name": "Engine"},
-    {"start": 0, "end": 3, "relation": "a.maker.size", "friendly_name": "Size"}]}}]"""
 ROG = """\
 {"id": "q1", "question": "what do people of Peru speak", "q_entity": ["Peru", "m.0abc"], "answer": ["Quechua", "m.0nameless"], "a_entity": ["Quechua"], "graph": [["Peru", "speaks", "Quechua"]]}
 {"id": "q2", "question": "and who?", "q_entity": [], "answer": []}
@@ -83,7 +74,6 @@ PATHQUESTION = (
 
 SAMPLES = {
     "cwq": CWQ,
-    "grailqa": GRAILQA,
     "lodestar": LODESTAR,
     "medqa": MEDQA,
     "metaqa": METAQA,
@@ -93,22 +83,13 @@ SAMPLES = {
 }
 
 
-def written(folder: Path, text: str | bytes, name: str = "questions") -> str:
-    path = folder / name
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return str(path)
-
-
 def questions(folder: Path, text: str | bytes, name: str = "questions") -> tuple[GoldQuestion, ...]:
     return read_questions(written(folder, text, name)).questions
 
 
-def fault(folder: Path, text: str | bytes, name: str = "questions", format_name: str | None = None) -> str:
-    with pytest.raises(InputError) as caught:
-        read_questions(written(folder, text, name), format_name)
-    message = str(caught.value).removeprefix(f"{folder}/")
-    assert "\n" not in message
-    return message
+def fault(folder: Path, text: str, format_name: str | None = None) -> str:
+    path = written(folder, text, "questions")
+    return refusal(lambda: read_questions(path, format_name)).removeprefix(f"{folder}/")
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
@@ -163,27 +144,13 @@ def test_cwq_takes_topics_from_the_query(tmp_path: Path) -> None:
     assert (second.answers, second.topic_ids) == ((), ("m.0peru",))
 
 
-def test_grailqa_walks_its_graph_query(tmp_path: Path) -> None:
-    assert questions(tmp_path, SAMPLES["grailqa"]) == (
-        GoldQuestion(
-            "2100001001000",
-            "what is the name of the maker of engines of the car xy?",
-            (GoldAnswer("m.0maker", ("Maker",)), GoldAnswer(None, ("3",))),
-            ("m.0car",),
-            ("Car XY",),
-            None,
-            (GoldPath(("a.car.engine", "a.maker.engines")),),
-        ),
-    )
-
-
 def test_rog(tmp_path: Path) -> None:
     text = "what do people of Peru speak"
     expected = GoldQuestion(
         "q1", text, (GoldAnswer(None, ("Quechua",)), GoldAnswer("m.0nameless")), ("m.0abc",), ("Peru",)
     )
     assert questions(tmp_path, SAMPLES["rog"]) == (expected, GoldQuestion("q2", "and who?", ()))
-    enriched = written(tmp_path, ENRICHED)
+    enriched = written(tmp_path, ENRICHED, "enriched")
     assert read_questions(enriched).format == "rog"
     assert read_questions(enriched).questions == (
         GoldQuestion(
@@ -200,7 +167,7 @@ def test_rog(tmp_path: Path) -> None:
             (GoldPath(("a.b.c", "a.b.d")),),
         ),
     )
-    nsm = written(tmp_path, NSM)
+    nsm = written(tmp_path, NSM, "nsm")
     assert read_questions(nsm).format == "rog"
     assert read_questions(nsm).questions == (
         GoldQuestion(
@@ -244,25 +211,12 @@ def test_pathquestion(tmp_path: Path) -> None:
     assert (third.answers, third.num_hops) == ((GoldAnswer("male", ("male",)),), 1)
 
 
-@pytest.mark.parametrize(
-    ("text", "format_name", "expected"),
-    [
-        (
-            SAMPLES["rog"],
-            "cwq",
-            "questions:1: expected a question as cwq (JSON with ID, question, answers, sparql), found an object with "
-            "the fields 'id, question, q_entity, answer, a_entity, graph', which looks like rog: name rog, or no format",
-        ),
-        (
-            "hello\n",
-            None,
-            "questions:1: expected a question as one of cwq, grailqa, lodestar, medqa, metaqa, pathquestion, rog, "
-            "webqsp, found 'hello': convert it to lodestar (JSON with id, question, topic_entities, answers)",
-        ),
-    ],
-)
-def test_other_formats(tmp_path: Path, text: str, format_name: str | None, expected: str) -> None:
-    assert fault(tmp_path, text, format_name=format_name) == expected
+def test_other_formats(tmp_path: Path) -> None:
+    assert fault(tmp_path, SAMPLES["rog"], "cwq") == (
+        "questions:1: expected a question as cwq (JSON with ID, question, answers, sparql), found an object with the "
+        "fields 'id, question, q_entity, answer, a_entity, graph', which looks like rog: name rog, or no format"
+    )
+    assert fault(tmp_path, "hello\n").startswith("questions:1: expected a question as one of cwq, lodestar, medqa")
 
 
 def test_medqa(tmp_path: Path) -> None:

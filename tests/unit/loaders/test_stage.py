@@ -1,4 +1,4 @@
-"""A stage that cannot be completed: what is said, and what is left."""
+"""A stage that cannot be completed, and a lock that is held: what is said, and what is left."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from lodestar.engine.errors import UsageError
 from lodestar.engine.whole_file import lock_file
-from lodestar.loaders.formats.delimited import TsvSource
+from lodestar.loaders.formats.triples import TsvSource
 from lodestar.loaders.source import Subset
 from lodestar.loaders.stage import ABANDONED_S, Stage, delete_abandoned_stages, query
 
@@ -93,3 +94,9 @@ def test_an_interrupt_does_not_wait(slow_one: str, tmp_path: Path, monkeypatch: 
         fill(tmp_path)
     assert time.monotonic() - started_s < 60  # the slow one alone would take minutes
     assert not (tmp_path / "stage").exists()
+
+
+def test_a_lock_that_is_held_is_refused_as_it_was(tmp_path: Path) -> None:
+    with lock_file(tmp_path / ".lock", "busy"), pytest.raises(UsageError, match="busy"):  # noqa: SIM117
+        with lock_file(tmp_path / ".lock", "busy", refusal=UsageError("busy")):
+            pytest.fail("it is held twice")

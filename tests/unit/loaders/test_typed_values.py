@@ -1,8 +1,12 @@
-"""Texts as people and data sets write numbers and dates have one typed value; other texts have none."""
+"""Literals as people and data sets write them: their text, their number or their days."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lodestar.engine.gold_questions import lexical_value
+from lodestar.engine.values import literal_term
 from lodestar.engine.writing import find_typed_values
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -37,15 +41,7 @@ DATES: list[tuple[str, str | None, int, int]] = [
     ("14 July 1789", None, 17890714, 17890714),
     ("July 1789", None, 17890701, 17890731),
 ]
-NEITHER = [
-    "hello",
-    "12:30",
-    "1.2.3",
-    "room 5",
-    "2001: A Space Odyssey",
-    "",
-    "1" * 60,
-]
+NEITHER = ["hello", "12:30", "1.2.3", "room 5", "2001: A Space Odyssey", "", "1" * 60]
 
 
 def test_numbers_dates_and_other_texts() -> None:
@@ -63,3 +59,29 @@ def test_numbers_dates_and_other_texts() -> None:
 def test_a_whole_number_may_be_a_year() -> None:
     (typed,) = find_typed_values([("1999", None)])
     assert typed == {"number": 1999, "dimension": None, "first_day": 19990101, "last_day": 19991231}
+
+
+DATE = "http://www.w3.org/2001/XMLSchema#date"
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        (f'"2013-09-18"^^<{DATE}>', "2013-09-18"),
+        (f"2013-09-18^^{DATE}", "2013-09-18"),
+        (f"2013-09-18^^<{DATE}>", "2013-09-18"),
+        ("2013-09-18", "2013-09-18"),
+        ('"Firme y feliz"@es', "Firme y feliz"),
+        ('"a \\"b\\" \\u00e9\\n"', 'a "b" é\n'),
+        ('"Heroes" by Bowie', '"Heroes" by Bowie'),
+        ("x^^y", "x^^y"),
+        ("m.0abc", "m.0abc"),
+    ],
+)
+def test_every_form_has_its_value(written: str, value: str) -> None:
+    assert lexical_value(written) == value
+
+
+@given(st.text(), st.sampled_from([None, DATE]), st.sampled_from([None, "es"]))
+def test_a_term_gives_its_value_back(value: str, datatype: str | None, language: str | None) -> None:
+    assert lexical_value(literal_term(value, datatype, language)) == value

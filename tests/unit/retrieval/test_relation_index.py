@@ -1,9 +1,10 @@
-"""The relation index: the nearest relations by their words and phrases, whose vectors are kept."""
+"""The nearest relations by their words and phrases, whose vectors are kept, and those that similarity proposes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import lodestar.engine.relations as relations_module
@@ -12,6 +13,12 @@ import numpy.typing as npt
 import pytest
 from lodestar.engine.neo4j.catalogue import Phrase, RelationInfo
 from lodestar.engine.relations import RelationIndex
+from lodestar.engine.retrieval import PathQuery
+from lodestar.engine.retrieval.similarity import SimilarityScorer
+from lodestar.engine.retrieval.subgraph.walking import RelationQuery, SimilarityProposer, best_relations
+from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
+from lodestar.models.text import RelationWords
+from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -69,3 +76,40 @@ def test_a_shortlist_are_the_nearest_of_many_in_either_direction(monkeypatch: py
     relations = [RelationInfo(n, name, name, 1) for n, name in enumerate(("aab", "ab", "abb", "a"), start=1)]
     index = RelationIndex(relations, TextVectors(axes))
     assert index.shortlist(axes.encode(["a"])[0], {1, -1, 2, -2, -3}) == {1, -1, 2, -2}
+
+
+BY_NUMBER = {1: "capital", 2: "currency_used", 3: "adjoin_s"}
+WORDS = {
+    1: RelationWords("country", ("capital",)),
+    2: RelationWords("country", ("currency used",)),
+    3: RelationWords("", ("borders",)),
+}
+SIGNED = np.array([-3, -2, -1, 1, 2, 3], dtype=np.int64)
+QUERIES = [
+    RelationQuery("What is the capital of Peru?", ("Peru",), SIGNED),
+    RelationQuery("What money do they use in Santiago de Chile?", ("Santiago_de_Chile",), SIGNED[3:]),
+    RelationQuery("Which countries border it?", (), SIGNED[:0]),
+]
+
+
+@cache
+def vectors() -> TextVectors:
+    return TextVectors(SentenceEncoder("all-MiniLM-L6-v2"))
+
+
+def test_similarity_is_what_the_path_scorer_gives_a_path_of_one_hop() -> None:
+    words = {BY_NUMBER[number]: of for number, of in WORDS.items()}
+    scorer = SimilarityScorer(words, vectors().encoder, vectors=vectors())
+    for query in QUERIES[:2]:
+        topic = Topic(Entity("t", query.topics[0]))
+        paths = tuple(RelationPath((RelationStep(BY_NUMBER[abs(n)], n < 0),)) for n in query.relations.tolist())
+        asked = PathQuery(query.question, (topic,) * len(paths), paths, (0.0,) * len(paths))
+        (expected,) = scorer.score([asked])
+        (scores,) = SimilarityProposer(WORDS, vectors()).score([query])
+        np.testing.assert_allclose(scores, expected.extend, atol=1e-5)
+
+
+def test_equal_scores_come_by_number_leaving_before_entering() -> None:
+    assert best_relations(SIGNED, np.zeros(6, dtype=np.float32), 4).tolist() == [1, -1, 2, -2]
+    assert best_relations(SIGNED, np.arange(6, dtype=np.float32), 2).tolist() == [3, 2]
+    assert best_relations(SIGNED, np.arange(6, dtype=np.float32), 9).tolist() == [3, 2, 1, -1, -2, -3]
