@@ -42,17 +42,18 @@ SYSTEMS = {
     "model": "Lodestar, model",
     "text-to-cypher": "`Text2CypherRetriever`",
     "cypher-chain": "`GraphCypherQAChain`",
-    "agent": "agent with Cypher tools",
+    "agent": "agent",
     "vector-search": "`VectorCypherRetriever`",
 }
 HEAD = """## Beside what people use instead
 
 By `python -m benchmarks.scoreboard`. The same questions over the same graph with the same language model
 (`{model}`). Right: F1 of the answers ≥ .8. Stated falsely: neither right nor called
-unsure. Proved: answers stated with triples that are all in the graph, which is asked for each of them.
+unsure. Proved: answers stated with triples that are all in the graph; the peers give no triples. The *agent* calls
+Cypher tools.
 
-| questions | n | system | right | 95 % | stated falsely | 95 % | unsure | none | s, median | tokens | proved |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
+| questions | n | system | right [95 %] | stated falsely [95 %] | unsure | none | s, median | tokens | proved |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
 def read_set(data: Path, graph: str, file: str) -> list[dict[str, Any]]:
@@ -86,7 +87,7 @@ def flatten(value: Any) -> list[Any]:
 def proof_share(said: Sequence[Mapping[str, Any]]) -> str:
     """Return how many of the answers came with triples that are all in the graph, of those that stated any."""
     proofs = [each.get("proved", False) for each in said if each["given"] and not each["unsure"]]
-    return f"{sum(proofs)} of {len(proofs)}"
+    return f"{sum(proofs)}/{len(proofs)}"
 
 
 def main() -> None:
@@ -112,8 +113,8 @@ def main() -> None:
                 some = [each for each in questions if each["question"] in there]
             if said := ask_rest(path, some, graph, system):
                 verdicts = [judge(one, question["gold"]) for one, question in zip(said, some, strict=True)]
-                proved = "no triples" if system in PEERS else proof_share(said)
-                print(f"{accuracy_row(title, SYSTEMS[system], said, verdicts)} {proved} |", flush=True)
+                proved = "" if system in PEERS else f"{proof_share(said)} "
+                print(f"{accuracy_row(title, SYSTEMS[system], said, verdicts)} {proved}|", flush=True)
 
 
 if __name__ == "__main__":

@@ -321,7 +321,7 @@ def row(given: argparse.Namespace, name: str, better: str, worse: str, measure: 
     elif high < 0 or shows <= effect:
         verdict = "**does not hold**" + f": the paper's {effect} would show" * (high >= 0)
     by_seed = ", ".join(f"{each:+.3f}" for each in (above - below).mean(axis=1))
-    figures = f"{below.mean():.3f} → {above.mean():.3f} | {test.difference:+.3f} [{low:+.3f}, {high:+.3f}] | {by_seed}"
+    figures = f"{below.mean():.3f} → {above.mean():.3f} | {test.difference:+.3f} [{low:+.3f},{high:+.3f}] | {by_seed}"
     return f"| {measure} | {name} | {len(ids)} | {len(sides)} | {figures} | {verdict} |"
 
 

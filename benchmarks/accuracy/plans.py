@@ -125,7 +125,7 @@ def accuracy_row(graph: str, system: str, said: Sequence[Said], verdicts: Sequen
     shares = []
     for verdict in VERDICTS[:2]:
         interval = bootstrap_interval([float(each == verdict) for each in verdicts])
-        shares.append(f"{verdicts.count(verdict) / len(said):.3f} | [{interval.low:.2f}, {interval.high:.2f}]")
+        shares.append(f"{verdicts.count(verdict) / len(said):.3f} [{interval.low:.2f},{interval.high:.2f}]")
     seconds, tokens = median(each["seconds"] for each in said), sum(each["tokens"] for each in said) / len(said)
     rest = f"{verdicts.count('unsure')} | {verdicts.count('none')} | {seconds:.2f} | {tokens:.0f}"
     return f"| {graph} | {len(said)} | {system} | {' | '.join(shares)} | {rest} |"
@@ -168,8 +168,8 @@ def main() -> None:
                 if verdict != "right"
             ]
     print(f"Questions: {', '.join(hashes)} (sha256).\n")
-    print("| graph | n | system | right | 95 % | stated falsely | 95 % | unsure | none | s, median | tokens |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print("| graph | n | system | right [95 %] | stated falsely [95 %] | unsure | none | s, median | tokens |")
+    print("|---|---|---|---|---|---|---|---|---|")
     print("\n".join(rows))
     print("\n| graph | answers | system | ECE | wrong of the surest .25 | .5 | .75 | of all |")
     print("|---|---|---|---|---|---|---|---|")

@@ -50,7 +50,7 @@ def page(runs: Runs, command: str, sample: int, added: Iterable[str] = ()) -> It
     )
     yield from added
     datasets = (report for report in (*dev.values(), *test.values()) if recipe_of(report) == "similarity")
-    yield from section("Data", ("questions", "sha256", "asked of", "triples"), map(data_row, datasets))
+    yield from section("Data", ("questions", "sha256", "in the file", "triples"), map(data_row, datasets))
 
 
 def introduction(command: str, sample: int, machine: Mapping[str, Any]) -> Iterator[str]:
@@ -104,7 +104,7 @@ def run_row(report: Report) -> str:
         f"{report['num_questions']:,}",
         recipe_of(report),
         f"{figures['strict/hits_at_1']['mean']:.3f}",
-        f"{f1['mean']:.3f} [{f1['low']:.3f}, {f1['high']:.3f}]",
+        f"{f1['mean']:.3f} [{f1['low']:.3f},{f1['high']:.3f}]",
         f"{figures['path/hits_at_1_any']['mean']:.3f}",
         f"{figures['path/answer_recall@10']['mean']:.3f}",
     )
@@ -119,7 +119,7 @@ def paired_rows(reports: Mapping[Path, Report], better: str, worse: str) -> Iter
             continue
         test = compare_runs(read_records(str(folder)), read_records(str(other))).tests["strict/f1"]
         yield (
-            f"| {report['what']['dataset']['name']} | {test.difference:+.3f} [{test.interval.low:+.3f}, "
+            f"| {report['what']['dataset']['name']} | {test.difference:+.3f} [{test.interval.low:+.3f},"
             f"{test.interval.high:+.3f}] | {test.num_won:,} | {test.num_lost:,} |"
         )
 
@@ -137,6 +137,5 @@ def data_row(report: Report) -> str:
     """Return the row of a question set."""
     dataset, graph = report["what"]["dataset"], report["what"]["graph"]
     return (
-        f"| {dataset['name']} | `{dataset['sha256'][:12]}` | {report['num_questions']:,} of "
-        f"{dataset['num_questions']:,} | {graph['num_triples']:,} |"
+        f"| {dataset['name']} | `{dataset['sha256'][:12]}` | {dataset['num_questions']:,} | {graph['num_triples']:,} |"
     )
