@@ -38,7 +38,7 @@ _CLEAR_BATCH = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class _Picture:
     """The nodes and arrows of one question, as the query that writes them takes them.
 
     A node has one label, which decides its style. Arrows name nodes by their places; node 0 is the question.
@@ -65,12 +65,12 @@ def question_picture_id(question: Question) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
-def picture_of(chains: Evidence[Chain], max_paths: int = MAX_PATHS, max_instances: int = MAX_INSTANCES) -> Picture:
+def picture_of(chains: Evidence[Chain], max_paths: int = MAX_PATHS, max_instances: int = MAX_INSTANCES) -> _Picture:
     """Return the picture of the best `max_paths` paths, each with at most `max_instances` of its entity paths.
 
     An entity is one node, even on several paths; a separate node tells how much is left out.
     """
-    picture = Picture(question_picture_id(chains.question))
+    picture = _Picture(question_picture_id(chains.question))
     picture.add_node("LodestarQuestion", chains.question.text)
     shown = [(path, path.value.instances(max_instances)) for path in chains.items[:max_paths]]
     instances = [instance for _, some in shown for instance in some]
@@ -163,11 +163,11 @@ def browser_url_of(engine: Engine) -> str:
     from .neo4j.embedded import EmbeddedServer
 
     if engine.settings.uri:
-        return default_browser_url(engine.settings.uri)
+        return _default_browser_url(engine.settings.uri)
     return EmbeddedServer.of(engine.settings).status().browser_url
 
 
-def default_browser_url(uri: str) -> str:
+def _default_browser_url(uri: str) -> str:
     parts = urlsplit(uri)
     host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname or "localhost"
     return f"https://{host}:7473/browser/" if "+s" in parts.scheme else f"http://{host}:7474/browser/"

@@ -123,7 +123,7 @@ def explain(answer: Answer, recipe: Recipe, graph: GraphResources, db: Gateway, 
         if scorer is not None and chains.items:
             chain = chains.items[0].value
             read = scorer.attention(evidence.question.text, topics[chain.topic.id], chain.relation_path)
-            words = WordWeights(read.score, join_tokens(read.question), join_tokens(read.path))
+            words = WordWeights(read.score, _join_tokens(read.question), _join_tokens(read.path))
         items.append(ItemReasons(rankings, _describe_path(chains, graph), words))
     return Explanation(answer, tuple(items), note)
 
@@ -139,7 +139,7 @@ MARKS = ("Ġ", "▁")
 """What RoBERTa and SentencePiece begin a word's first piece with; BERT begins the others with ``##``."""
 
 
-def join_tokens(tokens: Sequence[tuple[str, float]]) -> Words:
+def _join_tokens(tokens: Sequence[tuple[str, float]]) -> Words:
     """Join weighted tokens to words, in order; special tokens are words of their own."""
     marked = any(token.startswith(MARKS) for token, _ in tokens)
     words: list[WeightedWord] = []

@@ -355,7 +355,7 @@ def own_places(slot: Slot) -> Mapping[str, str]:
     }
 
 
-def installed_places() -> dict[str, str]:
+def _installed_places() -> dict[str, str]:
     """Return ``module:Class`` of the parts of installed packages, by name."""
     return {entry.name: entry.value for entry in entry_points(group=ENTRY_POINTS)}
 
@@ -363,7 +363,7 @@ def installed_places() -> dict[str, str]:
 def foreign_code(own: Mapping[str, str]) -> dict[str, str]:
     """Return a recipe's own parts whose code is neither Lodestar's nor that of an installed part."""
     known = own_places("stage")
-    trusted = {*known, *known.values(), *installed_places().values()}
+    trusted = {*known, *known.values(), *_installed_places().values()}
     return {name: place for name, place in own.items() if place not in trusted and _PLACE.fullmatch(place)}
 
 
@@ -374,7 +374,7 @@ def part_class(name: str, slot: Slot = "stage", own: Mapping[str, str] | None = 
     options. Raises `UsageError` for an unknown name, or a class that is no part.
     """
     own, known = own or {}, own_places(slot)
-    place = own.get(name) or known.get(name) or (installed_places().get(name) if slot == "stage" else None)
+    place = own.get(name) or known.get(name) or (_installed_places().get(name) if slot == "stage" else None)
     if place is None:
         raise UsageError(f"there is no part {name!r}: expected one of {', '.join(sorted({*known, *own}))}")
     place = known.get(place, place)

@@ -68,7 +68,7 @@ def load_language_model(
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": not fetch or Path(name).is_dir()}
-    with as_error(
+    with _translate_model_errors(
         f"the language model {name!r} cannot be loaded",
         ": give a folder, or a name that is in the local Hugging Face cache or on the hub",
     ):
@@ -118,7 +118,7 @@ class CausalLM:
         if self._tokenizer.chat_template is None:
             return "\n".join(message["content"] for message in messages) + "\n"
         turns = [dict(message) for message in messages]
-        with as_error(f"the chat template of {self.name!r} cannot be filled"):
+        with _translate_model_errors(f"the chat template of {self.name!r} cannot be filled"):
             return str(self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
 
     def attention(self, messages: Messages, layer: int) -> PromptAttention:
@@ -131,11 +131,11 @@ class CausalLM:
         text = self.render(messages)
         content = messages[-1]["content"]
         start = text.rfind(content.strip()) - (len(content) - len(content.lstrip()))
-        with self._turn, torch.inference_mode(), as_error(f"{self.name!r} cannot show its attention"):
+        with self._turn, torch.inference_mode(), _translate_model_errors(f"{self.name!r} cannot show its attention"):
             encoded = self._encode(text)
             offsets = encoded.pop("offset_mapping")[0].numpy()
             inputs = {name: tensor.to(self._model.device) for name, tensor in encoded.items()}
-            with record_last_row(layer) as row:
+            with _record_last_attention_row(layer) as row:
                 self._model.base_model(**inputs, use_cache=False)
         if row.weights is None:
             raise CausalLMError(f"{self.name!r} has no layer {layer} of attention: expected one of {self.num_layers}")
@@ -180,7 +180,7 @@ class CausalLM:
 
 
 @contextmanager
-def as_error(what: str, advice: str = "") -> Iterator[None]:
+def _translate_model_errors(what: str, advice: str = "") -> Iterator[None]:
     """Raise `CausalLMError` in one line for any other error of a model's files or code."""
     try:
         yield
@@ -199,14 +199,14 @@ memory, not length × length.
 
 
 @dataclass(slots=True)
-class LastAttentionRow:
+class _LastAttentionRow:
     """The recorded row, (batch, num_heads, length) float32; None until the layer has run."""
 
     layer: int
     weights: torch.Tensor | None = None
 
 
-_wanted: ContextVar[LastAttentionRow | None] = ContextVar("wanted", default=None)
+_wanted: ContextVar[_LastAttentionRow | None] = ContextVar("wanted", default=None)
 
 
 class _EnoughError(Exception):
@@ -214,9 +214,9 @@ class _EnoughError(Exception):
 
 
 @contextmanager
-def record_last_row(layer: int) -> Iterator[LastAttentionRow]:
+def _record_last_attention_row(layer: int) -> Iterator[_LastAttentionRow]:
     """Record the last row of this layer, counted from 0, of the model that the block runs; the row ends the block."""
-    row = LastAttentionRow(layer)
+    row = _LastAttentionRow(layer)
     token = _wanted.set(row)
     try:
         yield row
@@ -226,7 +226,9 @@ def record_last_row(layer: int) -> Iterator[LastAttentionRow]:
         _wanted.reset(token)
 
 
-def last_row(query: torch.Tensor, key: torch.Tensor, mask: torch.Tensor | None, scaling: float) -> torch.Tensor:
+def _compute_last_attention_row(
+    query: torch.Tensor, key: torch.Tensor, mask: torch.Tensor | None, scaling: float
+) -> torch.Tensor:
     """Return softmax(q · Kᵀ · scaling) of the last position, (batch, num_heads, length) float32.
 
     query: (batch, num_heads, num_queries, d). key: (batch, num_key_heads, length, d); each key head serves num_heads /
@@ -255,7 +257,7 @@ def _attend(
     if row is not None and getattr(module, "layer_idx", None) == row.layer:
         scaling = options.get("scaling")
         scale = float(query.shape[-1] ** -0.5 if scaling is None else scaling)
-        row.weights = last_row(query, key, attention_mask, scale)
+        row.weights = _compute_last_attention_row(query, key, attention_mask, scale)
         raise _EnoughError
     return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
 
@@ -304,7 +306,7 @@ def add_lora(model: ModelAndTokenizer, options: LoraOptions) -> nn.Module:
         target_modules=options.targets,
         task_type="CAUSAL_LM",
     )
-    with as_error(f"{model.name!r} cannot have a LoRA on {options.targets!r}"):
+    with _translate_model_errors(f"{model.name!r} cannot have a LoRA on {options.targets!r}"):
         network: nn.Module = get_peft_model(model.network, config)
     return network
 

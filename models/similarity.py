@@ -73,7 +73,7 @@ COSINE = SimilarityWeights(0, 0, 0, 0, 0, 0, 0, 0, 0, phrases=False)
 _ASKED_FOR = {"who": "person", "whom": "person", "whose": "person", "where": "location", "when": "date"}
 
 
-def find_asked_type(question: str) -> str:
+def _find_asked_type(question: str) -> str:
     """Return what is asked for: person, location or date by the question word, else two words after which or what."""
     tokens = [m.group().lower() for m in WORD.finditer(question)]
     for at, token in enumerate(tokens):
@@ -85,14 +85,14 @@ def find_asked_type(question: str) -> str:
     return " ".join([t for t in tokens if t not in EMPTY_WORDS][:2]) or "thing"
 
 
-def list_content_words(question: str) -> list[str]:
+def _list_content_words(question: str) -> list[str]:
     """Return the words of a question that say what is asked for."""
     return [m.group() for m in WORD.finditer(question) if m.group().lower() not in STOP_WORDS]
 
 
 def content_words_or_question(question: str) -> str:
     """Return the words of a question that say what is asked for; the question itself where it has none."""
-    return " ".join(list_content_words(question)) or question
+    return " ".join(_list_content_words(question)) or question
 
 
 def compute_support(hop_tokens: Floats, hop_starts: Ints, question_tokens: Floats) -> Floats:
@@ -108,7 +108,7 @@ def compute_support(hop_tokens: Floats, hop_starts: Ints, question_tokens: Float
     return (np.add.reduceat(best, hop_starts) / lengths).astype(np.float32)
 
 
-def compose_cosine(hop_vectors: Floats, paths: Ints, question_vector: Floats) -> Floats:
+def _compose_cosine(hop_vectors: Floats, paths: Ints, question_vector: Floats) -> Floats:
     """cos(q', Σ_l h_l), the stand-in for cos(q', text(p)) that needs no encoding.
 
     hop_vectors: (D, dim); paths: (num_paths, max_hops) rows of `hop_vectors`, −1 after a path's end; question_vector:
@@ -148,27 +148,27 @@ def score_paths(
         + weights.hop * np.where(length > 1, room, 0.0)
     ).astype(np.float32)
     scores += np.float32(weights.kind) * hop_kind[last]
-    scores += np.float32(weights.cover) * compute_coverage(hop_cover, paths)
+    scores += np.float32(weights.cover) * _compute_coverage(hop_cover, paths)
     return scores
 
 
-def find_asked_noun(question: str) -> str:
-    """Return what is asked for as `find_asked_type` does, but of which or what the noun alone: "country" of "in what
+def _find_asked_noun(question: str) -> str:
+    """Return what is asked for as `_find_asked_type` does, but of which or what the noun alone: "country" of "in what
     country
     was it filmed"."""
     tokens = [m.group().lower() for m in WORD.finditer(question)]
     at = next((at for at, token in enumerate(tokens) if token in ("which", "what")), None)
     if at is None or any(token in _ASKED_FOR for token in tokens[:at]):
-        return find_asked_type(question)
+        return _find_asked_type(question)
     noun: list[str] = []
     for token in tokens[at + 1 :]:
         if token in NOUN_ENDS and not noun:
-            return find_asked_type(question)
+            return _find_asked_type(question)
         if token in NOUN_ENDS or len(noun) == 2:
             break
         if token not in EMPTY_WORDS:
             noun.append(token)
-    return " ".join(noun) or find_asked_type(question)
+    return " ".join(noun) or _find_asked_type(question)
 
 
 def word_match(cosines: Floats) -> Floats:
@@ -177,7 +177,7 @@ def word_match(cosines: Floats) -> Floats:
     return (1 / (1 + np.exp(-(cosines - SAMEWORD) / 0.07))).astype(np.float32)
 
 
-def compute_coverage(hop_cover: Floats, paths: Ints) -> Floats:
+def _compute_coverage(hop_cover: Floats, paths: Ints) -> Floats:
     """mean_t max_l of `word_match` of each path; hop_cover: (D, num_content); paths: (num_paths, max_hops), −1 after a
     path's end. Returns (num_paths,)."""
     best = np.where((paths >= 0)[:, :, None], hop_cover[paths], np.float32(0.0)).max(axis=1)
@@ -260,7 +260,7 @@ class PathSimilarity:
         self.vectors.encode_tokens(sorted(texts))
 
     def _asked_for(self, masked: str) -> str:
-        return find_asked_noun(masked) if self.weights.noun else find_asked_type(masked)
+        return _find_asked_noun(masked) if self.weights.noun else _find_asked_type(masked)
 
     def _reached(self, hop: Hop) -> tuple[str, ...]:
         own = find_end_type(hop)
@@ -412,7 +412,7 @@ class _Prepared:
 
     def score_composed(self, vectors: TextVectors, weights: SimilarityWeights) -> Floats:
         """S with the cosine that is composed of the hops', (num_paths,)."""
-        self.composed = compose_cosine(self.hop_vectors, self.numbers, vectors.sentence(self.paths.masked))
+        self.composed = _compose_cosine(self.hop_vectors, self.numbers, vectors.sentence(self.paths.masked))
         return self.scores(self.composed, np.arange(len(self.numbers)), weights)
 
     def scores(self, cosine: Floats, chosen: Ints, weights: SimilarityWeights) -> Floats:

@@ -94,7 +94,7 @@ class Objective(ABC, Generic[NetworkT, ExampleT]):
         """Return the figures on the dev examples; the epoch with the highest ``selection_metric`` is kept."""
 
 
-def parameter_groups(objective: Objective[Any, Any]) -> list[tuple[list[Tensor], float]]:
+def _parameter_groups(objective: Objective[Any, Any]) -> list[tuple[list[Tensor], float]]:
     """Return the trainable parameters, pretrained and new ones, with their peak learning rates."""
     inside, options = {id(parameter) for parameter in objective.pretrained()}, objective.training
     learning = [parameter for parameter in objective.network.parameters() if parameter.requires_grad]
@@ -116,14 +116,14 @@ class TrainingResult:
 
     @property
     def best_epoch(self) -> int:
-        return best_epoch(self.history)
+        return _best_epoch(self.history)
 
     @property
     def best(self) -> dict[str, float]:
         return self.history[self.best_epoch]
 
 
-def best_epoch(history: Sequence[Mapping[str, float]]) -> int:
+def _best_epoch(history: Sequence[Mapping[str, float]]) -> int:
     return max(range(len(history)), key=lambda at: (history[at]["selection_metric"], -at), default=-1)
 
 
@@ -141,7 +141,7 @@ def train(
     `FloatingPointError` when the loss is not finite.
     """
     network, options = objective.network, objective.training
-    groups = parameter_groups(objective)
+    groups = _parameter_groups(objective)
     optimizer = torch.optim.AdamW(
         [{"params": parameters, "lr": rate} for parameters, rate in groups], weight_decay=options.weight_decay
     )
@@ -159,7 +159,7 @@ def train(
         scaler.load_state_dict(fields.scaler)
         history, best, before = fields.history, tensors["best"], fields.seconds
     for epoch in range(len(history), options.epochs):
-        if history and epoch - 1 - best_epoch(history) >= options.patience:
+        if history and epoch - 1 - _best_epoch(history) >= options.patience:
             break
         with objective.autocast():
             batches = objective.batches(epoch)
@@ -185,7 +185,7 @@ def train(
         network.eval()
         with objective.autocast():
             history.append(dict(objective.evaluate()))
-        if best_epoch(history) == epoch:
+        if _best_epoch(history) == epoch:
             best = {name: tensor.detach().cpu().clone() for name, tensor in objective.weights().items()}
         on_epoch(epoch, history[-1])
         seconds = before + time.monotonic() - started
@@ -345,7 +345,7 @@ class TrainingFolder:
             seconds={name: each.seconds for name, each in self.results.items()},
             encoder_digest=(self.vectors_of(encoder).encoder.weights_digest or "") if encoder else "",
         )
-        write_checkpoint(self.folder, description, parts, model_card(self.kind, description))
+        write_checkpoint(self.folder, description, parts, _model_card(self.kind, description))
         for path in self.folder.glob(self._state("*").name):
             path.unlink(missing_ok=True)
         return description
@@ -375,7 +375,7 @@ class TrainingFolder:
                 raise TrainingStateError(f"{path} belongs to no checkpoint and would be replaced: name another --out")
 
 
-def model_card(kind: ModelKind, description: ModelDescription) -> str:
+def _model_card(kind: ModelKind, description: ModelDescription) -> str:
     graphs = "any graph; measure it there (`lodestar eval`)" if description.any_graph else "the graph it was trained on"
     sets = [
         f"- {split}: {each.questions}, {each.num_questions:,} questions"

@@ -73,7 +73,7 @@ def find_candidates(db: Database, evidence: Sequence[Evidence[Item]]) -> AnswerC
     asked: list[tuple[list[Scored[Triple]], list[Entity]]] = []
     for question, each in enumerate(evidence):
         for name, source in each.sources_or_self(each.kind) if each.trace.sources or each.items else ():
-            values = compute_log_odds([item.score for item in source.items], source.calibration).tolist()
+            values = _compute_log_odds([item.score for item in source.items], source.calibration).tolist()
             scored = [replace(item, score=value) for item, value in zip(source.items, values, strict=True)]
             found.append((question, name, replace(source, items=tuple(scored))))
             triples = [Scored(item.value, item.score) for item in scored if isinstance(item.value, Triple)]
@@ -111,7 +111,7 @@ def list_ends(evidence: Evidence[Item]) -> Sequence[Entity]:
     return list(found)
 
 
-def compute_log_odds(scores: Sequence[float], calibration: Calibration | None) -> Floats:
+def _compute_log_odds(scores: Sequence[float], calibration: Calibration | None) -> Floats:
     """Return the log-odds of scores, best first, within ± `LIMIT`; without a calibration minus ln(1 + rank).
 
     Of probabilities those are within 10⁻⁶ of 0 and 1.
@@ -126,7 +126,7 @@ def compute_log_odds(scores: Sequence[float], calibration: Calibration | None) -
 
 
 @dataclass(slots=True)
-class PathEnd:
+class _PathEnd:
     """How a path reaches an end: by its best triple (`last`), and by the best way there (`way`, its lowest score).
 
     on: the score of the best triple that leads on from there, −∞ where none does.
@@ -137,16 +137,16 @@ class PathEnd:
     on: float = float("-inf")
 
 
-def measure_ends(paths: Sequence[GrownPath], scores: Sequence[float]) -> list[dict[Entity, PathEnd]]:
+def _measure_ends(paths: Sequence[GrownPath], scores: Sequence[float]) -> list[dict[Entity, _PathEnd]]:
     """Return how each path reaches each of its ends; scores: of the triples that the paths are made of."""
-    found: list[dict[Entity, PathEnd]] = []
+    found: list[dict[Entity, _PathEnd]] = []
     for path in paths:
-        before = {path.topic: PathEnd(math.inf, math.inf)} if path.parent is None else found[path.parent]
-        ends: dict[Entity, PathEnd] = {}
+        before = {path.topic: _PathEnd(math.inf, math.inf)} if path.parent is None else found[path.parent]
+        ends: dict[Entity, _PathEnd] = {}
         for (source, end), triple in zip(path.steps[-1].links, path.walked[-1], strict=True):
             score, start = scores[triple], before[source]
             start.on = max(start.on, score)
-            known = ends.setdefault(end, PathEnd(score, min(start.way, score)))
+            known = ends.setdefault(end, _PathEnd(score, min(start.way, score)))
             known.last, known.way = max(known.last, score), max(known.way, min(start.way, score))
         found.append(ends)
     return found
@@ -186,7 +186,7 @@ class _SourceRows:
         steps: tuple[RelationStep, ...],
         score: float,
         mean: float,
-        ends: Mapping[Entity, PathEnd],
+        ends: Mapping[Entity, _PathEnd],
         hops: int | None = None,
     ) -> None:
         hops = sum(not step.to_mediator for step in steps) if hops is None else hops
@@ -201,7 +201,7 @@ class _SourceRows:
             for end in range(1, len(path)):
                 longer[start, path[:end]] = max(longer.get((start, path[:end]), -LIMIT), each.score)
         for key, each in zip(keys, chains, strict=True):
-            at = PathEnd(each.score, each.score, longer.get(key, -LIMIT))
+            at = _PathEnd(each.score, each.score, longer.get(key, -LIMIT))
             ends = {end: at for end in each.value.ends if not end.is_mediator}
             self._add_chain(question, *key, each.score, each.score, ends)
 
@@ -214,17 +214,17 @@ class _SourceRows:
     ) -> None:
         """Add the chains that the triples make, and as one chain without steps what no chain reaches."""
         reached: set[Entity] = set()
-        for path, reaches in zip(paths, measure_ends(paths, [each.score for each in triples]), strict=True):
+        for path, reaches in zip(paths, _measure_ends(paths, [each.score for each in triples]), strict=True):
             reached.update(reaches)
             ends = {end: at for end, at in reaches.items() if not end.is_mediator and end not in topics}
             steps = tuple(each.step for each in path.steps)
             best = [max(triples[triple].score for triple in step) for step in path.walked]
             self._add_chain(question, topics[path.topic], steps, min(best), sum(best) / len(steps), ends)
-        loose: dict[Entity, PathEnd] = {}
+        loose: dict[Entity, _PathEnd] = {}
         for each in triples:
             for end in (each.value.head, each.value.tail):
                 if not end.is_mediator and end not in topics and end not in reached:
-                    known = loose.setdefault(end, PathEnd(each.score, each.score))
+                    known = loose.setdefault(end, _PathEnd(each.score, each.score))
                     known.last = known.way = max(known.last, each.score)
         if loose:
             best = max(at.last for at in loose.values())

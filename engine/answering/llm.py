@@ -82,7 +82,7 @@ class LanguageModel(Answerer):
         """Return the template of the user's own prompt; raise `LLMError` if no model is configured."""
         _ = graph.shared.chat
         path = graph.shared.settings.llm_prompt
-        return load_prompt(Path(path)) if path else None
+        return _load_prompt(Path(path)) if path else None
 
     def num_read(self, _graph: GraphResources) -> int:
         return self.reads
@@ -186,7 +186,7 @@ def read_own_prompt(name: str) -> str:
     return files(answering).joinpath(name).read_text(encoding="utf-8")
 
 
-def load_prompt(path: Path) -> str:
+def _load_prompt(path: Path) -> str:
     """Return a prompt file's text; raise `InputError` if it cannot be read, `UsageError` without its placeholders."""
     text = read_text(path, "the prompt")
     if missing := [name for name in ("{question}", "{evidence}") if name not in text]:
@@ -224,7 +224,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedReply:
+class _ParsedReply:
     """The model's claims, best first, and its answer as a sentence."""
 
     claims: tuple[Claim, ...]
@@ -235,7 +235,7 @@ _SPECIAL = re.compile(r"<[|｜][^<>|｜\n]{1,40}[|｜]>")
 """What ends a turn, as <|im_end|>."""
 
 
-def parse_reply(content: str) -> ParsedReply:
+def parse_reply(content: str) -> _ParsedReply:
     """Return the claims in a model's reply.
 
     Expected is ``{"answers": ["Sol", {"name": "Sol", "confidence": 0.9}], "text": "…"}``. Also accepted: a code fence,
@@ -261,7 +261,7 @@ def parse_reply(content: str) -> ParsedReply:
     for claim in map(_parse_claim, listed[:MAX_CLAIMS]):
         if claim.name:
             claims.setdefault(normalise_name(claim.name), claim)
-    return ParsedReply(tuple(claims.values()), one_line(text, MAX_TEXT_CHARS) if isinstance(text, str) else "")
+    return _ParsedReply(tuple(claims.values()), one_line(text, MAX_TEXT_CHARS) if isinstance(text, str) else "")
 
 
 def is_parseable_reply(content: str) -> bool:

@@ -160,8 +160,8 @@ def report_page(report: Mapping[str, Any], most: int = MAX_WRONG) -> str:
         lines += [f"   `{each['ask']}`"]
     if (more := num_wrong - min(most, len(report["wrong"]))) > 0:
         lines += ["", f"And {more:,} more: see {RECORDS}."]
-    lines += ["", format_about(report), ""]
-    lines += _table(("metric", "mean", "95 % interval", "n"), figure_rows(report))
+    lines += ["", _format_about(report), ""]
+    lines += _table(("metric", "mean", "95 % interval", "n"), _figure_rows(report))
     lines += ["", *_table(("stage", "p50, ms", "p95, ms", "p99, ms", "round trips", "n"), _stage_rows(cost)), ""]
     tokens = cost["tokens"]
     spent = f"; a question has {tokens['prompt']:,.0f} + {tokens['completion']:,.0f} tokens" if tokens else ""
@@ -179,7 +179,7 @@ def format_summary(report: Mapping[str, Any]) -> str:
     return f"{summary}, {asked - right:,} {are}: {kinds or 'not diagnosed'}"
 
 
-def format_about(report: Mapping[str, Any]) -> str:
+def _format_about(report: Mapping[str, Any]) -> str:
     """Return what was asked, in one line: sample, graph, topics and failures."""
     what = report["what"]
     sample = f", a sample of {what['dataset']['num_questions']:,}" if what["dataset"]["limit"] else ""
@@ -190,7 +190,7 @@ def format_about(report: Mapping[str, Any]) -> str:
     )
 
 
-def figure_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+def _figure_rows(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     shown = dict(report["figures"])
     if calibration := report["calibration"]:
         shown["ece"] = {"mean": calibration["ece"], "n": calibration["n"]}

@@ -63,7 +63,7 @@ def to_chains(db: Database, evidence: Sequence[Evidence[Item]], max_length: int 
     One query for each `ASKED_TOGETHER` questions (after ReG, section 4.2), none where all evidence has chains already.
     A chain takes all triples of a relation path together, in either direction, at most `max_length` in a row and none
     twice; what the graph lacks is in none. The paper scores no chain: ours has the score that its triples had as a
-    chain that was retrieved, else that of `score_path`.
+    chain that was retrieved, else that of `_score_path`.
     """
     places = [place for place, each in enumerate(evidence) if each.kind == "triple"]
     of_triples = [cast(Evidence[Triple], evidence[place]) for place in places]
@@ -86,7 +86,7 @@ def _make_chains(evidence: Evidence[Triple], paths: Sequence[GrownPath]) -> Evid
             chain = Chain(path.topic, path.steps, ends)
             on_way = _triples_on_way(path, ends)
             best = [max(values[triple] for triple in step) for step in on_way]
-            score = score_path(best, onward.get(place), one_by_one)
+            score = _score_path(best, onward.get(place), one_by_one)
             made.append(Scored(chain, score, first_group(groups[triple] for step in on_way for triple in step)))
     made.sort(key=evidence.chain_order)
     calibration = Calibration("probability", of=one_by_one.of) if one_by_one else evidence.calibration
@@ -103,7 +103,7 @@ def _is_cut(paths: Sequence[GrownPath]) -> bool:
     return max(num_paths.values(), default=0) > MAX_CHAINS or max(num_steps.values(), default=0) >= MAX_STEPS
 
 
-def score_path(best: Sequence[float], onward: float | None, calibration: Calibration | None) -> float:
+def _score_path(best: Sequence[float], onward: float | None, calibration: Calibration | None) -> float:
     """Return the score of a path from the scores of its steps, each worth its best triple. Our own.
 
     onward: the score of the best triple that leads on from its ends, None where none does. Where a retriever has scored

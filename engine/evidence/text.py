@@ -40,11 +40,11 @@ _Hop = tuple[_Relations, Entity]
 def item_text(item: Item, labels: Labels = NO_LABELS, *, max_names: int = MAX_NAMES) -> str:
     """Return a chain or a triple as lines; see `chain_text`."""
     if isinstance(item, Triple):
-        return consecutive_triples_text([item], labels)
+        return _consecutive_triples_text([item], labels)
     return chain_text(item, labels, max_names=max_names)
 
 
-def consecutive_triples_text(triples: Sequence[Triple], labels: Labels = NO_LABELS) -> str:
+def _consecutive_triples_text(triples: Sequence[Triple], labels: Labels = NO_LABELS) -> str:
     """Return triples of which each starts where the one before it ended as one line, an entity between two once.
 
     The steps into and out of an unnamed mediator between two of them stand in a single bracket.
@@ -201,7 +201,7 @@ def order_for_prompt(best_first: Sequence[T], order: Order) -> list[T]:
     return list(best_first)
 
 
-def join_consecutive_triples(ranks: Sequence[int], items: Sequence[Scored[Item]]) -> list[list[int]]:
+def _join_consecutive_triples(ranks: Sequence[int], items: Sequence[Scored[Item]]) -> list[list[int]]:
     """Return the ranks in their order, those of triples that continue one another together (section A.4)."""
     found: list[list[int]] = []
     for rank in ranks:
@@ -219,7 +219,7 @@ def _arranged_blocks(
 ) -> list[str]:
     blocks: list[str] = []
     for group, of_group in groupby(ranks, key=lambda rank: items[rank].group or 0):
-        runs = join_consecutive_triples(order_for_prompt(list(of_group), order), items)
+        runs = _join_consecutive_triples(order_for_prompt(list(of_group), order), items)
         own = [_block(run, items, labels, max_names) for run in runs]
         is_grouped = any(each.group is not None for each in items)
         name = ("most relevant", "perhaps relevant")[group] if group < 2 else f"group {group + 1}"
@@ -230,7 +230,7 @@ def _arranged_blocks(
 def _block(run: Sequence[int], items: Sequence[Scored[Item]], labels: Labels, max_names: int) -> str:
     triples = [value for rank in run if isinstance(value := items[rank].value, Triple)]
     if triples:
-        text = consecutive_triples_text(triples, labels)
+        text = _consecutive_triples_text(triples, labels)
     else:
         most = max_names if run[0] < NUM_NAMED else min(max_names, FEW_NAMES)
         text = item_text(items[run[0]].value, labels, max_names=most)

@@ -50,17 +50,17 @@ class EvidenceFinder:
         evidence = self.engine.retrieve(question, top_k=top_k, **options)
         answerer = getattr(getattr(self.engine, "recipe", None), "answerer", None)
         if getattr(answerer, "name", "") != "extractive":  # a language model would be asked
-            return items_of(evidence)[:top_k]
+            return _items_of(evidence)[:top_k]
         (answer,) = self.engine.answer_evidence([evidence], **options)
         if self.leave_out_abstained and not answer.found:
             return []
-        found = [item for item in items_of(evidence) if answer.found or item.metadata["kind"] != "plan"][:top_k]
+        found = [item for item in _items_of(evidence) if answer.found or item.metadata["kind"] != "plan"][:top_k]
         for item in found:
             item.metadata.update(abstained=not answer.found, not_understood=list(answer.not_understood))
         return found
 
 
-def items_of(evidence: Evidence[Item]) -> list[EvidenceItem]:
+def _items_of(evidence: Evidence[Item]) -> list[EvidenceItem]:
     """Return the items of evidence, best first; what a plan gives before the triples it rests on."""
     found = [_item(evidence, index) for index in range(len(evidence.items))]
     plan = evidence.extra_of(PlanAnswer)

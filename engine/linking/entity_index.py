@@ -58,7 +58,7 @@ class EntityTypes:
         return tuple(sorted(found, key=lambda kind: (-found[kind], kind))[:most])
 
 
-def entity_text(entity: Entity, kinds: Sequence[str]) -> str:
+def _entity_text(entity: Entity, kinds: Sequence[str]) -> str:
     return ", ".join((entity.label[:MAX_NAME_CHARS], *kinds))
 
 
@@ -69,7 +69,7 @@ MAX_SPANS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class NearEntity:
+class _NearEntity:
     """An entity near a span of words, from token `start` to before token `end`."""
 
     id: str
@@ -87,7 +87,7 @@ class NearestEntitySearch:
     def __init__(self, index: EntityIndex, vectors: TextVectors) -> None:
         self._index, self._vectors = index, vectors
 
-    def find_nearest(self, words: Sequence[str], is_content: Sequence[bool]) -> list[NearEntity]:
+    def find_nearest(self, words: Sequence[str], is_content: Sequence[bool]) -> list[_NearEntity]:
         """Return the entities near any span that begins and ends with a content word, each with its nearest span, by
         descending cosine, then by id.
         """
@@ -102,11 +102,11 @@ class NearestEntitySearch:
         texts = [" ".join(words[start:end]) for start, end in spans]
         self._vectors.encode(texts)
         found = self._index.search(np.stack([self._vectors.sentence(text) for text in texts]), NEAREST)
-        best: dict[str, NearEntity] = {}
+        best: dict[str, _NearEntity] = {}
         for (start, end), some in zip(spans, found, strict=True):
             for id_, cosine in some:
                 if cosine >= LEAST_COSINE and (id_ not in best or cosine > best[id_].cosine):
-                    best[id_] = NearEntity(id_, start, end, min(1.0, cosine))
+                    best[id_] = _NearEntity(id_, start, end, min(1.0, cosine))
         return sorted(best.values(), key=lambda each: (-each.cosine, each.id))
 
 
@@ -120,7 +120,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class EntityIndexMeta:
+class _EntityIndexMeta:
     encoder: str
     edition: Edition
     num_entities: int
@@ -131,7 +131,7 @@ class EntityIndexMeta:
 class EntityIndex:
     """Entities whose text is near a mention by cosine. `open_entity_index` opens one."""
 
-    def __init__(self, index: faiss.Index, rows: pa.Table, meta: EntityIndexMeta) -> None:
+    def __init__(self, index: faiss.Index, rows: pa.Table, meta: _EntityIndexMeta) -> None:
         self.index = index
         self.rows = rows
         self.meta = meta
@@ -154,14 +154,14 @@ def index_folder(settings: Settings, connection: Connection) -> Path:
     return settings.home_dir / "indexes" / key.hexdigest()[:16]
 
 
-def read_meta(folder: Path) -> EntityIndexMeta | None:
+def read_meta(folder: Path) -> _EntityIndexMeta | None:
     """Return the description of the folder's index; None if there is none or its format is unknown."""
     try:
         content = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         if content.pop("format") != FORMAT:
             return None
         content["edition"] = tuple(content["edition"])
-        return EntityIndexMeta(**content)
+        return _EntityIndexMeta(**content)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -189,13 +189,13 @@ def open_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | N
     return EntityIndex(index, rows, meta)
 
 
-def _read_files(folder: Path, meta: EntityIndexMeta, dimension: int) -> tuple[faiss.Index, pa.Table]:
+def _read_files(folder: Path, meta: _EntityIndexMeta, dimension: int) -> tuple[faiss.Index, pa.Table]:
     import pyarrow as pa
 
     hashes = {VECTORS: meta.vectors_sha256, ROWS: meta.rows_sha256}
     if any(file_sha256(folder / name) != sha256 for name, sha256 in hashes.items()):
         raise ValueError("is damaged")
-    index = map_index(folder / VECTORS)
+    index = _map_index(folder / VECTORS)
     with pa.memory_map(str(folder / ROWS)) as source:
         rows = pa.ipc.open_file(source).read_all()
     if rows.column_names != ["id"] or index.ntotal != rows.num_rows or index.d != dimension:
@@ -203,7 +203,7 @@ def _read_files(folder: Path, meta: EntityIndexMeta, dimension: int) -> tuple[fa
     return index, rows
 
 
-def map_index(path: Path) -> faiss.Index:
+def _map_index(path: Path) -> faiss.Index:
     """Return a FAISS index that stays on disk and is read during a search."""
     import faiss
 
@@ -229,7 +229,7 @@ class EntityIndexReport:
     num_bytes: int
 
 
-def build_entity_index(
+def _build_entity_index(
     folder: Path,
     ids: Sequence[str],
     texts: Sequence[str],
@@ -283,7 +283,7 @@ def _write_index(folder: Path, index: faiss.Index, ids: Sequence[str], edition: 
         table = pa.table({"id": pa.array(ids, pa.large_string())})
         with pa.OSFile(str(rows), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
-        meta = EntityIndexMeta(revision, edition, len(ids), file_sha256(vectors), file_sha256(rows))
+        meta = _EntityIndexMeta(revision, edition, len(ids), file_sha256(vectors), file_sha256(rows))
         content = json.dumps({"format": FORMAT, **asdict(meta)}, indent=2) + "\n"
         description.write_text(content, encoding="utf-8")
 
@@ -322,13 +322,13 @@ def index_entities(
     texts: list[str] = []
     while page := gateway.run(_read_kinds(ids[-1] if ids else "")):
         ids += (entity.id for entity, _ in page)
-        texts += (entity_text(entity, kinds.of(signature)) for entity, signature in page)
+        texts += (_entity_text(entity, kinds.of(signature)) for entity, signature in page)
         progress("reading", len(ids), max(state.num_entities, len(ids)))
     with translate_storage_errors(folder):
         make_private_folder(folder)
         with lock_file(folder / ".entities.lock", f"another process writes the entity index in {folder}"):
             try:
-                return build_entity_index(folder, ids, texts, edition, vectors, progress=progress)
+                return _build_entity_index(folder, ids, texts, edition, vectors, progress=progress)
             except EncoderUnavailableError as error:
                 raise EncoderError(str(error)) from error
 

@@ -174,7 +174,7 @@ class FullText(Linker):
         linker: FullTextLinker = self.opened(ctx.graph)
         texts = [question.text for question in questions]
         mentions = linker.find_mentions(ctx.db, texts)
-        chosen = choose_namesakes(ctx.db, mentions)
+        chosen = _choose_namesakes(ctx.db, mentions)
         found = [linker._rank_mentions(words, some) for (words, _), some in zip(mentions, chosen, strict=True)]
         literals = find_value_topics(ctx.db, texts)
         ids = dict.fromkeys(each.entity.id for some in (*found, *literals) for each in some)
@@ -296,7 +296,7 @@ MAX_VALUES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class ValueMention:
+class _ValueMention:
     """A value in a question: its place, and the spellings that a literal may have. sure: it can only be a value."""
 
     start: int
@@ -304,11 +304,11 @@ class ValueMention:
     written: tuple[str, ...]
     sure: bool
 
-    def overlaps(self, other: ValueMention) -> bool:
+    def overlaps(self, other: _ValueMention) -> bool:
         return self.start < other.end and other.start < self.end
 
 
-def parse_values(text: str) -> list[ValueMention]:
+def parse_values(text: str) -> list[_ValueMention]:
     """Return the values in a text: dates, quoted texts, and other numbers of at least two digits; none that stands in a
     comparison. A number comes with and without the next word, which may be a unit; of values with the same start the
     longer comes first."""
@@ -327,11 +327,11 @@ def find_dates(text: str) -> Iterator[tuple[int, int, str]]:
             yield date.start(), date.end(), f"{date['year']}-{place:02}" + (f"-{int(day):02}" if day else "")
 
 
-def _parse_all(text: str) -> Iterator[ValueMention]:
+def _parse_all(text: str) -> Iterator[_ValueMention]:
     for start, end, iso in find_dates(text):
-        yield ValueMention(start, end, tuple(dict.fromkeys((iso, text[start:end]))), sure=True)
+        yield _ValueMention(start, end, tuple(dict.fromkeys((iso, text[start:end]))), sure=True)
     for quoted in _QUOTED.finditer(text):
-        yield ValueMention(quoted.start("value"), quoted.end("value"), (quoted["value"],), sure=True)
+        yield _ValueMention(quoted.start("value"), quoted.end("value"), (quoted["value"],), sure=True)
     for number in _NUMBER.finditer(text):
         digits, unit = number["number"].rstrip(","), (number["unit"] or "").strip()
         plain = digits.replace(",", "")
@@ -339,8 +339,8 @@ def _parse_all(text: str) -> Iterator[ValueMention]:
             continue
         if unit:
             written = dict.fromkeys((f"{digits} {unit}", f"{digits}{unit}", f"{plain} {unit}"))
-            yield ValueMention(number.start(), number.end(), tuple(written), sure=False)
-        yield ValueMention(
+            yield _ValueMention(number.start(), number.end(), tuple(written), sure=False)
+        yield _ValueMention(
             number.start(), number.start() + len(digits), tuple(dict.fromkeys((plain, digits))), sure=False
         )
 
@@ -360,19 +360,19 @@ def find_value_topics(db: Database, texts: Sequence[str]) -> list[list[Topic]]:
         return [[] for _ in texts]
     wanted = [(at, form, term) for at, form in forms for term in _write_terms(form)]
     literals = db.run(find_literals_by_prefix([term for *_, term in wanted], OF_A_VALUE))
-    added: list[dict[str, tuple[ValueMention, Entity]]] = [{} for _ in texts]
+    added: list[dict[str, tuple[_ValueMention, Entity]]] = [{} for _ in texts]
     for (at, form, _), some in zip(wanted, literals, strict=True):
         for literal in some:
             added[at].setdefault(literal.id, (form, literal))
     return [_make_candidates(text, list(found.values())) for text, found in zip(texts, added, strict=True)]
 
 
-def _write_terms(form: ValueMention) -> list[str]:
+def _write_terms(form: _ValueMention) -> list[str]:
     whole = [literal_term(text) for text in form.written]
     return [*whole, f'"{form.written[0]}T'] if form.sure and form.written[0][:4].isdigit() else whole
 
 
-def _make_candidates(text: str, found: Sequence[tuple[ValueMention, Entity]]) -> list[Topic]:
+def _make_candidates(text: str, found: Sequence[tuple[_ValueMention, Entity]]) -> list[Topic]:
     return [
         Topic(
             literal,
@@ -410,7 +410,7 @@ class _Qualifier:
     year: str = ""
 
 
-def choose_namesakes(db: Database, found: Found) -> list[list[Mention]]:
+def _choose_namesakes(db: Database, found: Found) -> list[list[Mention]]:
     """Return the mentions of each question, of a name with a place or a year beside it those that have it.
 
     One round trip if any name has.

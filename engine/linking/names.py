@@ -65,7 +65,7 @@ def tokenise(text: str) -> list[Token]:
 
 
 @lru_cache(maxsize=4_096)
-def split_name(name: str) -> tuple[Token, ...]:
+def _split_name(name: str) -> tuple[Token, ...]:
     """Return the words of a name, of a very long name only the first. Recent names are cached."""
     return tuple(tokenise(name[:MAX_CHARS]))
 
@@ -75,7 +75,7 @@ def is_unspaced(word: str) -> bool:
     return _IS_UNSPACED.fullmatch(word) is not None
 
 
-def mark_content_words(tokens: Sequence[Token]) -> list[bool]:
+def _mark_content_words(tokens: Sequence[Token]) -> list[bool]:
     """Return for each word whether it may be a mention on its own: function words may not, except `US` and `the us`."""
     before = ["", *(token.folded for token in tokens)]
     return [
@@ -92,7 +92,7 @@ def mark_question_content(text: str, tokens: Sequence[Token]) -> list[bool]:
     articles, prepositions and conjunctions, because names contain them; but it does to several of them that stand
     alone (The The).
     """
-    plain = mark_content_words(tokens)
+    plain = _mark_content_words(tokens)
     if not any(token.folded in FUNCTION_WORDS and token.text.islower() for token in tokens):
         return plain
     is_name = [
@@ -164,7 +164,7 @@ def derive_forms(search_names: Sequence[str], type_words: Collection[str]) -> It
     """
     several = search_names if len(search_names) > 1 else ()
     short = {letters: name for name in several for letters in find_initials(name)}
-    split = [(name, tuple(token.key for token in split_name(name))) for name in search_names]
+    split = [(name, tuple(token.key for token in _split_name(name))) for name in search_names]
     for name, words in split:
         if name in short:
             for letters in _spell_initials(name, short[name]):
@@ -178,7 +178,7 @@ def derive_forms(search_names: Sequence[str], type_words: Collection[str]) -> It
 
 def _spell_initials(letters: str, name: str) -> tuple[str, ...]:
     """Return initials as they are written, folded: WWII and WW2 for those of World War II."""
-    last = split_name(name)[-1].folded
+    last = _split_name(name)[-1].folded
     number = NUMBERS.get(last, last)
     if len(letters) < 3 or number not in ROMANS or letters[-1].lower() != last[0]:
         return (letters.lower(),)
@@ -187,7 +187,7 @@ def _spell_initials(letters: str, name: str) -> tuple[str, ...]:
 
 def _derive_shorter_forms(name: str, words: tuple[str, ...], type_words: Collection[str]) -> Iterator[NameForm]:
     cut = min((at for at in (name.find("("), name.find(",")) if at > 0), default=MAX_CHARS)
-    base = tuple(token.key for token in split_name(name[:cut]))
+    base = tuple(token.key for token in _split_name(name[:cut]))
     if base and base != words:
         yield NameForm(base, "unbracketed")
     if any(map(is_unspaced, base)):
@@ -300,7 +300,7 @@ def find_mention(
 def _find_with_typo(words: QuestionWords, named: NamedEntity, min_similarity: float) -> list[Mention]:
     found = []
     for name in named.search_names:
-        target = [token.folded for token in split_name(name)]
+        target = [token.folded for token in _split_name(name)]
         joined = " ".join(target)
         if not _SHORTEST_TYPO <= len(joined) <= _LONGEST_TYPO:
             continue

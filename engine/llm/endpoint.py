@@ -30,7 +30,7 @@ NO_KEY = "no-key"
 """Sent to servers that need no key, because the client requires one."""
 
 
-def host_and_port(base_url: str) -> str:
+def _host_and_port(base_url: str) -> str:
     with suppress(ValueError):
         parts = urlsplit(base_url)
         if parts.hostname and parts.scheme in {"http", "https"} and base_url.isprintable():
@@ -39,7 +39,7 @@ def host_and_port(base_url: str) -> str:
     raise LLMError("the language model's address (LODESTAR_LLM_BASE_URL): expected http://… or https://… with a host")
 
 
-def check_key(api_key: str, where: str) -> str:
+def _check_key(api_key: str, where: str) -> str:
     """Return the key to send. Raises `LLMError` if a key is needed but missing, or cannot be sent."""
     key = api_key.strip()
     if not key:
@@ -53,7 +53,7 @@ def check_key(api_key: str, where: str) -> str:
     return key
 
 
-def describe_failure(error: openai.OpenAIError) -> str:
+def _describe_failure(error: openai.OpenAIError) -> str:
     """Return what failed and what to do about it, without any header or body."""
     if isinstance(error, openai.APIStatusError):
         return _describe_status(error)
@@ -133,8 +133,8 @@ class ChatEndpoint:
     ) -> None:
         self.base_url = base_url or OPENAI_BASE_URL
         self.model = model
-        self.where = host_and_port(self.base_url)
-        self._api_key = check_key(api_key, self.where)
+        self.where = _host_and_port(self.base_url)
+        self._api_key = _check_key(api_key, self.where)
         self._timeout_s = timeout_s
         self._max_retries = max_retries
         self._temperature = temperature
@@ -169,7 +169,7 @@ class ChatEndpoint:
         except openai.NotFoundError:
             return None
         except openai.OpenAIError as error:
-            raise LLMError(f"{self._name} {describe_failure(error)}") from None
+            raise LLMError(f"{self._name} {_describe_failure(error)}") from None
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
 
@@ -256,7 +256,7 @@ class ChatEndpoint:
             if (is_refused and options) or (error.status_code == _NAMES_AN_OPTION and named):
                 unwanted = (named or list(options))[0]
                 return SCHEMA if unwanted == "response_format" and _is_schema(options) else unwanted
-        raise LLMError(f"{self._name} {describe_failure(error)}") from None
+        raise LLMError(f"{self._name} {_describe_failure(error)}") from None
 
 
 def _is_schema(options: dict[str, Any]) -> bool:

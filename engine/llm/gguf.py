@@ -31,7 +31,7 @@ class GgufEndpoint:
     where = "this machine"
 
     def __init__(self, model: str, folder: Path, timeout_s: float = 60.0) -> None:
-        self.path = find_gguf(model, folder)
+        self.path = _find_gguf(model, folder)
         self.model = self.path.stem
         self._timeout_s = timeout_s
         self._turn = threading.Lock()
@@ -68,7 +68,7 @@ class GgufEndpoint:
         if self._endpoint is None:
             key = secrets.token_hex(16)
             with show_waiting(f"loading {self.path.name}"):
-                self._server, address = start_llama_server(self.path, key)
+                self._server, address = _start_llama_server(self.path, key)
             self._endpoint = ChatEndpoint(
                 base_url=f"{address}/v1",
                 model=self.model,
@@ -80,7 +80,7 @@ class GgufEndpoint:
         return self._endpoint
 
 
-def find_gguf(model: str, folder: Path) -> Path:
+def _find_gguf(model: str, folder: Path) -> Path:
     """Return the file of a model, by path or by its name in the folder. Raises `LLMError` where there is none."""
     if not model:
         raise LLMError("no language model is configured: set LODESTAR_LLM_MODEL to a GGUF file")
@@ -93,7 +93,7 @@ def find_gguf(model: str, folder: Path) -> Path:
     raise LLMError(f"the language model {model!r}: expected a GGUF file, or the name of one in {folder}")
 
 
-def start_llama_server(path: Path, key: str) -> tuple[subprocess.Popen[str], str]:
+def _start_llama_server(path: Path, key: str) -> tuple[subprocess.Popen[str], str]:
     """Return a process with llama.cpp's server, and its address on a free port of this machine.
 
     Nothing interrupts llama.cpp while it reads a file or a prompt: in a process of its own it holds up neither Ctrl-C

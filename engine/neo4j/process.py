@@ -104,7 +104,7 @@ def find_server(home: ServerHome, state: ServerState | None) -> psutil.Process |
         with suppress(psutil.Error):
             process = psutil.Process(state.pid)
             same_start = abs(process.create_time() - state.started_s) < 2.0  # clock adjustments shift it slightly
-            is_starting = not process.cmdline() and is_alive(process)  # for a moment it has no command line
+            is_starting = not process.cmdline() and _is_alive(process)  # for a moment it has no command line
             if same_start and (is_starting or _is_server(process, home)):
                 return process
     return next((process for process in psutil.process_iter() if _is_server(process, home)), None)
@@ -185,7 +185,7 @@ def wait_for_end(process: psutil.Process, timeout_s: float) -> None:
             process.wait(_POLL_S)
             return
         except psutil.TimeoutExpired:
-            if not is_alive(process):
+            if not _is_alive(process):
                 return
             if time.monotonic() > deadline_s:
                 raise
@@ -200,7 +200,7 @@ def failure_reason(log: str) -> str:
     return next((found[-1] for found in (causes, errors, lines) if found), "")
 
 
-def is_alive(process: psutil.Process) -> bool:
+def _is_alive(process: psutil.Process) -> bool:
     with suppress(psutil.NoSuchProcess):
         return process.status() != psutil.STATUS_ZOMBIE
     return False
@@ -266,7 +266,7 @@ def _is_server(process: psutil.Process, home: ServerHome) -> bool:
 
 def _runs(process: psutil.Process, is_it: Callable[[list[str]], bool]) -> bool:
     with suppress(psutil.Error):
-        return is_it(process.cmdline()) and is_alive(process)
+        return is_it(process.cmdline()) and _is_alive(process)
     return False
 
 

@@ -113,7 +113,7 @@ class _Account:
         ends = first.answers if isinstance(first, Chain) else ()
         is_plural = any(singular(word) != word for word in words)
         head = singular(words[-1]) if words else ""
-        return _Reading(first, ends[:ENDS], find_step_words([first], self._words), nouns, head, is_plural)
+        return _Reading(first, ends[:ENDS], _find_step_words([first], self._words), nouns, head, is_plural)
 
     def _read_kinds(self, asked: Sequence[_Reading]) -> Request[list[Kinds]]:
         def decode(rows: Sequence[Row]) -> list[Kinds]:
@@ -163,7 +163,7 @@ class _Account:
         return any(noun == singular(fold(w)) for inverse, m in ends for w in (m.head if inverse else m.tail).words)
 
 
-def find_step_words(items: Iterable[Item], words: Mapping[str, RelationWords]) -> tuple[frozenset[str], ...]:
+def _find_step_words(items: Iterable[Item], words: Mapping[str, RelationWords]) -> tuple[frozenset[str], ...]:
     """Return the words of each relation on some items, and of the phrases for it, folded and in the singular."""
     names: list[str] = []
     for item in items:

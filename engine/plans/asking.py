@@ -114,7 +114,7 @@ class Plans(Reorganiser):
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Any]]) -> list[Evidence[Any]]:
         questions, evidence = ctx.linked, list(evidence)
-        asking = [at for at, question in enumerate(questions) if may_need_plan(question)]
+        asking = [at for at, question in enumerate(questions) if _may_need_plan(question)]
         if not asking:
             return evidence
         found, topics = find_plans(ctx, [questions[at] for at in asking])
@@ -125,12 +125,12 @@ class Plans(Reorganiser):
             if best is not None:
                 evidence[at], is_sure = self._decide(ctx, questions[at], evidence[at], path, best, some)
             elif path.found and _leaves_name_out(evidence[at], some):
-                evidence[at], is_sure = set_probability(evidence[at], min(path.confidence or 1.0, UNSTATED)), False
+                evidence[at], is_sure = _set_probability(evidence[at], min(path.confidence or 1.0, UNSTATED)), False
             if not is_sure:
                 unsure.append((at, path, best, some))
         if self.samples and unsure:
             asked = [(questions[at].question.text, some) for at, _, _, some in unsure]
-            schema, steps = schema_of(ctx), planner_of(ctx).steps
+            schema, steps = schema_of(ctx), _planner_of(ctx).steps
             plans = write_plans(ctx, schema, steps, asked, self.samples)
             for (at, path, best, some), plan in zip(unsure, plans, strict=True):
                 evidence[at] = self._decide_written(ctx, questions[at], evidence[at], path, best, some, plan)
@@ -150,14 +150,14 @@ class Plans(Reorganiser):
             evidence = replace(evidence, left_out=(*evidence.left_out, said))
         if best.candidate.is_doubtful:
             of_plan = min(of_plan, UNSTATED)
-        is_plain = is_plain_question(best.candidate.plan)
+        is_plain = _is_plain_question(best.candidate.plan)
         if beside_plan and (best.candidate.is_doubtful or of_path > of_plan or of_plan < LEAST_PROBABILITY):
-            return set_probability(evidence, max(of_path, LEAST_PROBABILITY)), of_path > UNSTATED
+            return _set_probability(evidence, max(of_path, LEAST_PROBABILITY)), of_path > UNSTATED
         if "same" in beside_path and is_plain:
-            return set_probability(evidence, of_plan), of_plan > UNSTATED
+            return _set_probability(evidence, of_plan), of_plan > UNSTATED
         if "differs" not in beside_path and is_plain and of_plan < ALONE_FROM:
             return evidence, False
-        found = make_evidence(ctx, question, replace(best, probability=of_plan), topics, self.stated_from)
+        found = _make_evidence(ctx, question, replace(best, probability=of_plan), topics, self.stated_from)
         return replace(found, left_out=evidence.left_out), of_plan >= self.stated_from
 
     def _decide_written(
@@ -177,7 +177,7 @@ class Plans(Reorganiser):
         if probability < (known.probability or 0.0 if known else 0.0):
             return evidence
         chosen = Chosen(Candidate(written.plan, {}, 0.0, False), written.result, probability)
-        return make_evidence(ctx, question, chosen, topics, self.stated_from)
+        return _make_evidence(ctx, question, chosen, topics, self.stated_from)
 
 
 def compare(best: Chosen, path: Answer) -> tuple[dict[str, float], dict[str, float]]:
@@ -186,7 +186,7 @@ def compare(best: Chosen, path: Answer) -> tuple[dict[str, float], dict[str, flo
     rows, ends = {row.entity.id for row in best.result.rows}, {each.id for each in path.answers}
     is_set = best.result.yes is None and best.result.number is None
     same = path.found and is_set and best.result.total == len(ends) and rows <= ends
-    plain = float(is_plain_question(best.candidate.plan))
+    plain = float(_is_plain_question(best.candidate.plan))
     plan, known = _log_odds(best.probability), _log_odds(path.confidence or 0.5)
     known_to_differ = path.found and best.result.yes is None  # a path says no yes
     withheld = path.not_understood or (plain and not path.evidence.topics)  # a path cannot start at a text
@@ -208,7 +208,7 @@ def _log_odds(probability: float) -> float:
     return math.log(within / (1 - within))
 
 
-def set_probability(evidence: Evidence[Any], probability: float) -> Evidence[Any]:
+def _set_probability(evidence: Evidence[Any], probability: float) -> Evidence[Any]:
     """Return evidence whose first path is right with another probability, where its probability is known."""
     known = evidence.extra_of(Certainty)
     if known is None:
@@ -217,7 +217,7 @@ def set_probability(evidence: Evidence[Any], probability: float) -> Evidence[Any
     return replace(evidence, extras=(*others, replace(known, probability=probability)))
 
 
-def may_need_plan(question: LinkedQuestion) -> bool:
+def _may_need_plan(question: LinkedQuestion) -> bool:
     """Whether a question has a sign of asking for more than a path: an operator word, a verb in front, things in the
     plural, a number, a comparative, a clause, and, or, where, two names. Only then is the schema of plans read."""
     text = question.question.text
@@ -262,7 +262,7 @@ def find_plans(
 ) -> tuple[list[list[Candidate]], list[tuple[Topic, ...]]]:
     """Return plans for each question, best first, and its topics; none where the best leaves an operator word out."""
     schema = schema_of(ctx)
-    planner = planner_of(ctx)
+    planner = _planner_of(ctx)
     topics, kinds = look_up(ctx, questions, schema)
     found = [planner.plan(q.question.text, some, kinds) for q, some in zip(questions, topics, strict=True)]
     understood = [[each for each in some if not (each.leaves_operator or some[0].leaves_operator)] for some in found]
@@ -275,7 +275,7 @@ def schema_of(ctx: Context) -> GraphSchema:
     return found
 
 
-def planner_of(ctx: Context) -> Planner:
+def _planner_of(ctx: Context) -> Planner:
     found: Planner = ctx.graph.get_or_make(Planner, lambda: make_planner(ctx.graph, schema_of(ctx)))
     return found
 
@@ -284,7 +284,7 @@ def make_planner(graph: GraphResources, schema: GraphSchema) -> Planner:
     return Planner(schema, StepWords(graph.words, schema.ends, graph.shared.vectors), read_weights()["plans"])
 
 
-def is_plain_question(plan: Plan) -> bool:
+def _is_plain_question(plan: Plan) -> bool:
     """Whether a plan has no operator and names at most one thing."""
     named = set()
     for each in walk(plan):
@@ -378,7 +378,7 @@ def _order_conditions(plan: Plan) -> Any:
     return type(plan), of, sorted(map(repr, tests))
 
 
-def make_evidence(
+def _make_evidence(
     ctx: Context, question: LinkedQuestion, best: Chosen, topics: Sequence[Topic], stated_from: float
 ) -> Evidence[Any]:
     """Return the evidence of a plan: the triples that its first results rest on, with what it gives."""
@@ -389,12 +389,12 @@ def make_evidence(
     names = {topic.entity.id: topic.entity.label for topic in topics}
     plan = best.candidate.plan
     dimension = schema_of(ctx).dimensions.get(plan.path[-1], "") if isinstance(plan, Total) else ""
-    answer = make_answer(plan, best.result, names, dimension, ctx.graph.labels)
+    answer = _make_answer(plan, best.result, names, dimension, ctx.graph.labels)
     answer = replace(answer, probability=best.probability, unsure=best.probability < stated_from)
     return Evidence(question.question, tuple(topics), "triple", items, extras=(answer,))
 
 
-def make_answer(
+def _make_answer(
     plan: Plan, result: PlanResult, names: Mapping[str, str], dimension: str = "", labels: Labels = NO_LABELS
 ) -> PlanAnswer:
     """Return what a plan gives as answers are made of it; names: of topics, by id; dimension: of its number."""

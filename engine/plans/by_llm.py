@@ -40,7 +40,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class _Vocabulary:
     """What a plan for one question may name, by what the model calls it.
 
     numbered, dated: the steps that lead to numbers, and to dates; relations: lines that say what each joins.
@@ -64,12 +64,12 @@ class Written:
 
 
 @cache
-def read_instructions() -> str:
+def _read_instructions() -> str:
     """Return the part of the prompt that is the same for every question."""
     return files(__name__.rpartition(".")[0]).joinpath("instructions.txt").read_text(encoding="utf-8")
 
 
-def choose_vocabulary(schema: GraphSchema, steps: StepWords, text: str, topics: Sequence[Topic]) -> Vocabulary:
+def _choose_vocabulary(schema: GraphSchema, steps: StepWords, text: str, topics: Sequence[Topic]) -> _Vocabulary:
     """Return the kinds, names and relations that a question is likeliest to need."""
     words = [token.text for token in tokenise(text) if token.text not in STOP_WORDS]
     steps.prepare(words, ())
@@ -95,7 +95,7 @@ def choose_vocabulary(schema: GraphSchema, steps: StepWords, text: str, topics: 
             names[label] = tuple(dict.fromkeys((*names.get(label, ()), topic.entity.id)))
     values = {name: schema.ends[step].value for name, step in shown.items() if step in schema.ends}
     numbered, dated = (frozenset(n for n, kind in values.items() if kind in of) for of in (NUMBERS, DATES))
-    return Vocabulary(names, {kind: kind for kind in kinds}, shown, numbered, dated, tuple(lines))
+    return _Vocabulary(names, {kind: kind for kind in kinds}, shown, numbered, dated, tuple(lines))
 
 
 def _show(step: str, steps: StepWords, taken: Mapping[str, str]) -> str:
@@ -108,7 +108,7 @@ def _say_class(cls: SetClass) -> str:
     return cls.value or max(cls.kinds, key=lambda kind: cls.kinds[kind], default="thing")
 
 
-def reply_schema(vocabulary: Vocabulary) -> Json:
+def _reply_schema(vocabulary: _Vocabulary) -> Json:
     """Return the JSON schema of a reply: the algebra of `plan`, whose names are enumerated."""
     one: Json = {"$ref": "#/$defs/set"}
     path = {"type": "array", "items": _one_of(vocabulary.steps), "minItems": 1, "maxItems": 3}
@@ -161,13 +161,13 @@ def _whole(least: int) -> Json:
     return {"type": "integer", "minimum": least, "maximum": 1_000}
 
 
-def make_prompt(text: str, vocabulary: Vocabulary, sample: int = 0) -> Prompt:
+def _make_prompt(text: str, vocabulary: _Vocabulary, sample: int = 0) -> Prompt:
     """Return the prompt of a question; sample: from where on the relations are listed."""
     start = sample * len(vocabulary.relations) // 3
     relations = (*vocabulary.relations[start:], *vocabulary.relations[:start])
     content = "\n".join(
         [
-            read_instructions(),
+            _read_instructions(),
             f"Kinds: {escape_data(', '.join(vocabulary.kinds))}",
             "Relations:",
             *(f"- {escape_data(line)}" for line in relations),
@@ -175,17 +175,17 @@ def make_prompt(text: str, vocabulary: Vocabulary, sample: int = 0) -> Prompt:
             f"Question: {escape_data(' '.join(text.split()))}",
         ]
     )
-    return Prompt(content, json=True, schema=reply_schema(vocabulary), max_tokens=MAX_REPLY_TOKENS)
+    return Prompt(content, json=True, schema=_reply_schema(vocabulary), max_tokens=MAX_REPLY_TOKENS)
 
 
-def make_repair(prompt: Prompt, reply: str, fault: str) -> Prompt:
+def _make_repair(prompt: Prompt, reply: str, fault: str) -> Prompt:
     """Return the prompt that asks once more for what could not be read or gave nothing."""
     turn = f"{fault}. Write another plan for the same question."
     messages = (*prompt.messages, Message("assistant", reply), Message("user", turn))
     return Prompt(messages, json=True, schema=prompt.schema, max_tokens=prompt.max_tokens)
 
 
-def read_reply(outcome: Completed, vocabulary: Vocabulary) -> Plan:
+def _read_reply(outcome: Completed, vocabulary: _Vocabulary) -> Plan:
     """Return the plan in a reply. Raises `InputError` that says what is wrong with it, `LLMError` for a failed call."""
     if isinstance(outcome, LLMError):
         raise outcome
@@ -195,7 +195,7 @@ def read_reply(outcome: Completed, vocabulary: Vocabulary) -> Plan:
     return read_plan(json.dumps(_translate(data.get("plan", data), vocabulary)))  # type: ignore[no-any-return]
 
 
-def _translate(data: Any, vocabulary: Vocabulary) -> Any:
+def _translate(data: Any, vocabulary: _Vocabulary) -> Any:
     """Return a reply's object in the graph's own names."""
     if not isinstance(data, Mapping):
         return data
@@ -242,9 +242,9 @@ def write_plans(
 ) -> list[Written | str]:
     """Return for each question with its topics the plan that most of some samples agree with by what they give, or why
     there is none. Two batches of prompts, the second one of repairs."""
-    vocabularies = [choose_vocabulary(schema, steps, text, topics) for text, topics in asked]
+    vocabularies = [_choose_vocabulary(schema, steps, text, topics) for text, topics in asked]
     turns = [
-        (at, make_prompt(text, vocabularies[at], sample))
+        (at, _make_prompt(text, vocabularies[at], sample))
         for at, (text, _) in enumerate(asked)
         for sample in range(samples)
     ]
@@ -262,14 +262,14 @@ def write_plans(
                 continue
             faults[at] = str(plan) if isinstance(plan, Exception) else "That plan gives nothing"
             if not isinstance(outcome, LLMError):
-                repairs.append((at, make_repair(prompt, outcome.content, faults[at])))
+                repairs.append((at, _make_repair(prompt, outcome.content, faults[at])))
         turns = repairs
     return [_agree(found[at], samples) if found[at] else faults.get(at, "no reply") for at in range(len(asked))]
 
 
-def _read(outcome: Completed, vocabulary: Vocabulary) -> Plan | LLMError | InputError:
+def _read(outcome: Completed, vocabulary: _Vocabulary) -> Plan | LLMError | InputError:
     try:
-        return read_reply(outcome, vocabulary)
+        return _read_reply(outcome, vocabulary)
     except (LLMError, InputError) as error:
         return error
 

@@ -229,7 +229,7 @@ def _adapter() -> TypeAdapter[Any]:
     return TypeAdapter(Plan, config=ConfigDict(extra="forbid"))
 
 
-def parts_of(part: Part) -> Iterator[Part]:
+def _parts_of(part: Part) -> Iterator[Part]:
     """Yield the parts that a part is made of."""
     for each in fields(part):
         value = getattr(part, each.name)
@@ -240,7 +240,7 @@ def parts_of(part: Part) -> Iterator[Part]:
 def walk(part: Part) -> Iterator[Part]:
     """Yield a part and all that it is made of."""
     yield part
-    for each in parts_of(part):
+    for each in _parts_of(part):
         yield from walk(each)
 
 
@@ -269,7 +269,7 @@ def check(plan: Part) -> None:
             raise InputError(f"a text is compared by = or !=, found {part.op!r}")
         if isinstance(part, Rank) and (part.how == "count") == bool(part.path):
             raise InputError("a rank by sum or mean takes a path to values, one by count none")
-        waiting += [(each, depth + 1) for each in parts_of(part)]
+        waiting += [(each, depth + 1) for each in _parts_of(part)]
 
 
 def read_plan(text: str | bytes) -> Any:

@@ -85,7 +85,7 @@ TYPE_NOUNS = frozenset("type category kind class genre species sort".split())
 """What the last word of a relation is that leads to what things are, besides `RelationWords.is_type`."""
 
 
-def leads_to_types(words: RelationWords) -> bool:
+def _leads_to_types(words: RelationWords) -> bool:
     """Return whether a relation leads from things to what they are: "type", "ship type", "category"."""
     return words.is_type or (words.properties[-1].split()[-1:] != [] and words.properties[-1].split()[-1] in TYPE_NOUNS)
 
@@ -121,7 +121,7 @@ def make_schema(
 ) -> GraphSchema:
     """Return the schema of a graph from its types, samples of its triples, and the steps that lead to one thing."""
     names = {r.number: r.name for r in catalogue.relations}
-    type_relations = tuple(r.name for r in catalogue.relations if leads_to_types(words[r.name]))
+    type_relations = tuple(r.name for r in catalogue.relations if _leads_to_types(words[r.name]))
     types, samples = list(types), list(samples)
     kinds = kinds_of_types(types)
     is_typed = bool(kinds)
@@ -238,9 +238,9 @@ def kinds_of_ends(relations: Sequence[RelationInfo]) -> dict[str, KindSource]:
     return {name: KindSource((), tuple(steps)) for name, steps in ends.items() if name and name not in STOP_WORDS}
 
 
-def read_types(catalogue: Catalogue, words: Mapping[str, RelationWords]) -> Request[list[Type]] | None:
+def _read_types(catalogue: Catalogue, words: Mapping[str, RelationWords]) -> Request[list[Type]] | None:
     """Read the types of the graph, the largest first; None where no relation leads to any."""
-    relations = [r for r in catalogue.relations if leads_to_types(words[r.name])]
+    relations = [r for r in catalogue.relations if _leads_to_types(words[r.name])]
     if not relations:
         return None
 
@@ -254,7 +254,7 @@ def read_types(catalogue: Catalogue, words: Mapping[str, RelationWords]) -> Requ
     )
 
 
-def read_samples(
+def _read_samples(
     db: Gateway | Database, catalogue: Catalogue, words: Mapping[str, RelationWords]
 ) -> tuple[list[Sample], frozenset[str]]:
     """Read samples of the triples, and the steps that lead to one thing from most; two round trips."""
@@ -283,12 +283,12 @@ def read_types_of(
     ids: Sequence[str], catalogue: Catalogue, words: Mapping[str, RelationWords]
 ) -> Request[dict[str, list[str]]]:
     """Read the ids of the types of things, by id."""
-    types = [relation.name for relation in catalogue.relations if leads_to_types(words[relation.name])]
+    types = [relation.name for relation in catalogue.relations if _leads_to_types(words[relation.name])]
     return Request(template("read_types_of"), {"ids": list(ids), "types": types, "limit": 10}, dict)
 
 
 def read_schema(db: Gateway | Database, catalogue: Catalogue, words: Mapping[str, RelationWords]) -> GraphSchema:
     """Read the schema of the graph with this catalogue; words: of its relations."""
-    of_types = read_types(catalogue, words)
+    of_types = _read_types(catalogue, words)
     types = db.run(of_types) if of_types else []
-    return make_schema(catalogue, words, types, *read_samples(db, catalogue, words))
+    return make_schema(catalogue, words, types, *_read_samples(db, catalogue, words))

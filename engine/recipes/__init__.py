@@ -194,7 +194,7 @@ def read_recipe(
     elif isinstance(given, Recipe):
         data = given.as_json()
     else:
-        data = read_recipe_data(given)
+        data = _read_recipe_data(given)
     found = [(*parse_assignment(change, EXAMPLE), f"--set {change}") for change in changes]
     found += [(key, value, f"option {key}") for key, value in (options or {}).items()]
     for key, value, where in sorted(found, key=lambda each: not each[0].endswith(".kind")):
@@ -206,7 +206,7 @@ def read_recipe(
     return Recipe.of(data, allow_parts=allow_parts or data.get("parts", {}) == own)
 
 
-def read_recipe_data(given: str) -> dict[str, Any]:
+def _read_recipe_data(given: str) -> dict[str, Any]:
     """Return a recipe by name, TOML file or expression as plain data, without loading its parts."""
     if given in recipe_names():
         text, shown = resources.files(__name__).joinpath(f"{given}.toml").read_text(encoding="utf-8"), given
@@ -288,7 +288,7 @@ def read_recipe_file(path: str) -> dict[str, Any]:
     code: the file's own parts as ``module:Class``, which need consent. options: the options that it sets, such as a
     checkpoint's folder or a prompt's file. Raises `InputError` if the file is not TOML.
     """
-    content = read_recipe_data(path)
+    content = _read_recipe_data(path)
     tables = {name: table for name, table in content.items() if isinstance(table, dict) and name != "parts"}
     own = content.get("parts")
     own = {str(name): str(place) for name, place in own.items()} if isinstance(own, dict) else {}

@@ -225,7 +225,7 @@ class _End:
             self.others.update(signature)
 
 
-def find_end_kinds(gateway: Gateway, names: Collection[str] | None = None) -> dict[str, tuple[EndKind, EndKind]]:
+def _find_end_kinds(gateway: Gateway, names: Collection[str] | None = None) -> dict[str, tuple[EndKind, EndKind]]:
     """Return the kinds at head and tail of each relation, by name; of those named, where there are names."""
     relations = gateway.run(read_catalogue()).relations
     ends: defaultdict[int, _End] = defaultdict(_End)
@@ -283,7 +283,7 @@ def refresh_end_kinds(gateway: Gateway, names: Collection[str] | None = None) ->
             for end, kind in zip(("head", "tail"), ends, strict=True)
             for key, value in asdict(kind).items()
         }
-        for name, ends in find_end_kinds(gateway, names).items()
+        for name, ends in _find_end_kinds(gateway, names).items()
     ]
     gateway.run(Request(template("set_relation_kinds"), {"kinds": kinds}, lambda _: None))
 

@@ -48,7 +48,7 @@ TWICE = "said of two relations"
 _WORD = re.compile(r"[^\W_]+")
 
 
-def select_phrases(
+def _select_phrases(
     relation: RelationInfo,
     texts: Mapping[str, Sequence[str]],
     names: Iterable[str],
@@ -58,7 +58,7 @@ def select_phrases(
     """Return the phrases that can be taken, whatever other relations have.
 
     texts: what was said, by ``tail`` (forward) and ``head`` (inverse). names: of the relation's entities. others: names
-    of other entities, see `list_name_words`.
+    of other entities, see `_list_name_words`.
     """
     label_words = set(_WORD.findall(relation.shown_label.casefold()))
     capitalised = {word.casefold() for name in names for word in re.findall(r"\w{4,}", name) if word[:1].isupper()}
@@ -102,7 +102,7 @@ def _judge(text: str, label_words: set[str], parts: set[str], names: set[tuple[s
     return "", line
 
 
-def list_name_words(names: Sequence[str]) -> set[tuple[str, ...]]:
+def _list_name_words(names: Sequence[str]) -> set[tuple[str, ...]]:
     """Return the words of each name, in lower case of those that have several; a word alone may be a common one."""
     several = {words for words in map(_words, names) if len(words) > 1}
     return several | {(name,) for name in names if name[:1].isupper() and _WORD.fullmatch(name)}
@@ -201,7 +201,7 @@ def describe_by_llm(
     wanted = [r for r in catalogue.relations if not any(p.origin == "llm" for p in r.phrases)]
     cached = replace(settings, llm_cache=settings.llm_cache or str(settings.home_dir / REPLIES))
     samples = {relation.name: _samples(gateway, relation) for relation in wanted}
-    others = list_name_words([name for rows in samples.values() for row in rows for name in row])
+    others = _list_name_words([name for rows in samples.values() for row in rows for name in row])
     found: dict[str, tuple[Phrase, ...]] = {}
     reasons: Counter[str] = Counter()
     failure: LLMError | None = None
@@ -219,7 +219,7 @@ def describe_by_llm(
                     reasons["replies that could not be read"] += 1
                     continue
                 names = [name for row in samples[relation.name] for name in row if name]
-                found[relation.name] = select_phrases(relation, texts, names, others, reasons)
+                found[relation.name] = _select_phrases(relation, texts, names, others, reasons)
                 reasons["relations without a phrase"] += not found[relation.name]
         spent = f"{model.usage.calls:,} calls, {model.usage.cached:,} from the cache"
         why = f"; of others: {failure}" if failure else ""

@@ -36,7 +36,7 @@ class Reorganise(Reorganiser):
 
     The chains are expanded in the database, a batch by few queries, over the triples that it still has. Chains of
     different topics that lead to the same stand together, and share it as targets (appendix D.4.2); of a group the best
-    chain has its place by score (`score_path`), the others follow it.
+    chain has its place by score (`_score_path`), the others follow it.
     """
 
     takes: ClassVar[Kind] = "triple"
@@ -120,7 +120,7 @@ def join_topics(db: Database, evidence: Sequence[Evidence[Chain]]) -> list[Joine
     for place, each in enumerate(evidence):
         mentions = {topic.entity.id: topic.mention for topic in each.topics}
         starts = dict.fromkeys(item.value.topic for item in each.items)
-        distinct = (pair for pair in itertools.combinations(starts, 2) if are_distinct_mentions(*pair, mentions))
+        distinct = (pair for pair in itertools.combinations(starts, 2) if _are_distinct_mentions(*pair, mentions))
         pairs += ((place, left.id, right.id) for left, right in itertools.islice(distinct, MAX_PAIRS))
     through: list[dict[Walk, set[str]]] = [{} for _ in evidence]
     num_paths: Counter[int] = Counter()
@@ -151,13 +151,13 @@ def find_meeting_ends(chains: Sequence[Scored[Chain]], mentions: Mapping[str, st
     targets: list[tuple[Entity, ...]] = []
     for each in chains:
         chain = each.value
-        others = [of for topic, of in ends if are_distinct_mentions(chain.topic, topic, mentions)]
+        others = [of for topic, of in ends if _are_distinct_mentions(chain.topic, topic, mentions)]
         shared = (tuple(end for end in chain.ends if end in of) for of in others)
         targets.append(next((met for met in shared if met), ()))
     return targets
 
 
-def are_distinct_mentions(left: Entity, right: Entity, mentions: Mapping[str, str]) -> bool:
+def _are_distinct_mentions(left: Entity, right: Entity, mentions: Mapping[str, str]) -> bool:
     """Whether the two are different entities that the question speaks of at different places."""
     mention = mentions.get(left.id, "")
     return left.id != right.id and (not mention or mention != mentions.get(right.id, ""))
@@ -178,7 +178,7 @@ def group_meeting_chains(
         by_topic.setdefault(each.value.topic, []).append(place)
     others = {
         topic: sorted(
-            place for other in by_topic if are_distinct_mentions(topic, other, mentions) for place in by_topic[other]
+            place for other in by_topic if _are_distinct_mentions(topic, other, mentions) for place in by_topic[other]
         )
         for topic in by_topic
     }
@@ -193,7 +193,7 @@ def group_meeting_chains(
             if (
                 place not in placed
                 and not shared.isdisjoint(ends[place])
-                and all(are_distinct_mentions(chains[other].value.topic, own, mentions) for other in group)
+                and all(_are_distinct_mentions(chains[other].value.topic, own, mentions) for other in group)
             ):
                 group.append(place)
                 shared &= ends[place]

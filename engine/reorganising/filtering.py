@@ -63,7 +63,7 @@ def attention_to_items(model: CausalLM, evidence: Evidence[Item]) -> Floats:
     Of a prompt that is longer than the model reads the second half of the items is left out, again if need be: what is
     left out has relevance 0. Raises `LLMError` where the model cannot be had or cannot show its attention.
     """
-    texts = list_item_texts(evidence)
+    texts = _list_item_texts(evidence)
     relevances = np.zeros(len(texts))
     num_read = len(texts)
     while num_read:
@@ -88,9 +88,9 @@ def _attention_to_texts(model: CausalLM, question: str, texts: Sequence[str]) ->
     return attention_relevance(found.weights, token_spans(found.offsets, spans))
 
 
-def similarity_of_items(vectors: TextVectors, evidence: Evidence[Item]) -> Floats:
+def _compute_item_similarity(vectors: TextVectors, evidence: Evidence[Item]) -> Floats:
     """Return the cosine of the question and each item as text (Gao et al. 2024), without a local language model."""
-    texts = list_item_texts(evidence)
+    texts = _list_item_texts(evidence)
     if not texts:
         return np.zeros(0)
     vectors.encode([evidence.question.text, *texts])
@@ -98,7 +98,7 @@ def similarity_of_items(vectors: TextVectors, evidence: Evidence[Item]) -> Float
     return np.array([vectors.sentence(text) @ question for text in texts], dtype=np.float64)
 
 
-def list_item_texts(evidence: Evidence[Item]) -> list[str]:
+def _list_item_texts(evidence: Evidence[Item]) -> list[str]:
     return [
         one_line(item_text(item.value, evidence.labels, max_names=MAX_NAMES), MAX_ITEM_CHARS) for item in evidence.items
     ]
@@ -114,7 +114,7 @@ USER = (
 )
 
 
-def usefulness_prompt(question: str, texts: Sequence[str]) -> Prompt:
+def _usefulness_prompt(question: str, texts: Sequence[str]) -> Prompt:
     paths = "\n".join(f"{number}. {text}" for number, text in enumerate(texts, start=1))
     user = re.sub(r"\{(question|paths)\}", lambda found: {"question": question, "paths": paths}[found[1]], USER)
     return Prompt(
@@ -156,14 +156,14 @@ class FI(Reorganiser):
             _ = graph.shared.chat
         if self.model:
             return "by attention", partial(attention_to_items, graph.shared.causal_lm(self.model))
-        return "by similarity", partial(similarity_of_items, graph.shared.vectors)
+        return "by similarity", partial(_compute_item_similarity, graph.shared.vectors)
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Item]]:
         how, relevance = self.opened(ctx.graph)
         with ctx.trace.stage(f"filter {how}"):
             coarse = [filter_coarsely(relevance(each), self.coarse) for each in evidence]
         if ctx.graph.shared.settings.llm_model and self.fine:
-            return filter_finely(ctx, evidence, coarse)
+            return _filter_finely(ctx, evidence, coarse)
         taken = [each.take(kept) for each, kept in zip(evidence, coarse, strict=True)]
         if ctx.graph.shared.settings.llm_model or not (self.fine or self.integrate):
             return taken
@@ -178,13 +178,13 @@ class FI(Reorganiser):
         return integrate(ctx, evidence, answerer, Thresholds(self.tau_graph, self.tau_model))
 
 
-def filter_finely(
+def _filter_finely(
     ctx: Context, evidence: Sequence[Evidence[Item]], coarse: Sequence[tuple[int, ...]]
 ) -> list[Evidence[Item]]:
     """Return the items that the coarse filter kept, in two groups by the language model."""
     asked = [number for number, kept in enumerate(coarse) if kept]
     prompts = [
-        usefulness_prompt(one_line(evidence[n].question.text, 10_000), list_item_texts(evidence[n].take(coarse[n])))
+        _usefulness_prompt(one_line(evidence[n].question.text, 10_000), _list_item_texts(evidence[n].take(coarse[n])))
         for n in asked
     ]
     replies: dict[int, Completed] = dict(zip(asked, ctx.llm.complete(prompts), strict=True))

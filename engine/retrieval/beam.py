@@ -157,7 +157,7 @@ class BeamSearch:
             for search, picks in zip(searches, taken, strict=True)
             if search.linked.question.filter
         ]
-        fitting = find_fitting(ctx, [(search.linked.question, ids) for search, ids in asked]) if asked else []
+        fitting = _find_fitting(ctx, [(search.linked.question, ids) for search, ids in asked]) if asked else []
         for (search, _), ids in zip(asked, fitting, strict=True):
             search.fitting |= ids
 
@@ -279,7 +279,7 @@ class BeamRetriever(Retriever):
         return search, rescore, explain
 
 
-def find_fitting(ctx: Context, asked: Sequence[tuple[Question, Sequence[str]]]) -> list[frozenset[str]]:
+def _find_fitting(ctx: Context, asked: Sequence[tuple[Question, Sequence[str]]]) -> list[frozenset[str]]:
     """Return, of each question's entities by id, those that fit its filter; one round trip.
 
     The key `kind` has the name of what an answer must be an instance of, `relation` one that it must have. Any other

@@ -69,7 +69,7 @@ def subgraph_query(text: str, topics: Sequence[str], options: SubgraphOptions) -
     return SubgraphQuery(text, tuple(topics), options.num_hops, bounds)
 
 
-def entity_text(entity: Entity) -> str | None:
+def _entity_text(entity: Entity) -> str | None:
     """Return what the encoder gets to see of an entity; None of an unnamed one."""
     return None if entity.is_mediator else entity.label
 
@@ -79,7 +79,7 @@ def make_question_graphs(batch: SubgraphBatch, questions: Sequence[str], relatio
     from ...models.subgraphs import UNNAMED, GraphTexts, QuestionGraphs
 
     numbers, relation_of = np.unique(batch.relations, return_inverse=True)
-    texts = [entity_text(batch.table[place]) for place in batch.entities.tolist()]
+    texts = [_entity_text(batch.table[place]) for place in batch.entities.tolist()]
     names = {text: place for place, text in enumerate(dict.fromkeys(text for text in texts if text is not None))}
     said, named = (tuple(table[number] for number in numbers.tolist()) for table in (relations.texts, relations.names))
     return QuestionGraphs(
@@ -164,7 +164,7 @@ class SubgraphRetriever(Trained, Retriever):
 
     def __call__(self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int) -> list[Evidence[Triple]]:
         """Return the triples, best first: at least `top_k` where there are as many."""
-        check_unfiltered(questions)
+        _check_unfiltered(questions)
         scorer: SubgraphScorer = self.opened(ctx.graph)
         batch = scorer.extract(ctx.db, questions)
         graphs = make_question_graphs(batch, [each.question.text for each in questions], scorer.relations)
@@ -176,19 +176,19 @@ class SubgraphRetriever(Trained, Retriever):
             rows = np.arange(batch.triple_starts[number], batch.triple_starts[number + 1])
             rows = rows if may_keep is None else rows[may_keep[rows]]
             ranked = rows[np.argsort(-scores[rows], kind="stable")]
-            best = ranked[mark_first_pairs(batch, ranked, keep)] if self.merge_parallel else ranked[:keep]
+            best = ranked[_mark_first_pairs(batch, ranked, keep)] if self.merge_parallel else ranked[:keep]
             one = scorer.evidence(question, batch, best, scores, number)
             found.append(replace(one, extras=(GraphToken(tokens[number]),)) if tokens else one)
         return found
 
 
-def check_unfiltered(questions: Sequence[LinkedQuestion]) -> None:
+def _check_unfiltered(questions: Sequence[LinkedQuestion]) -> None:
     """Raise `UsageError` for a filter, which triples have no ends for."""
     if any(each.question.filter for each in questions):
         raise UsageError("filter: expected a recipe that searches paths, such as similarity or star, found triples")
 
 
-def mark_first_pairs(batch: SubgraphBatch, rows: npt.NDArray[np.int64], keep: int) -> npt.NDArray[np.bool_]:
+def _mark_first_pairs(batch: SubgraphBatch, rows: npt.NDArray[np.int64], keep: int) -> npt.NDArray[np.bool_]:
     """Return which rows are of the first `keep` pairs of entities, in whichever direction."""
     ends = np.sort(np.stack([batch.heads[rows], batch.tails[rows]], axis=1), axis=1)
     _, first, pair = np.unique(ends, axis=0, return_index=True, return_inverse=True)

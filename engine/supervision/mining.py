@@ -179,17 +179,17 @@ def _corrupt(
         # The inverse of the relation itself is in no list, and counts as the nearest.
         others = (other for other in reach if other != hop)
         walkable = sorted(others, key=lambda other: (place.get(other[-1].relation, -1), serialise_hop(other)))
-        here = {other[-1].relation for other in reach if other == replace_relation(hop, other[-1].relation)}
+        here = {other[-1].relation for other in reach if other == _replace_relation(hop, other[-1].relation)}
         elsewhere = [relation for relation in ordered if relation not in here]
         for other in islice(
-            chain(walkable, (replace_relation(hop, relation) for relation in elsewhere)), num_negatives
+            chain(walkable, (_replace_relation(hop, relation) for relation in elsewhere)), num_negatives
         ):
             yield (*before, other), "similar"
         left = walkable[num_negatives:]
         drawn = rng.sample(left, min(num_negatives, len(left)))
         unused = elsewhere[max(num_negatives - len(walkable), 0) :]
         more = rng.sample(unused, min(num_negatives - len(drawn), len(unused)))
-        for other in [*drawn, *(replace_relation(hop, relation) for relation in more)]:
+        for other in [*drawn, *(_replace_relation(hop, relation) for relation in more)]:
             yield (*before, other), "random"
         reach = reach[hop]
     for length in range(1, len(path.hops)):
@@ -199,7 +199,7 @@ def _corrupt(
         yield (*path.hops, hop), "overrun"
 
 
-def replace_relation(hop: WalkedHop, relation: str) -> WalkedHop:
+def _replace_relation(hop: WalkedHop, relation: str) -> WalkedHop:
     return (*hop[:-1], RelationStep(relation, hop[-1].inverse))
 
 
@@ -216,7 +216,7 @@ class TrainingExampleBuilder:
         self.words = words
         self.vectors = vectors
         self.options = options
-        self.nearest = similar_relations(index)
+        self.nearest = _similar_relations(index)
 
     def label(self, questions: Sequence[QuestionPaths]) -> list[MinedQuestion]:
         """Return the questions with labels.
@@ -266,7 +266,7 @@ class TrainingExampleBuilder:
         return MinedQuestion(question.id, question.text, walked.topics, tuple(labelled), negatives, reach)
 
 
-def similar_relations(index: RelationIndex) -> Nearest:
+def _similar_relations(index: RelationIndex) -> Nearest:
     """Return what orders all other relations by the similarity of their own words to one; equal ones by number."""
     relations, vectors = index.relations, index.vectors()
     place = {relation.name: at for at, relation in enumerate(relations)}
@@ -321,7 +321,7 @@ def mine_paths(
         max_hop=options.max_hop,
         relations={name: (word.domain, *word.properties) for name, word in words.items()},
         options={name: value for name, value in asdict(options).items() if name != "max_hop"},
-        counts=counts_of(found, mined),
+        counts=_counts_of(found, mined),
     )
     return MinedFile(mining, tuple(mined), content_sha256(mining, mined))
 
@@ -391,7 +391,7 @@ def count_left_out(found: Sequence[Any]) -> dict[str, int]:
     return {f"left out: {reason}": reasons[reason] for reason in REASONS}
 
 
-def counts_of(found: Sequence[QuestionPaths | SkippedQuestion], mined: Sequence[MinedQuestion]) -> dict[str, int]:
+def _counts_of(found: Sequence[QuestionPaths | SkippedQuestion], mined: Sequence[MinedQuestion]) -> dict[str, int]:
     """Return the counts of questions, left out questions by reason, paths, negatives by kind, and cuts."""
     kinds = Counter(negative.kind for question in mined for negative in question.negatives)
     positives = [sum(path.positive for path in question.paths) for question in mined]

@@ -249,7 +249,7 @@ def refine_pool(pool: PoolFile, settings: Settings, cache: Path, *, progress: Pr
 
 
 def _ask_for_chains(template: str, question: PooledQuestion) -> Prompt:
-    lines = [f"{number}. {write_chain(chain)}" for number, chain in enumerate(question.chains, start=1)]
+    lines = [f"{number}. {_write_chain(chain)}" for number, chain in enumerate(question.chains, start=1)]
     content = fill_placeholders(template, question=one_line(question.text), evidence="\n".join(lines))
     num_chains = len(question.chains)
     return Prompt(
@@ -266,7 +266,7 @@ def _refine(question: PooledQuestion, said: Completed, counts: Counter[str]) -> 
     return replace(question, chosen=chosen or question.weak, how="refined" if chosen else "unrefined")
 
 
-def write_chain(chain: PoolChain) -> str:
+def _write_chain(chain: PoolChain) -> str:
     """Return a chain as one line, with the direction of each triple."""
     words = [_name(chain.names[0])]
     for step, name in zip(chain.steps, chain.names[1:], strict=True):

@@ -48,16 +48,16 @@ def reading_sets(
         Engine(request.settings, recipe=used) as engine,
         progress_bar("the questions", "reading") as (progress, _),
     ):
-        for warning in list_known_questions(sets[: len(request.train_files)], engine):
+        for warning in _list_known_questions(sets[: len(request.train_files)], engine):
             request.say(warning)
         found = []
         for each in sets:
-            asked, evidence = retrieve_for_reader(each, engine, reads=config.reads, progress=progress)
-            found.append(build_reader_training_set(each, asked, evidence, engine, vectors))
+            asked, evidence = _retrieve_for_reader(each, engine, reads=config.reads, progress=progress)
+            found.append(_build_reader_training_set(each, asked, evidence, engine, vectors))
     return request.split(found)
 
 
-def retrieve_for_reader(
+def _retrieve_for_reader(
     questions: QuestionSet, engine: Engine, *, reads: int = READS, progress: Progress = ignore_progress
 ) -> tuple[list[GoldQuestion], list[Evidence[Any]]]:
     """Return the questions that have an answer in the graph, and the evidence of each: the first `reads` items."""
@@ -75,7 +75,7 @@ def retrieve_for_reader(
     return list(asked), [replace(each, trace=replace(each.trace, costs=())) for each in found]
 
 
-def build_reader_training_set(
+def _build_reader_training_set(
     questions: QuestionSet,
     asked: Sequence[GoldQuestion],
     found: Sequence[Evidence[Any]],
@@ -110,7 +110,7 @@ def build_reader_training_set(
     )
 
 
-def list_known_questions(sets: Sequence[QuestionSet], engine: Engine) -> list[str]:
+def _list_known_questions(sets: Sequence[QuestionSet], engine: Engine) -> list[str]:
     """Return in words which question sets, by name or hash, a checkpoint of the engine's recipe was trained on."""
     found = []
     for name, part in engine.recipe.parts.items():

@@ -165,7 +165,7 @@ def group_noisy_or(probabilities: Tensor, groups: Tensor, num_groups: int) -> Te
     return 1 - left.new_zeros(num_groups).index_add(0, groups, left).exp()
 
 
-def group_count(flags: Tensor, groups: Tensor, num_groups: int) -> Tensor:
+def _count_in_groups(flags: Tensor, groups: Tensor, num_groups: int) -> Tensor:
     """Return how many rows of each group are flagged, (num_groups,) int64."""
     return flags.new_zeros(num_groups, dtype=torch.int64).index_add(0, groups, flags.long())
 
@@ -178,7 +178,7 @@ def mark_best_of_groups(values: Tensor, groups: Tensor, num_groups: int, top_k: 
         return torch.zeros_like(values, dtype=torch.bool)
     order = torch.argsort(values.detach(), descending=True)
     order = order[torch.argsort(groups[order], stable=True)]
-    counts = group_count(torch.ones_like(groups), groups, num_groups)
+    counts = _count_in_groups(torch.ones_like(groups), groups, num_groups)
     starts = counts.cumsum(0) - counts
     last = order[(starts + counts.clamp(max=top_k) - 1).clamp(min=0)]
     return values >= values[last][groups]

@@ -119,7 +119,7 @@ class ReaderOutput:
 MAX_KEPT = 100_000
 
 
-def insert_tokens(embedded: Tensor, seen: Tensor, graph_tokens: Tensor, place: int) -> tuple[Tensor, Tensor]:
+def _insert_tokens(embedded: Tensor, seen: Tensor, graph_tokens: Tensor, place: int) -> tuple[Tensor, Tensor]:
     """Return embeddings and mask with each row's graph token inserted at a place."""
     parts = [embedded[:, :place], graph_tokens[:, None].to(embedded.dtype), embedded[:, place:]]
     return torch.cat(parts, dim=1), torch.cat([seen[:, :1], seen], dim=1)
@@ -192,7 +192,7 @@ class PointingReader(nn.Module):
         ids, seen = move_batch(pad(texts), device)
         embedded = embeddings(ids)
         if graph_tokens is not None:
-            embedded, seen = insert_tokens(embedded, seen, graph_tokens, 1)
+            embedded, seen = _insert_tokens(embedded, seen, graph_tokens, 1)
         states: Tensor = self.encoder(inputs_embeds=embedded, attention_mask=seen.long()).last_hidden_state
         return states.float()
 
@@ -331,7 +331,7 @@ class GenerativeReader(nn.Module):
         if tokens is None:
             return embedded, seen
         first = 1 if all(row[:1] == [self._tokenizer.bos_token_id] for row in rows) else 0
-        return insert_tokens(embedded, seen, tokens, first)
+        return _insert_tokens(embedded, seen, tokens, first)
 
     def _prompt(self, passage: Passage) -> list[int]:
         facts = [

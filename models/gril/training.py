@@ -288,11 +288,11 @@ class JointNetwork(nn.Module):
                 mask = mask_grown_triples(grown, self.retriever.options.temperature, is_sampled=self.training)
                 tokens = self.bridge(grown, inputs, mask)
         rows = choose_triples(grown, encoded, questions, num_triples)
-        asked = [ask_reader(encoded, question, each) for question, each in zip(questions, rows, strict=True)]
+        asked = [_ask_reader(encoded, question, each) for question, each in zip(questions, rows, strict=True)]
         return _Given(grown, inputs, asked, tokens, rows)
 
 
-def ask_reader(encoded: EncodedSubgraphs, question: int, rows: Ints) -> ReaderQuestion:
+def _ask_reader(encoded: EncodedSubgraphs, question: int, rows: Ints) -> ReaderQuestion:
     graphs, nodes = encoded.graphs, encoded.graphs.nodes_of(question)
     passage, candidates = build_passage(encoded, question, rows)
     right = graphs.text_of[nodes][graphs.is_answer[nodes]].tolist()
@@ -344,7 +344,7 @@ class JointObjective(Objective[JointNetwork, int]):
     ) -> None:
         self._train, self._dev = train, dev
         self._num_triples, self._num_dev_triples = (numbers_of_triples(hops, each) for each in (train, dev))
-        super().__init__(network, answerable_questions(train), config.joint_training, config.batch_size)
+        super().__init__(network, _answerable_questions(train), config.joint_training, config.batch_size)
 
     def pretrained(self) -> Iterable[Tensor]:
         return self.network.reader.pretrained_parameters()
@@ -361,16 +361,16 @@ class JointObjective(Objective[JointNetwork, int]):
         found = self.outputs()
         right = [bool(s.max(initial=0) > 0 and each.is_right[s.argmax()]) for each in found for s in (each.scores,)]
         hits = float(np.mean(right)) if found else 0.0
-        f1: float = max(mean_f1_at(share, found) for share in SHARES)
+        f1: float = max(_mean_f1_at(share, found) for share in SHARES)
         return {HITS: hits, F1: f1, "selection_metric": hits + TIE_BREAK * f1}
 
     def best_share(self) -> float:
         """Return the one of `SHARES` with the best F1 on dev; ties go to the highest."""
         found = self.outputs()
-        return max(SHARES, key=lambda share: (mean_f1_at(share, found), share))
+        return max(SHARES, key=lambda share: (_mean_f1_at(share, found), share))
 
     def outputs(self) -> list[ReaderOutput]:
-        asked = answerable_questions(self._dev)
+        asked = _answerable_questions(self._dev)
         batches = (asked[start : start + self.batch_size] for start in range(0, len(asked), self.batch_size))
         numbers = self._num_dev_triples
         with torch.no_grad():
@@ -381,7 +381,7 @@ class JointObjective(Objective[JointNetwork, int]):
             ]
 
 
-def answerable_questions(encoded: EncodedSubgraphs) -> list[int]:
+def _answerable_questions(encoded: EncodedSubgraphs) -> list[int]:
     graphs = encoded.graphs
     return [each for each in range(len(graphs)) if graphs.is_answer[graphs.nodes_of(each)].any()]
 
@@ -392,7 +392,7 @@ def numbers_of_triples(hops: HopPredictor, encoded: EncodedSubgraphs) -> list[in
     return [TRIPLES_PER_HOP * c for c in predicted.tolist()]
 
 
-def mean_f1_at(share: float, found: Sequence[ReaderOutput]) -> float:
+def _mean_f1_at(share: float, found: Sequence[ReaderOutput]) -> float:
     predicted = [is_answer(each.scores, share) for each in found]
     f1 = [
         2 * int((some & each.is_right).sum()) / max(int(some.sum()) + each.num_answers, 1)

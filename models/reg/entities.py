@@ -80,12 +80,12 @@ class EntityScorer(nn.Module):
 def open_model(folder: Path, opening: CheckpointOpenOptions) -> SubgraphModel:
     """Return the scorer of a checkpoint; raise `BadCheckpointError` if a file is damaged."""
     return open_scorer(
-        folder, opening, EntityDescription, lambda said: new_scorer(said.config, said.dimension, said.degrees)
+        folder, opening, EntityDescription, lambda said: _new_scorer(said.config, said.dimension, said.degrees)
     )
 
 
-def new_scorer(config: EntityConfig, dimension: int, degrees: Sequence[int]) -> EntityScorer:
-    """Return an untrained network. dimension: of the text vectors. degrees: see `degree_histogram`."""
+def _new_scorer(config: EntityConfig, dimension: int, degrees: Sequence[int]) -> EntityScorer:
+    """Return an untrained network. dimension: of the text vectors. degrees: see `_degree_histogram`."""
     return EntityScorer(dimension, encoding_width(config.num_rounds), config.hidden, config.num_layers, degrees)
 
 
@@ -93,9 +93,9 @@ def fit(
     config: EntityConfig, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
 ) -> EntityDescription:
     learned, chosen = encode_sets(config, train, dev, out)
-    degrees = degree_histogram(learned.graphs)
+    degrees = _degree_histogram(learned.graphs)
     torch.manual_seed(config.training.seed)
-    objective = EntityObjective(new_scorer(config, learned.dimension, degrees).to(out.device), learned, chosen, config)
+    objective = EntityObjective(_new_scorer(config, learned.dimension, degrees).to(out.device), learned, chosen, config)
     return fit_scorer("entity scorer", objective, config, train, out, degrees=degrees)
 
 
@@ -106,7 +106,7 @@ class EntityObjective(TripleObjective):
         """Return the logits of some entities of the questions, and which are right."""
         rows = self.train.rows(questions)
         inputs = self.train.inputs(questions, rows)
-        is_right = right_entities(inputs, self.train.labels(rows))
+        is_right = _right_entities(inputs, self.train.labels(rows))
         asked, right = inputs.node_question.cpu().numpy(), is_right.cpu().numpy()
         chosen = []
         for number, question in enumerate(questions):
@@ -116,7 +116,7 @@ class EntityObjective(TripleObjective):
         return self.network.nodes(inputs)[nodes], is_right[nodes].float()
 
 
-def right_entities(inputs: GraphInputs, labels: Tensor) -> Tensor:
+def _right_entities(inputs: GraphInputs, labels: Tensor) -> Tensor:
     """Return which nodes are head or tail of a right triple, (num_nodes,)."""
     found = torch.zeros(len(inputs.is_named), dtype=torch.bool).to(labels.device)
     is_right = labels > 0
@@ -125,7 +125,7 @@ def right_entities(inputs: GraphInputs, labels: Tensor) -> Tensor:
     return found
 
 
-def degree_histogram(graphs: QuestionGraphs) -> tuple[int, ...]:
+def _degree_histogram(graphs: QuestionGraphs) -> tuple[int, ...]:
     """Return how many nodes of the graphs take part in 0, 1, 2 … triples, at either end; a self-loop counts twice."""
     degrees = np.bincount(np.concatenate([graphs.heads, graphs.tails]), minlength=len(graphs.text_of))
     return tuple(np.bincount(degrees).tolist())

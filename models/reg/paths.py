@@ -275,7 +275,7 @@ def open_model(folder: Path, opening: CheckpointOpenOptions) -> PathModel:
 
 
 @dataclass(frozen=True, slots=True)
-class PathExample:
+class _PathExample:
     """A question, by its id, with candidate paths from one of its topics. topic: its name."""
 
     question: str
@@ -285,11 +285,11 @@ class PathExample:
     is_right: tuple[bool, ...]
 
 
-Pair = tuple[PathExample, tuple[str, ...]]
+Pair = tuple[_PathExample, tuple[str, ...]]
 """A path for a question."""
 
 
-def make_examples(pools: Sequence[PoolFile], texts: Mapping[str, str]) -> list[PathExample]:
+def make_examples(pools: Sequence[PoolFile], texts: Mapping[str, str]) -> list[_PathExample]:
     """Return the training examples of pools: for each question and topic, the chains that leave it."""
     return [
         example
@@ -300,7 +300,7 @@ def make_examples(pools: Sequence[PoolFile], texts: Mapping[str, str]) -> list[P
     ]
 
 
-def _examples(question: PooledQuestion, texts: Mapping[str, str]) -> Iterator[PathExample]:
+def _examples(question: PooledQuestion, texts: Mapping[str, str]) -> Iterator[_PathExample]:
     right = set(question.supervision)
     for topic in question.topics:
         chains = [chain for chain in question.chains if chain.kind != "answer" and chain.start == topic]
@@ -308,10 +308,10 @@ def _examples(question: PooledQuestion, texts: Mapping[str, str]) -> Iterator[Pa
         if known:
             paths = tuple(chain.steps for chain in known)
             is_right = tuple(chain in right for chain in known)
-            yield PathExample(question.id, question.text, known[0].names[0], paths, is_right)
+            yield _PathExample(question.id, question.text, known[0].names[0], paths, is_right)
 
 
-def limit_candidates(example: PathExample, most: int) -> PathExample:
+def _limit_candidates(example: _PathExample, most: int) -> _PathExample:
     """Return an example with at most this many candidates, its right ones first."""
     order = sorted(range(len(example.paths)), key=lambda number: not example.is_right[number])[:most]
     return replace(
@@ -327,8 +327,8 @@ class PathObjective(Objective[nn.Module, Pair]):
     def __init__(
         self,
         network: nn.Module,
-        train: Sequence[PathExample],
-        dev: Sequence[PathExample],
+        train: Sequence[_PathExample],
+        dev: Sequence[_PathExample],
         text: PathTokenizer,
         config: PathConfig,
     ) -> None:
@@ -343,7 +343,7 @@ class PathObjective(Objective[nn.Module, Pair]):
                 f"no question to {'choose by' if pairs else 'learn from'} has a path from a topic to an answer"
             )
         super().__init__(network, pairs, config.training, config.batch_size)
-        self._dev = [limit_candidates(each, config.num_candidates) for each in dev]
+        self._dev = [_limit_candidates(each, config.num_candidates) for each in dev]
         self._text = text
 
     def weights(self) -> Mapping[str, Tensor]:
@@ -375,7 +375,7 @@ class PathObjective(Objective[nn.Module, Pair]):
         figures = (likelihood, float(np.mean([right for _, right in first.values()])))
         return dict(zip(PATH_FIGURES, figures, strict=True)) | {"selection_metric": likelihood}
 
-    def iterate_scores(self) -> Iterator[tuple[PathExample, list[float]]]:
+    def iterate_scores(self) -> Iterator[tuple[_PathExample, list[float]]]:
         """Yield the log-probabilities of each dev example's candidates as whole paths."""
         with torch.no_grad():
             for example in self._dev:

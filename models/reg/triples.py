@@ -232,7 +232,7 @@ class TripleObjective(Objective[Any, int]):
     def evaluate(self) -> Figures:
         """Return the means of `FIGURES` over questions with right triples, and the selection metric."""
         found = [
-            [*triple_figures(scores, right), *compute_answer_recall(self.dev.graphs, question, scores)]
+            [*triple_figures(scores, right), *_compute_answer_recall(self.dev.graphs, question, scores)]
             for question, (scores, right) in enumerate(self.iterate_scores())
             if right.any()
         ]
@@ -257,12 +257,12 @@ def fit(
 ) -> TripleDescription:
     learned, chosen = encode_sets(config, train, dev, out)
     torch.manual_seed(config.training.seed)
-    network = new_scorer(config, learned.dimension).to(out.device)
+    network = _new_scorer(config, learned.dimension).to(out.device)
     objective = TripleObjective(network, learned, chosen, config)
     return fit_scorer("triple scorer", objective, config, train, out)
 
 
-def new_scorer(config: TripleConfig, dimension: int) -> TripleScorer:
+def _new_scorer(config: TripleConfig, dimension: int) -> TripleScorer:
     return TripleScorer(dimension, encoding_width(config.num_rounds), config.hidden)
 
 
@@ -304,7 +304,7 @@ def open_scorer(
 
 
 def open_model(folder: Path, opening: CheckpointOpenOptions) -> SubgraphModel:
-    return open_scorer(folder, opening, TripleDescription, lambda said: new_scorer(said.config, said.dimension))
+    return open_scorer(folder, opening, TripleDescription, lambda said: _new_scorer(said.config, said.dimension))
 
 
 def mean_figures(names: Sequence[str], found: Sequence[Sequence[float]], choose_at: int) -> Figures:
@@ -326,7 +326,7 @@ def triple_figures(scores: Floats, right: Bools, recall_at: Sequence[int] = RECA
     return [float(each) / int(right.sum()) for each in (*((ranks <= k).sum() for k in recall_at), precisions.sum())]
 
 
-def compute_answer_recall(graphs: QuestionGraphs, question: int, scores: Floats) -> list[float]:
+def _compute_answer_recall(graphs: QuestionGraphs, question: int, scores: Floats) -> list[float]:
     """Return the recall of a question's answers by its best k triples, for each k; 0 if it has none."""
     answers = list(graphs.texts.answers[question].values())
     if not answers:

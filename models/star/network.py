@@ -122,7 +122,7 @@ PART = 64
 """Texts that the dual encoder reads together; pairs are half as many."""
 
 
-def by_length(
+def _by_length(
     items: Sequence[T], length: Callable[[T], int], size: int, compute: Callable[[Sequence[T]], Tensor]
 ) -> Tensor:
     """Return what is computed of each item, (num_items, …), `size` of similar length at a time."""
@@ -168,7 +168,7 @@ class DualEncoder(nn.Module):
 
     def encode(self, texts: Sequence[Tokens]) -> Tensor:
         """Return the mean of each text's hidden states at unit length, (num_texts, dimension)."""
-        return by_length(texts, len, PART, self._encode)
+        return _by_length(texts, len, PART, self._encode)
 
     def _encode(self, texts: Sequence[Tokens]) -> Tensor:
         ids, mask = move_batch(pad(texts), device_of(self))
@@ -245,7 +245,7 @@ class CrossAttentiveScorer(nn.Module):
 
     def forward(self, pairs: Sequence[PairTokens], part: int = PART // 2) -> Tensor:
         """Return the logits of s, (num_pairs,); part: pairs that are read together."""
-        return by_length(pairs, lambda pair: len(pair[0]), part, lambda some: self.read(some)[0])
+        return _by_length(pairs, lambda pair: len(pair[0]), part, lambda some: self.read(some)[0])
 
     def read(self, pairs: Sequence[PairTokens]) -> tuple[Tensor, Tensor, Tensor]:
         """Return the logits of s, (num_pairs,), and the attention of `[QSP]` over the question's tokens and of `[PSP]`
@@ -278,7 +278,7 @@ def write_network(backbone: Backbone, network: nn.Module, part: Path) -> None:
     write_weights(network.state_dict(), part)
 
 
-class CrossReader(PairReader):
+class _CrossReader(PairReader):
     """Reads pairs with a network, such as a checkpoint's."""
 
     def __init__(self, network: CrossAttentiveScorer, texts: CachedTokenizer) -> None:
@@ -303,13 +303,13 @@ class CrossReader(PairReader):
         return PairAttention(float(logit.sigmoid()[0]), *named)
 
 
-def open_shipped(device: str, precision: torch.dtype) -> CrossReader:
+def open_shipped(device: str, precision: torch.dtype) -> _CrossReader:
     """Return the shipped scorer in PyTorch, for a GPU."""
     backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
     network = CrossAttentiveScorer(backbone, key_dimension=KEYS)
     start_from_shipped(network)
     network.eval().to(device).encoder.to(precision)
-    return CrossReader(network, CachedTokenizer(backbone.tokenizer))
+    return _CrossReader(network, CachedTokenizer(backbone.tokenizer))
 
 
 def open_model(folder: Path, opening: CheckpointOpenOptions) -> StarModel:
@@ -329,7 +329,7 @@ def open_model(folder: Path, opening: CheckpointOpenOptions) -> StarModel:
             network.load_state_dict(weights)
             network.eval().to(opening.device).encoder.to(opening.dtype)
             found[part] = network, CachedTokenizer(backbone.tokenizer)
-    return StarModel(description, *found["dual"], CrossReader(*found["cross"]) if "cross" in found else None)
+    return StarModel(description, *found["dual"], _CrossReader(*found["cross"]) if "cross" in found else None)
 
 
 MAX_KEPT_PATHS = 100_000
@@ -345,7 +345,7 @@ class StarModel:
     """
 
     def __init__(
-        self, description: StarDescription, network: DualEncoder, texts: CachedTokenizer, reader: CrossReader | None
+        self, description: StarDescription, network: DualEncoder, texts: CachedTokenizer, reader: _CrossReader | None
     ) -> None:
         self.description, self.network, self.tokenizer, self.reader = description, network, texts, reader
         self._turn = threading.RLock()

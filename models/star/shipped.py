@@ -113,7 +113,7 @@ class ShippedStar(PairReader):
             raise EncoderUnavailableError(f"the weights of encoder {ENCODER!r} are not installed: {INSTALL_WEIGHTS}")
         self._encoder, weights = plain, plain.bert.weights
         merge_adapter(WEIGHTS, lambda name: weights[f"{name}.weight"])
-        self._heads = read_heads()
+        self._heads = _read_heads()
         words = weights["embeddings.word_embeddings.weight"]
         plain.bert.weights = {
             **weights,
@@ -162,7 +162,7 @@ class ShippedStar(PairReader):
         return weights @ states, weights
 
 
-def read_heads() -> dict[str, Floats]:
+def _read_heads() -> dict[str, Floats]:
     """Return the weights that are no change of the encoder's: the layers on top, and the rows of the special tokens."""
     from safetensors import safe_open
 
@@ -175,7 +175,7 @@ def start_from_shipped(network: CrossAttentiveScorer) -> None:
     """Give a network over the encoder `ENCODER`, with `KEYS` keys and the special tokens, the shipped weights."""
     import torch
 
-    heads = {name: torch.from_numpy(each) for name, each in read_heads().items()}
+    heads = {name: torch.from_numpy(each) for name, each in _read_heads().items()}
     with torch.no_grad():
         words: torch.Tensor = network.encoder.get_parameter("embeddings.word_embeddings.weight")
         words[-len(SPECIAL_TOKENS) :] = heads.pop("special")

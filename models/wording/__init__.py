@@ -238,7 +238,7 @@ Kind = Literal["person", "place", "time", "number", "thing"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class _Entry:
     """Other words of a relation: nouns, questions in both directions, noun phrases for what leads to the topic."""
 
     nouns: tuple[str, ...]
@@ -247,17 +247,17 @@ class Entry:
     back: tuple[str, ...]
 
 
-NOTHING = Entry((), (), (), ())
+NOTHING = _Entry((), (), (), ())
 
 
 @dataclass(frozen=True, slots=True)
-class Lexicon:
+class _Lexicon:
     """kinds: of words. relations: entries by a property's text."""
 
     kinds: Mapping[str, Kind]
-    relations: Mapping[str, Entry]
+    relations: Mapping[str, _Entry]
 
-    def entry(self, text: str) -> Entry:
+    def entry(self, text: str) -> _Entry:
         """Return the entry of a property: of its text, of its last two words, or of its last word alone."""
         words = text.lower().split()
         for tail in (words, words[-2:], words[-1:]):
@@ -268,15 +268,15 @@ class Lexicon:
 
 
 @cache
-def read_lexicon() -> Lexicon:
+def read_lexicon() -> _Lexicon:
     data: dict[str, Any] = tomllib.loads(files(__name__).joinpath("lexicon.toml").read_text(encoding="utf-8"))
     relations = {
-        name: Entry(*(tuple(entry.get(field, ())) for field in ("nouns", "asks", "inverse", "back")))
+        name: _Entry(*(tuple(entry.get(field, ())) for field in ("nouns", "asks", "inverse", "back")))
         for entry in data["relations"]
         for name in entry["of"]
     }
     kinds: dict[str, Kind] = {word: kind for kind, words in data["kinds"].items() for word in words.split()}
-    return Lexicon(kinds, relations)
+    return _Lexicon(kinds, relations)
 
 
 @cache
@@ -289,8 +289,8 @@ def lexicon_phrases(label: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     entry = read_lexicon().entry(meant or label)
     if entry is NOTHING:
         return (meant,) if meant else (), ()
-    forward = (meant, *entry.nouns, *map(bare_phrase, entry.asks))
-    inverse = (*map(bare_phrase, entry.back), *map(bare_phrase, entry.inverse))
+    forward = (meant, *entry.nouns, *map(_bare_phrase, entry.asks))
+    inverse = (*map(_bare_phrase, entry.back), *map(_bare_phrase, entry.inverse))
     own = label.lower()
     return tuple(p for p in dict.fromkeys(forward) if p and p != own), tuple(p for p in dict.fromkeys(inverse) if p)
 
@@ -316,7 +316,7 @@ def _foreign() -> Mapping[str, str]:
     return tomllib.loads(text)["words"]
 
 
-def bare_phrase(template: str) -> str:
+def _bare_phrase(template: str) -> str:
     """Return a template without the places of topic and type."""
     return " ".join(template.replace("{x}'s", " ").replace("{x}", " ").replace("{t}", "").split())
 

@@ -115,7 +115,7 @@ def _is_tail(end: int) -> bool:
     return end < 0
 
 
-def value_end(sample: EndSample, words: str) -> EndKind | None:
+def _value_end(sample: EndSample, words: str) -> EndKind | None:
     """Return the kind of an end that has values; None of one that has other things.
 
     Numbers under a relation whose word is an amount of money are amounts, long numbers under phone are phones.
@@ -147,7 +147,7 @@ def end_kinds(
     An entity's kind has its evidence from the end's own type and words, from its names, and from what else its things
     are.
     """
-    values = {end: value_end(sample, labels[-end] if _is_tail(end) else "") for end, sample in samples.items()}
+    values = {end: _value_end(sample, labels[-end] if _is_tail(end) else "") for end, sample in samples.items()}
     own = {end: _find_own_evidence(end, labels, types) for end, kind in values.items() if kind is None}
     found: dict[int, EndKind] = {}
     for end, sample in samples.items():

@@ -53,7 +53,7 @@ StepTriples = Mapping[str, Sequence[tuple[int, str, int]]]
 where all triples of the node were read."""
 
 
-class MetEntities:
+class _MetEntities:
     """The entities that a batch has met, by id, with the number of triples of each relation at them."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class MetEntities:
 
 
 @dataclass(slots=True)
-class StepReader:
+class _StepReader:
     """Reads what the plans of a batch want in one step: one query, and one for each relation wanted at hubs.
 
     A hub has more edges than it is worth to look at for the relations wanted: `hub_degree` for each of them.
@@ -86,7 +86,7 @@ class StepReader:
     relations: Mapping[int, str]
     stored_as: Mapping[str, str]
     hub_degree: int = HUB_DEGREE
-    met: MetEntities = field(default_factory=MetEntities)
+    met: _MetEntities = field(default_factory=_MetEntities)
 
     def read(self, db: Database, plans: Sequence[ReadPlan], *, last: bool) -> StepTriples:
         """Return the triples that any of the plans wants; the nodes they lead to are among `met` from then on."""
@@ -233,7 +233,7 @@ class SubgraphBounds:
     question_triples: int = 10_000
 
 
-def share_reads(counts: Sequence[int], total: int) -> list[int]:
+def _share_reads(counts: Sequence[int], total: int) -> list[int]:
     """Return what may be read of each group: of all the same number at most, so that no more than `total` are read.
 
     Where that is not enough for one of each, it is one of the first.
@@ -254,7 +254,7 @@ Group = tuple[str, int]
 """The triples of one relation at a node: the node's id and the signed number of the relation."""
 
 
-def limit_reads(counts: Mapping[Group, int], bounds: SubgraphBounds, room: int) -> dict[Group, int]:
+def _limit_reads(counts: Mapping[Group, int], bounds: SubgraphBounds, room: int) -> dict[Group, int]:
     """Return how many triples of each group may be read, the most wanted first.
 
     Where a question has too many triples, half of the room is shared alike and the other half goes to the groups in
@@ -268,11 +268,11 @@ def limit_reads(counts: Mapping[Group, int], bounds: SubgraphBounds, room: int) 
     for places in at_node.values():
         here = [by_node[place] for place in places]
         if sum(here) > bounds.node_triples:
-            for place, share in zip(places, share_reads(here, bounds.node_triples), strict=True):
+            for place, share in zip(places, _share_reads(here, bounds.node_triples), strict=True):
                 by_node[place] = share
     if sum(by_node) <= room:
         return dict(zip(groups, by_node, strict=True))
-    alike = share_reads(by_node, (room + 1) // 2)
+    alike = _share_reads(by_node, (room + 1) // 2)
     rest = room - sum(alike)
     limits: dict[Group, int] = {}
     for group, most, limit in zip(groups, by_node, alike, strict=True):
@@ -325,7 +325,7 @@ class SubgraphExtractor:
 
         Raises `StaleCatalogueError` when the graph has a relation whose number is not in `relations`.
         """
-        reader = StepReader(self.relations, self.stored_as, self.hub_degree)
+        reader = _StepReader(self.relations, self.stored_as, self.hub_degree)
         ids = list(dict.fromkeys(id_ for query in queries for id_ in query.topics))
         if ids:
             reader.met.add(db.run(read_entity_signatures(ids)))
@@ -363,7 +363,7 @@ class SubgraphExtractor:
 class _Growing:
     """The subgraph of one question while it grows."""
 
-    def __init__(self, query: SubgraphQuery, met: MetEntities) -> None:
+    def __init__(self, query: SubgraphQuery, met: _MetEntities) -> None:
         self.query = query
         self.met = met
         self.hops = {id_: 0 for id_ in query.topics if id_ in met.entities}
@@ -398,7 +398,7 @@ class _Growing:
         counts = {(id_, n): signatures[id_][n] for n in chosen for id_ in front if n in signatures[id_]}
         later = self.query.num_hops - 1 if hop < self.query.num_hops else 0
         room = max((self.query.bounds.question_triples >> later) - len(self.triples), 0)
-        limits = limit_reads(counts, self.query.bounds, room)
+        limits = _limit_reads(counts, self.query.bounds, room)
         self.is_cut |= limits != counts
         plan: dict[str, dict[int, int]] = {}
         for (id_, relation), limit in limits.items():
@@ -415,7 +415,7 @@ class _Growing:
                     self.triples.add((id_, relation, neighbour) if relation > 0 else (neighbour, -relation, id_))
 
 
-def _join(growing: Sequence[_Growing], met: MetEntities) -> SubgraphBatch:
+def _join(growing: Sequence[_Growing], met: _MetEntities) -> SubgraphBatch:
     """Return what has grown, in its order: nodes by hops and id, triples by head, relation and tail."""
     numbers = {id_: number for number, id_ in enumerate(met.entities)}
     triples: list[tuple[int, int, int]] = []
