@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lodestar.engine.writing import normalise_search_name
-from lodestar.models.wording import fold
+from lodestar.models.wording import fold_name
 
 ROOT = Path(__file__).parents[1]
 WORLD = ROOT / "loaders" / "formats" / "geonames"
@@ -130,7 +130,7 @@ COUNTRY_ALIASES = {
 
 def folded_name(name: str) -> str:
     """Return a name without accents, case and punctuation, as the full-text index compares it."""
-    return " ".join(re.findall(r"\w+", fold(normalise_search_name(name))))
+    return " ".join(re.findall(r"\w+", fold_name(normalise_search_name(name))))
 
 
 def aliases(name: str, others: Iterable[str], taken: Collection[str] = ()) -> list[str]:
@@ -361,7 +361,7 @@ def lands() -> dict[str, str]:
     for language, likely in get_global("likely_subtags").items():
         name, land = english.languages.get(language), english.territories.get(likely.rpartition("_")[2])
         if name and land and language not in ("en", "pt") and " " not in name and " " not in land:
-            found[fold(name)] = fold(land)
+            found[fold_name(name)] = fold_name(land)
     return found
 
 

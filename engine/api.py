@@ -17,16 +17,16 @@ from ..models.placement import limit_blas_threads
 from . import pipeline
 from .context import Context
 from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, UsageError, translate_import_errors
-from .evidence import Absence, Answer, Evidence, Item, PlanAnswer
+from .evidence import Answer, Evidence, Item, NoEvidenceReason, PlanAnswer
 from .evidence.bridges import Quotes, collect_snippets, convert_item_kind
 from .neo4j import split_into_requests
-from .neo4j.catalogue import RelationInfo, read_catalogue, read_edition, read_graph_state
-from .parallel import start
-from .parts import Expression, Joined, Named, Part, list_stages
+from .neo4j.catalogue import RelationInfo, read_catalogue, read_graph_edition, read_graph_state
+from .parallel import start_in_thread
+from .parts import Expression, JoinedExpression, NamedPart, Part, list_stages
 from .progress import Progress, ignore_progress
 from .recipes import MAX_TOP_K, Recipe, read_recipe
-from .resources import GraphResources, Resources
-from .settings import Connection, Settings, make_connection, resolve
+from .resources import EngineResources, GraphResources
+from .settings import Connection, Settings, make_connection, resolve_settings
 from .values import Question, Scored, Topic
 
 if TYPE_CHECKING:
@@ -122,19 +122,19 @@ class Engine:
             )
         if settings is not None and given_flags:
             raise UsageError(f"expected either settings or {', '.join(given_flags)}: put them into the settings")
-        settings = settings or resolve(flags)
+        settings = settings or resolve_settings(flags)
         given = settings.recipe if recipe is None else recipe
         if options or not isinstance(given, Recipe):
             given = read_recipe(given, options=options, allow_parts=allow_parts)
         given.check()
         if driver is not None:
-            from .neo4j.gateway import connection_of
+            from .neo4j.gateway import make_driver_connection
 
-            connection = connection_of(driver, settings)
+            connection = make_driver_connection(driver, settings)
         self.settings = settings
         self.recipe = given
         self.connection = connection or make_connection(settings)
-        self.resources = Resources(settings, self.connection)
+        self.resources = EngineResources(settings, self.connection)
         self._driver = driver
         self._opening = threading.RLock()
         self._counting = threading.Lock()
@@ -166,7 +166,7 @@ class Engine:
     def retrieve_batch(
         self, questions: Sequence[str | Question], **options: Unpack[CallOptions]
     ) -> list[Evidence[Item]]:
-        """Return the ranked evidence for each question; of one with a fault (`find_fault`) the note says which."""
+        """Return each question's ranked evidence; of one with a fault (`find_question_error`) the note says which."""
         with self._asking():
             return self._retrieve_many(questions, dict(options))
 
@@ -199,7 +199,7 @@ class Engine:
         """Return the relations nearest to a text by cosine."""
         question = _validate_question(text)
         graph = self._graph
-        if graph is None or self.gateway().run(read_edition()) != graph.edition:
+        if graph is None or self.gateway().run(read_graph_edition()) != graph.edition:
             graph = self.read_graph(anew=True)
         return graph.index.search(self.resources.encoder.encode([question.text]), top_k)[0]
 
@@ -244,26 +244,28 @@ class Engine:
             asked = [replace(each, filter=filter_) for each in asked]
         is_fresh = anew or self._graph is None
         graph, recipe = self._open(options, anew=anew)
-        revision = None if is_fresh else start(partial(self.gateway().run, read_edition()), "lodestar-edition")
+        revision = (
+            None if is_fresh else start_in_thread(partial(self.gateway().run, read_graph_edition()), "lodestar-edition")
+        )
         top_k = options.get("top_k") or _num_kept(recipe, graph)
         ctx = self._context(graph)
         try:
             ctx.linked = pipeline.link_questions(ctx, recipe.linker, asked)
             found: list[list[Evidence[Item]]] = []
             for stage in list_stages(recipe.stages):
-                if isinstance(stage, Joined) and stage.sign == "|":
+                if isinstance(stage, JoinedExpression) and stage.sign == "|":
                     right = found.pop()
-                    found[-1] = pipeline.unite_sides(ctx, stage, found[-1], right)
+                    found[-1] = pipeline.unite_retrieved_evidence(ctx, stage, found[-1], right)
                     continue
-                named = stage if isinstance(stage, Named) else stage.right
-                assert isinstance(named, Named)
+                named = stage if isinstance(stage, NamedPart) else stage.right
+                assert isinstance(named, NamedPart)
                 with ctx.trace.stage(named.name):
                     if named is stage:
                         evidence = named.part(ctx, ctx.linked, top_k)
                     else:
                         evidence = named.part(ctx, convert_item_kind(ctx.db, found.pop(), named.part.takes))
                 found.append([each.add_stage(named.name, graph.labels) for each in evidence])
-            kept = pipeline.note_evidence(ctx, found[0], top_k)
+            kept = pipeline.add_stage_costs(ctx, found[0], top_k)
         except StaleCatalogueError:  # a load is on its way: the graph has more than the catalogue as it was read
             if anew:
                 raise
@@ -276,7 +278,7 @@ class Engine:
         if not evidence:
             return []
         graph, recipe = self._open(options)
-        return pipeline.answer(recipe, self._context(graph), evidence)
+        return pipeline.answer_questions(recipe, self._context(graph), evidence)
 
     def _context(self, graph: GraphResources | None = None) -> Context:
         return Context(self.gateway(), graph or self.read_graph(), lambda: self.resources.chat_opened)
@@ -306,7 +308,7 @@ class Engine:
         with self._opening:
             if self._graph is None or anew:
                 gateway = self.gateway()
-                edition = gateway.run(read_edition())
+                edition = gateway.run(read_graph_edition())
                 state = gateway.run(read_graph_state())
                 state.check()
                 for warning in state.warnings:
@@ -322,10 +324,10 @@ class Engine:
     def explain(self, question: str | Question, *, top_k: int = 5) -> Explanation:
         """Return the answer with the reasons of its first items: how their paths are read, and what a trained scorer
         attended to."""
-        from .explaining import explain
+        from .explaining import explain_answer
 
         answer = self.ask(question)
-        return explain(answer, self.recipe, self.read_graph(), self.gateway(), top_k=top_k)
+        return explain_answer(answer, self.recipe, self.read_graph(), self.gateway(), top_k=top_k)
 
     def quote(self, evidence: Sequence[Evidence[Item]], *, max_items: int = 3) -> list[Quotes]:
         """Return the text snippets behind the first items of each evidence, if the graph was made from text."""
@@ -336,12 +338,12 @@ class Engine:
 
         Raises `InputError` for what is no plan, and for one with a relation or a kind that the graph does not have.
         """
-        from .plans.asking import schema_of
+        from .plans.asking import get_graph_schema
         from .plans.compile import compile_plan
-        from .plans.plan import read_plan
+        from .plans.plan import parse_plan
 
-        asked = read_plan(plan) if isinstance(plan, str) else plan
-        return self.gateway().run(compile_plan(asked, schema_of(self._context())))
+        asked = parse_plan(plan) if isinstance(plan, str) else plan
+        return self.gateway().run(compile_plan(asked, get_graph_schema(self._context())))
 
     def plan(self, question: str | Question) -> Plan | None:
         """Return the likeliest plan of a question, None where none is found; see `engine.plans`."""
@@ -369,11 +371,11 @@ class Engine:
         graph and used by the next question. Raises `UsageError` for a relation that is not there, `InputError` for a
         phrase that cannot be one.
         """
-        from .relations.describing import add_relation_descriptions, read_descriptions, words_of
+        from .relations.describing import add_relation_descriptions, make_descriptions, read_descriptions
 
         catalogue = self.gateway().run(read_catalogue())
         if isinstance(phrases, Mapping):
-            words = words_of(catalogue, phrases.items())
+            words = make_descriptions(catalogue, phrases.items())
         else:
             words = read_descriptions(Path(phrases), catalogue)
         return add_relation_descriptions(self.gateway(), catalogue, words)
@@ -530,10 +532,12 @@ def _validate_question_or_fault(question: str | Question) -> Question | Evidence
     try:
         return _validate_question(question)
     except UsageError as error:
-        return Evidence(Question(one_line(repr(question), 80)), (), "chain", absence=Absence(str(error), fault=error))
+        return Evidence(
+            Question(one_line(repr(question), 80)), (), "chain", absence=NoEvidenceReason(str(error), fault=error)
+        )
 
 
-def find_fault(evidence: Evidence[Item]) -> LodestarError | None:
+def find_question_error(evidence: Evidence[Item]) -> LodestarError | None:
     """Return why a question could not be asked: it is none, or no entity of it is known; None where it was asked."""
     if evidence.absence is not None and evidence.absence.fault is not None:
         return evidence.absence.fault

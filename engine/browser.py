@@ -19,8 +19,8 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from .errors import UsageError
 from .evidence import Evidence, Item
-from .evidence.bridges import to_chains
-from .neo4j import Request, template
+from .evidence.bridges import convert_to_chains
+from .neo4j import Request, load_query
 from .neo4j.gateway import Gateway
 from .settings import Connection
 from .values import Chain, Entity, Question, Triple
@@ -59,18 +59,18 @@ class _Picture:
         self.add_arrow(of, self.add_node("LodestarRest", words), "LODESTAR_REST")
 
 
-def question_picture_id(question: Question) -> str:
+def make_picture_id(question: Question) -> str:
     """Return the id of a question's picture, hexadecimal digits from its text and topic entities."""
     key = "\n".join((question.text, *question.topic_entities))
     return hashlib.sha256(key.encode()).hexdigest()[:16]
 
 
-def picture_of(chains: Evidence[Chain], max_paths: int = MAX_PATHS, max_instances: int = MAX_INSTANCES) -> _Picture:
+def make_picture(chains: Evidence[Chain], max_paths: int = MAX_PATHS, max_instances: int = MAX_INSTANCES) -> _Picture:
     """Return the picture of the best `max_paths` paths, each with at most `max_instances` of its entity paths.
 
     An entity is one node, even on several paths; a separate node tells how much is left out.
     """
-    picture = _Picture(question_picture_id(chains.question))
+    picture = _Picture(make_picture_id(chains.question))
     picture.add_node("LodestarQuestion", chains.question.text)
     shown = [(path, path.value.instances(max_instances)) for path in chains.items[:max_paths]]
     instances = [instance for _, some in shown for instance in some]
@@ -105,7 +105,7 @@ def picture_of(chains: Evidence[Chain], max_paths: int = MAX_PATHS, max_instance
     return picture
 
 
-def picture_query(question_id: str, question: str = "") -> str:
+def make_picture_query(question_id: str, question: str = "") -> str:
     """Return the query that shows a picture, on one line, so that Enter runs it in Browser's editor.
 
     The question's letters, digits and plain punctuation are a comment before it: nothing that could end the comment,
@@ -113,7 +113,7 @@ def picture_query(question_id: str, question: str = "") -> str:
     """
     int(question_id, 16)  # becomes part of the query: hexadecimal digits only
     said = " ".join(re.sub(r"[^\w .,?'’()-]", " ", question)[:MAX_SAID].split())
-    text = template("show_browser_picture").render({})
+    text = load_query("show_browser_picture").render({})
     query = " ".join(text.replace("$question", f"'{question_id}'").split())
     return f"/* {said} */ {query}" if said else query
 
@@ -125,18 +125,22 @@ def write_picture(gateway: Gateway, browser_url: str, evidence: Evidence[Item]) 
     """
     if not evidence.items:
         raise UsageError(f"nothing to show for {evidence.question.text!r}: {evidence.note or 'no path was found'}")
-    picture = picture_of(to_chains(gateway, [evidence])[0])
+    picture = make_picture(convert_to_chains(gateway, [evidence])[0])
     params = {"question": picture.question_id, "nodes": picture.nodes, "arrows": picture.arrows}
     params["others"] = MAX_PICTURES - 1
-    gateway.run(Request(template("write_browser_picture"), params, lambda rows: int(rows[0][0])))
-    return browser_link(browser_url, gateway.connection, picture_query(picture.question_id, evidence.question.text))
+    gateway.run(Request(load_query("write_browser_picture"), params, lambda rows: int(rows[0][0])))
+    return make_browser_link(
+        browser_url, gateway.connection, make_picture_query(picture.question_id, evidence.question.text)
+    )
 
 
-def clear_pictures(gateway: Gateway) -> dict[str, int]:
+def delete_pictures(gateway: Gateway) -> dict[str, int]:
     """Remove every picture from the database, and return how many questions, nodes and relationships went."""
     names = ("questions", "nodes", "relationships")
     request = Request(
-        template("clear_browser_pictures"), {"limit": _CLEAR_BATCH}, lambda rows: dict(zip(names, rows[0], strict=True))
+        load_query("clear_browser_pictures"),
+        {"limit": _CLEAR_BATCH},
+        lambda rows: dict(zip(names, rows[0], strict=True)),
     )
     removed: dict[str, int] = dict.fromkeys(names, 0)
     while (batch := gateway.run(request))["nodes"]:
@@ -147,7 +151,7 @@ def clear_pictures(gateway: Gateway) -> dict[str, int]:
 # Links
 
 
-def browser_link(browser_url: str, connection: Connection, command: str) -> str:
+def make_browser_link(browser_url: str, connection: Connection, command: str) -> str:
     """Return the link that opens Browser at this database with `command` in its editor.
 
     It contains the user's name but never a password.
@@ -159,7 +163,7 @@ def browser_link(browser_url: str, connection: Connection, command: str) -> str:
     return f"{browser_url}?{urlencode(values, safe='', quote_via=quote)}"
 
 
-def browser_url_of(engine: Engine) -> str:
+def get_browser_url(engine: Engine) -> str:
     from .neo4j.embedded import EmbeddedServer
 
     if engine.settings.uri:

@@ -55,7 +55,7 @@ class StageCost:
         )
 
 
-def merge_costs(costs: Iterable[StageCost]) -> tuple[StageCost, ...]:
+def merge_stage_costs(costs: Iterable[StageCost]) -> tuple[StageCost, ...]:
     """Return one cost for each stage, in the order in which stages first come."""
     by_stage: dict[str, StageCost] = {}
     for cost in costs:
@@ -63,7 +63,7 @@ def merge_costs(costs: Iterable[StageCost]) -> tuple[StageCost, ...]:
     return tuple(by_stage.values())
 
 
-class Trace:
+class CallTrace:
     """What the stages of one call took (`StageCost`), by stage."""
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class Database(Protocol):
 
     def run_all(self, requests: Sequence[Request[Any]], /) -> list[Any]: ...
 
-    def counted(self, trace: Trace, /) -> Database: ...
+    def counted(self, trace: CallTrace, /) -> Database: ...
 
 
 class LanguageModel:
@@ -121,7 +121,7 @@ class LanguageModel:
     chat: the gateway, or what returns it once there is a prompt to send.
     """
 
-    def __init__(self, chat: ChatGateway | Callable[[], ChatGateway | None] | None, trace: Trace) -> None:
+    def __init__(self, chat: ChatGateway | Callable[[], ChatGateway | None] | None, trace: CallTrace) -> None:
         self._chat = chat
         self._trace = trace
 
@@ -134,11 +134,11 @@ class LanguageModel:
                 "LODESTAR_LLM_BASE_URL for a server of your own"
             )
             return [failed for _ in prompts]
-        from .llm import usage_of
+        from .llm import compute_usage
 
         completed = chat.complete(prompts)
         for prompt, outcome in zip(prompts, completed, strict=True):
-            self._trace.count(llm=usage_of(prompt, outcome))
+            self._trace.count(llm=compute_usage(prompt, outcome))
         return completed
 
 
@@ -155,7 +155,7 @@ class Context:
         graph: GraphResources | None = None,
         chat: ChatGateway | Callable[[], ChatGateway | None] | None = None,
     ) -> None:
-        self.trace = Trace()
+        self.trace = CallTrace()
         self.db = gateway.counted(self.trace)
         self.llm = LanguageModel(chat, self.trace)
         self.linked: Sequence[LinkedQuestion] = ()

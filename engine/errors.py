@@ -163,7 +163,7 @@ def missing_packages(extra: str) -> list[str]:
     return [name for name in EXTRAS[extra] if not _is_installed(name)]
 
 
-def how_to_install(extra: str) -> str:
+def format_install_command(extra: str) -> str:
     """Return the command that installs an extra from where this Lodestar came: a checkout, a wheel or a registry."""
     try:
         came = json.loads(distribution("lodestar-kg").read_text("direct_url.json") or "{}")
@@ -195,7 +195,8 @@ def translate_import_errors(what: str = "this") -> Iterator[None]:
 
 
 def _line(what: str, package: str, extra: str) -> str:
-    return f"{what} needs {package}, which is not installed; the extra `{extra}` brings it: {how_to_install(extra)}"
+    command = format_install_command(extra)
+    return f"{what} needs {package}, which is not installed; the extra `{extra}` brings it: {command}"
 
 
 def _is_installed(distribution: str) -> bool:

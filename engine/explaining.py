@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, replace
 
 from ..models.star import SPECIAL_TOKENS
 from .evidence import Answer, Evidence, format_count
-from .evidence.bridges import convert_item_kind, to_chains
+from .evidence.bridges import convert_item_kind, convert_to_chains
 from .evidence.data import AnswerData
-from .evidence.text import relation_words
+from .evidence.text import format_relation
 from .neo4j.gateway import Gateway
 from .pipeline import deduplication_key
 from .recipes import Recipe
@@ -50,7 +50,7 @@ class WordWeights:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class SourceRank:
     """Where a source of a union has an item: its rank, counted from 1, and the source's own score."""
 
     source: str
@@ -63,7 +63,7 @@ class ItemReasons:
     """What is known of an item: its place in each source of a union, none for one retriever; how its path is read; and
     the weights of words, None where the recipe has no cross-attentive scorer."""
 
-    rankings: tuple[Ranking, ...]
+    rankings: tuple[SourceRank, ...]
     reading: str
     words: WordWeights | None
 
@@ -100,7 +100,7 @@ class Explanation:
         return data
 
 
-def explain(answer: Answer, recipe: Recipe, graph: GraphResources, db: Gateway, *, top_k: int) -> Explanation:
+def explain_answer(answer: Answer, recipe: Recipe, graph: GraphResources, db: Gateway, *, top_k: int) -> Explanation:
     """Return an answer of any recipe with the reasons of its first `top_k` items; `db` makes chains of triples."""
     evidence, note = answer.evidence, ""
     part = next((part for part in recipe.parts.values() if isinstance(part, Star)), None)
@@ -116,10 +116,10 @@ def explain(answer: Answer, recipe: Recipe, graph: GraphResources, db: Gateway, 
     }
     items = []
     shown = evidence.items[:top_k]
-    chained = to_chains(db, [replace(evidence, items=(item,)) for item in shown])
+    chained = convert_to_chains(db, [replace(evidence, items=(item,)) for item in shown])
     for item, chains in zip(shown, chained, strict=True):
         key, words = deduplication_key(item.value), None
-        rankings = tuple(Ranking(name, *known[key]) for name, known in ranks.items() if key in known)
+        rankings = tuple(SourceRank(name, *known[key]) for name, known in ranks.items() if key in known)
         if scorer is not None and chains.items:
             chain = chains.items[0].value
             read = scorer.attention(evidence.question.text, topics[chain.topic.id], chain.relation_path)
@@ -131,7 +131,7 @@ def explain(answer: Answer, recipe: Recipe, graph: GraphResources, db: Gateway, 
 def _describe_path(chains: Evidence[Chain], graph: GraphResources) -> str:
     if not chains.items:
         return ""
-    own = ", ".join(relation_words(step.step.relation, graph.labels) for step in chains.items[0].value.steps)
+    own = ", ".join(format_relation(step.step.relation, graph.labels) for step in chains.items[0].value.steps)
     return describe_wanted_kind(chains, graph) or f"read by its own words: {own}"
 
 

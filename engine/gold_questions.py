@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ..models.mined import MinedTopic
 from ..models.wording import fold_spelling
-from .neo4j import Request, split_into_requests, template
+from .neo4j import Request, load_query, split_into_requests
 from .neo4j.gateway import Gateway
 from .neo4j.graph import EntitySignature, find_entities_by_name, read_search_names, read_signatures
 from .values import Question
@@ -111,7 +111,7 @@ class ResolvedGoldQuestions:
         )
 
 
-def look_up_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> ResolvedGoldQuestions:
+def look_up_gold_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> ResolvedGoldQuestions:
     """Look gold answers up in the graph.
 
     An answer without a name gets the graph's name. An answer whose id is no entity of the graph is matched by that
@@ -121,13 +121,13 @@ def look_up_answers(questions: Sequence[GoldQuestion], gateway: Gateway) -> Reso
     known: dict[str, str | None] = {}
     for some in split_into_requests(ids, A_REQUEST, len):
         known |= gateway.run(
-            Request(template("read_names"), {"ids": some}, lambda rows: {row[0]: row[1] for row in rows})
+            Request(load_query("read_names"), {"ids": some}, lambda rows: {row[0]: row[1] for row in rows})
         )
     found = (replace(each, answers=tuple(_answer(answer, known) for answer in each.answers)) for each in questions)
     return ResolvedGoldQuestions(tuple(found), len(ids), len(ids) - len(known))
 
 
-def look_up_aliases(question: GoldQuestion, ids: Sequence[str], gateway: Gateway) -> GoldQuestion:
+def add_gold_aliases(question: GoldQuestion, ids: Sequence[str], gateway: Gateway) -> GoldQuestion:
     """Give gold answers that are only names the graph's own name of an entity among `ids` that has one as an alias."""
     called: dict[str, list[str]] = {}
     for named in gateway.run(read_search_names(ids)).values():
@@ -159,7 +159,7 @@ def _answer(answer: GoldAnswer, known: Mapping[str, str | None]) -> GoldAnswer:
     if answer.id is None:
         return answer
     if answer.id not in known:
-        return GoldAnswer(None, tuple(dict.fromkeys((lexical_value(answer.id), *answer.names))))
+        return GoldAnswer(None, tuple(dict.fromkeys((extract_literal_value(answer.id), *answer.names))))
     name = known[answer.id]
     return replace(answer, names=(name,)) if not answer.names and name is not None else answer
 
@@ -277,7 +277,7 @@ _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL
 _CHARACTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 
-def lexical_value(text: str) -> str:
+def extract_literal_value(text: str) -> str:
     """Return the value of a literal written as an N-Triples term or as ``value^^type``; return other text unchanged."""
     if term := _TERM.fullmatch(text):
         return _ESCAPE.sub(_unescape, term[1])

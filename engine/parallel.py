@@ -32,7 +32,7 @@ _PACKAGE = __name__.partition(".")[0]
 _log = logging.getLogger(__name__)
 
 
-def start(call: Callable[[], T], name: str) -> Future[T]:
+def start_in_thread(call: Callable[[], T], name: str) -> Future[T]:
     """Start the call in a thread of this name and return its future; cancelling it has no effect on the call.
 
     The thread is a daemon, which does not keep the process alive: Ctrl-C ends who waits for it.
@@ -51,7 +51,7 @@ def start(call: Callable[[], T], name: str) -> Future[T]:
 
 
 @dataclass(frozen=True, slots=True)
-class Workers:
+class WorkerPool:
     """Who works: threads of this process or, with the address `ray`, actors of that cluster.
 
     num: how many; 0 is one thread, or an actor for each CPU of the cluster.
@@ -63,9 +63,9 @@ class Workers:
     def map(self, work: Callable[[P], R], parts: Sequence[P], *, ordered: bool = True) -> Generator[R, None, None]:
         """Yield the result of each part in order, or as they are finished.
 
-        On Ray each actor gets a copy of `work` by pickling (`PerProcess` has what cannot be copied). An actor that is
-        killed is started again, and does its part again. When the caller stops, waiting parts are left undone. Raises
-        what `work` raises, and `LodestarError` for a part whose worker is killed `MAX_TRIES` times.
+        On Ray each actor gets a copy of `work` by pickling (`PerProcessResource` has what cannot be copied). An actor
+        that is killed is started again, and does its part again. When the caller stops, waiting parts are left undone.
+        Raises what `work` raises, and `LodestarError` for a part whose worker is killed `MAX_TRIES` times.
         """
         if self.ray and parts:
             return self._map_on_ray(work, parts, ordered=ordered)
@@ -120,11 +120,11 @@ class Workers:
                     ray.kill(hand)
 
 
-HERE = Workers()
+HERE = WorkerPool()
 """The thread that asks."""
 
 
-class PerProcess(Generic[T]):
+class PerProcessResource(Generic[T]):
     """What each process opens for itself at first use: its pickle has only the function that opens it.
 
     Closed at the end of the `with` block in the process that has it.
@@ -143,7 +143,7 @@ class PerProcess(Generic[T]):
                 self._opened.append(self._stack.enter_context(self._open_it()))
             return self._opened[0]
 
-    def __reduce__(self) -> tuple[type[PerProcess[T]], tuple[object]]:
+    def __reduce__(self) -> tuple[type[PerProcessResource[T]], tuple[object]]:
         return type(self), (self._open_it,)
 
     def __enter__(self) -> Self:

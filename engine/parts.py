@@ -59,10 +59,10 @@ class Joinable:
     """What ``+`` and ``|`` join to an expression."""
 
     def __add__(self, other: Joinable) -> Expression:
-        return join("+", expression_of(self), expression_of(other))
+        return join_expressions("+", make_expression(self), make_expression(other))
 
     def __or__(self, other: Joinable) -> Expression:
-        return join("|", expression_of(self), expression_of(other))
+        return join_expressions("|", make_expression(self), make_expression(other))
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _check_option(kind: type[Part], name: str, value: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Trained(Part):
+class TrainedPart(Part):
     """Options of a part with a trained model."""
 
     checkpoint: str = option("", "folder of the trained model (docs/training.md)", source="lodestar train")
@@ -193,7 +193,7 @@ class Answerer(Part):
 
 
 @dataclass(frozen=True)
-class Named(Joinable):
+class NamedPart(Joinable):
     """A part in a line, by its name there; `part` is any stage where it is given in Python."""
 
     name: str
@@ -204,7 +204,7 @@ class Named(Joinable):
 
 
 @dataclass(frozen=True)
-class Joined(Joinable):
+class JoinedExpression(Joinable):
     """Two expressions joined: ``left + right``, where `right` is a single part, or ``left | right``."""
 
     sign: Literal["+", "|"]
@@ -214,47 +214,55 @@ class Joined(Joinable):
     def __str__(self) -> str:
         left = (
             f"({self.left})"
-            if self.sign == "+" and isinstance(self.left, Joined) and self.left.sign == "|"
+            if self.sign == "+" and isinstance(self.left, JoinedExpression) and self.left.sign == "|"
             else self.left
         )
-        right = f"({self.right})" if isinstance(self.right, Joined) and self.right.sign == self.sign else self.right
+        right = (
+            f"({self.right})"
+            if isinstance(self.right, JoinedExpression) and self.right.sign == self.sign
+            else self.right
+        )
         return f"{left} {self.sign} {right}"
 
 
-Expression = Named | Joined
+Expression = NamedPart | JoinedExpression
 
 
-def expression_of(given: Joinable) -> Expression:
-    if isinstance(given, Named | Joined):
+def make_expression(given: Joinable) -> Expression:
+    if isinstance(given, NamedPart | JoinedExpression):
         return given
     assert isinstance(given, Part)
-    return Named(given.name, given)
+    return NamedPart(given.name, given)
 
 
-def parts_of(stages: Expression) -> dict[str, Any]:
+def map_parts_by_name(stages: Expression) -> dict[str, Any]:
     """Return the parts of an expression by name, from left to right."""
-    return {stages.name: stages.part} if isinstance(stages, Named) else parts_of(stages.left) | parts_of(stages.right)
+    return (
+        {stages.name: stages.part}
+        if isinstance(stages, NamedPart)
+        else map_parts_by_name(stages.left) | map_parts_by_name(stages.right)
+    )
 
 
-def join(sign: Literal["+", "|"], left: Expression, right: Expression) -> Expression:
+def join_expressions(sign: Literal["+", "|"], left: Expression, right: Expression) -> Expression:
     """Return ``left + right`` or ``left | right``; a part of the right with another one's name gets a number."""
-    known, names = parts_of(left), {}
-    for name, own in parts_of(right).items():
+    known, names = map_parts_by_name(left), {}
+    for name, own in map_parts_by_name(right).items():
         names[name], number = name, 2
         while names[name] in known and known[names[name]] != own:
             names[name], number = f"{name}-{number}", number + 1
     right = _rename(right, names)
-    if sign == "|" or isinstance(right, Named):
-        return Joined(sign, left, right)
+    if sign == "|" or isinstance(right, NamedPart):
+        return JoinedExpression(sign, left, right)
     if right.sign == "|":
         raise UsageError(f"stages: ({right}) cannot stand after +: a union joins retrievers, such as a + b | a + c")
-    return Joined("+", join("+", left, right.left), right.right)  # a + (b + c) is a + b + c
+    return JoinedExpression("+", join_expressions("+", left, right.left), right.right)  # a + (b + c) is a + b + c
 
 
 def _rename(stages: Expression, names: Mapping[str, str]) -> Expression:
-    if isinstance(stages, Named):
-        return Named(names[stages.name], stages.part)
-    return Joined(stages.sign, _rename(stages.left, names), _rename(stages.right, names))
+    if isinstance(stages, NamedPart):
+        return NamedPart(names[stages.name], stages.part)
+    return JoinedExpression(stages.sign, _rename(stages.left, names), _rename(stages.right, names))
 
 
 MAX_LINE_CHARS = 2_000
@@ -263,7 +271,7 @@ MAX_NAMES = 50
 _NAME = re.compile(r"[A-Za-z][\w-]*")
 
 
-def parse_line(line: str, make: Callable[[str], Any]) -> Expression:
+def parse_expression(line: str, make: Callable[[str], Any]) -> Expression:
     """Return the expression of a line; `make` returns the part of a name. Raises `UsageError` for any other text."""
     names = _NAME.findall(line[:MAX_LINE_CHARS])
     if len(line) > MAX_LINE_CHARS or len(names) > MAX_NAMES:
@@ -282,9 +290,9 @@ def parse_line(line: str, make: Callable[[str], Any]) -> Expression:
     def read(node: ast.expr) -> Expression:
         if isinstance(node, ast.Name):
             name = names[int(node.id[1:])]
-            return Named(name, make(name))
+            return NamedPart(name, make(name))
         if isinstance(node, ast.BinOp):
-            return join("+" if isinstance(node.op, ast.Add) else "|", read(node.left), read(node.right))
+            return join_expressions("+" if isinstance(node.op, ast.Add) else "|", read(node.left), read(node.right))
         raise UsageError(f"stages {line!r}: expected a part between two signs")
 
     return read(tree)
@@ -295,19 +303,19 @@ def resolve_stages(stages: Expression, *, is_last: bool = True) -> tuple[list[st
 
     Raises `UsageError` if parts do not fit together.
     """
-    if isinstance(stages, Named):
+    if isinstance(stages, NamedPart):
         if isinstance(stages.part, Part) and not isinstance(stages.part, Retriever):
             raise UsageError(
                 f"stages: {stages.name} is a {stages.part.role}, which needs evidence: put it after a retriever, such "
                 f"as similarity + {stages.name}"
             )
         return [stages.name], stages.part.gives
-    may_follow = isinstance(stages.right, Named) and getattr(stages.right.part, "follows_answers", False)
+    may_follow = isinstance(stages.right, NamedPart) and getattr(stages.right.part, "follows_answers", False)
     names, kind = resolve_stages(stages.left, is_last=is_last and may_follow)
     if stages.sign == "|":
         right, other = resolve_stages(stages.right, is_last=False)
         return [*names, "|", *right, *([f"{other} → {kind}"] if other != kind else [])], kind
-    assert isinstance(stages.right, Named)
+    assert isinstance(stages.right, NamedPart)
     name, after = stages.right.name, stages.right.part
     if not isinstance(after, Reorganiser):
         raise UsageError(
@@ -322,7 +330,7 @@ def resolve_stages(stages: Expression, *, is_last: bool = True) -> tuple[list[st
 
 def list_stages(stages: Expression) -> Iterator[Expression]:
     """Yield an expression's retrievers, ``… + reorganiser`` and ``… | …`` in the order in which they run."""
-    if isinstance(stages, Joined):
+    if isinstance(stages, JoinedExpression):
         yield from list_stages(stages.left)
         if stages.sign == "|":
             yield from list_stages(stages.right)
@@ -344,7 +352,7 @@ ENTRY_POINTS = "lodestar.parts"
 
 
 @cache
-def own_places(slot: Slot) -> Mapping[str, str]:
+def find_built_in_parts(slot: Slot) -> Mapping[str, str]:
     """Return ``module:Class`` of Lodestar's parts by name: those of an expression (`stage`), linkers or answerers."""
     here = Path(__file__).parent
     return {
@@ -360,20 +368,20 @@ def _installed_places() -> dict[str, str]:
     return {entry.name: entry.value for entry in entry_points(group=ENTRY_POINTS)}
 
 
-def foreign_code(own: Mapping[str, str]) -> dict[str, str]:
+def find_foreign_parts(own: Mapping[str, str]) -> dict[str, str]:
     """Return a recipe's own parts whose code is neither Lodestar's nor that of an installed part."""
-    known = own_places("stage")
+    known = find_built_in_parts("stage")
     trusted = {*known, *known.values(), *_installed_places().values()}
     return {name: place for name, place in own.items() if place not in trusted and _PLACE.fullmatch(place)}
 
 
-def part_class(name: str, slot: Slot = "stage", own: Mapping[str, str] | None = None) -> type[Part]:
+def load_part_class(name: str, slot: Slot = "stage", own: Mapping[str, str] | None = None) -> type[Part]:
     """Return the class of a part.
 
     own: the recipe's own parts, ``module:Class`` by name, or the name of another part to use it twice with different
     options. Raises `UsageError` for an unknown name, or a class that is no part.
     """
-    own, known = own or {}, own_places(slot)
+    own, known = own or {}, find_built_in_parts(slot)
     place = own.get(name) or known.get(name) or (_installed_places().get(name) if slot == "stage" else None)
     if place is None:
         raise UsageError(f"there is no part {name!r}: expected one of {', '.join(sorted({*known, *own}))}")

@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .answering import Abstaining, Extractive, answer_of_plan
+from .answering import AbstainingAnswerer, ExtractiveAnswerer, answer_from_plan
 from .context import Context
-from .evidence import Absence, Answer, Evidence, Item, PlanAnswer, item_sort_key
-from .evidence.bridges import to_chains, to_triples
+from .evidence import Answer, Evidence, Item, NoEvidenceReason, PlanAnswer, item_sort_key
+from .evidence.bridges import convert_to_chains, convert_to_triples
 from .linking import find_nearest_names, look_up_topics
-from .parts import Joined
-from .values import Chain, Entity, LinkedQuestion, Question, Scored, Topic, first_group
+from .parts import JoinedExpression
+from .values import Chain, Entity, LinkedQuestion, Question, Scored, Topic, find_first_group
 
 if TYPE_CHECKING:
     from .recipes import Recipe
@@ -22,22 +22,22 @@ RANK_CONSTANT = 60
 """k of reciprocal rank fusion (Cormack et al. 2009)."""
 
 
-def answer(recipe: Recipe, ctx: Context, evidence: Sequence[Evidence[Any]]) -> list[Answer]:
+def answer_questions(recipe: Recipe, ctx: Context, evidence: Sequence[Evidence[Any]]) -> list[Answer]:
     """Return an answer to each question; what it took is in its evidence. What a plan gives is its answer, whatever the
     recipe's answerer is."""
-    from .plans.accounting import withhold_unaccounted
+    from .plans.accounting import withhold_answers_with_unused_words
 
     with ctx.trace.stage("answer"):
         answerer: Callable[[Context, Sequence[Evidence[Any]]], list[Answer]] = recipe.answerer
         for part in recipe.parts.values():
             if getattr(part, "answers", False):
                 answerer = partial(part.answer, answerer=answerer)
-        limits = recipe.answerer if isinstance(recipe.answerer, Abstaining) else Extractive()
+        limits = recipe.answerer if isinstance(recipe.answerer, AbstainingAnswerer) else ExtractiveAnswerer()
         plans = [each.extra_of(PlanAnswer) for each in evidence]
         others = [each for each, plan in zip(evidence, plans, strict=True) if plan is None]
-        read = iter(withhold_unaccounted(ctx, answerer(ctx, others)) if others else ())
+        read = iter(withhold_answers_with_unused_words(ctx, answerer(ctx, others)) if others else ())
         answers = [
-            next(read) if plan is None else answer_of_plan(each, plan, limits)
+            next(read) if plan is None else answer_from_plan(each, plan, limits)
             for each, plan in zip(evidence, plans, strict=True)
         ]
     return [replace(each, evidence=each.evidence.add_costs(ctx.trace.costs)) for each in answers]
@@ -56,7 +56,7 @@ def link_questions(
         return look_up_topics(ctx.db, questions, [() if q.topic_entities else next(found) for q in questions])
 
 
-def note_evidence(ctx: Context, found: Iterable[Evidence[Any]], top_k: int) -> list[Evidence[Any]]:
+def add_stage_costs(ctx: Context, found: Iterable[Evidence[Any]], top_k: int) -> list[Evidence[Any]]:
     """Return what the stages found, at most `top_k` items each, with what they took; why a question has no topic."""
     kept = [each.cut_to(top_k) for each in found]
     unlinked = [place for place, each in enumerate(kept) if not (each.topics or each.extras)]
@@ -70,22 +70,24 @@ def note_evidence(ctx: Context, found: Iterable[Evidence[Any]], top_k: int) -> l
     return [each.add_costs(ctx.trace.costs) for each in kept]
 
 
-def unite_sides(
-    ctx: Context, stages: Joined, left: Sequence[Evidence[Any]], right: Sequence[Evidence[Any]]
+def unite_retrieved_evidence(
+    ctx: Context, stages: JoinedExpression, left: Sequence[Evidence[Any]], right: Sequence[Evidence[Any]]
 ) -> list[Evidence[Any]]:
     """Return what both sides of ``a | b`` found for each question, as items of the left side's kind."""
-    chains = iter(to_chains(ctx.db, [found for one, found in zip(left, right, strict=True) if one.kind == "chain"]))
+    chains = iter(
+        convert_to_chains(ctx.db, [found for one, found in zip(left, right, strict=True) if one.kind == "chain"])
+    )
     return [
-        unite(
+        unite_evidence(
             one,
-            next(chains) if one.kind == "chain" else to_triples(other),
+            next(chains) if one.kind == "chain" else convert_to_triples(other),
             (*one.sources_or_self(str(stages.left)), *other.sources_or_self(str(stages.right))),
         )
         for one, other in zip(left, right, strict=True)
     ]
 
 
-def unite(
+def unite_evidence(
     left: Evidence[Item],
     right: Evidence[Item],
     sources: Sequence[tuple[str, Evidence[Any]]],
@@ -102,7 +104,7 @@ def unite(
         for rank, scored in enumerate(side.items, start=1):
             known = items.setdefault(deduplication_key(scored.value), Scored(scored.value, 0.0))
             items[deduplication_key(scored.value)] = Scored(
-                known.value, known.score + 1 / (RANK_CONSTANT + rank), first_group((known.group, scored.group))
+                known.value, known.score + 1 / (RANK_CONSTANT + rank), find_first_group((known.group, scored.group))
             )
     return replace(
         left,
@@ -134,4 +136,4 @@ def _say_unlinked(evidence: Evidence[Any], offered: tuple[Entity, ...]) -> Evide
     note = f"no entity has the id or name {named}" if named else "no known entity in the question"
     if offered:
         note += f"; did you mean {' or '.join(entity.label for entity in offered)}?"
-    return replace(evidence, absence=Absence(note, "nothing linked", offered))
+    return replace(evidence, absence=NoEvidenceReason(note, "nothing linked", offered))

@@ -21,7 +21,7 @@ _CLEAR = "\r\x1b[2K"
 _SHOWN_EACH_S = 0.1
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """Return the text with control characters made visible, so that no name can control a terminal."""
     return "".join(
         c
@@ -31,9 +31,9 @@ def printable(text: str) -> str:
     )
 
 
-def say(text: str) -> None:
+def print_to_stderr(text: str) -> None:
     """Print lines on standard error, for whoever runs the command."""
-    sys.stderr.write("".join(f"{printable(line)}\n" for line in text.split("\n")))
+    sys.stderr.write("".join(f"{make_printable(line)}\n" for line in text.split("\n")))
     sys.stderr.flush()
 
 
@@ -62,18 +62,18 @@ def show_waiting(what: str, *, shown: bool = True) -> Iterator[None]:
         return
     began_s = time.monotonic()
     if not sys.stderr.isatty():
-        say(f"{what} …")
+        print_to_stderr(f"{what} …")
     with show_status(f"{what} …"):
         yield
-    say(f"{what}: {time.monotonic() - began_s:.1f} s")
+    print_to_stderr(f"{what}: {time.monotonic() - began_s:.1f} s")
 
 
 @contextmanager
-def progress_bar(source: str, doing: str = "loading") -> Iterator[tuple[Progress, Say]]:
+def show_progress_bar(source: str, doing: str = "loading") -> Iterator[tuple[Progress, Say]]:
     """Yield what shows how much is done with `source` on stderr, and what says a line above it."""
     if not sys.stderr.isatty():
-        say(f"{doing} {source} …")
-        yield ignore_progress, say
+        print_to_stderr(f"{doing} {source} …")
+        yield ignore_progress, print_to_stderr
         return
     began_s, shown_s = time.monotonic(), 0.0
 
@@ -87,7 +87,7 @@ def progress_bar(source: str, doing: str = "loading") -> Iterator[tuple[Progress
 
     def say_above(line: str) -> None:
         status("")
-        say(line)
+        print_to_stderr(line)
 
     with show_status(f"{doing} {source} …") as status:
         yield show, say_above

@@ -15,9 +15,9 @@ from ..models.text import RelationWords
 from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEncoder
 from ..models.text.vectors import TextVectors, VectorStore
 from .errors import CheckpointError, EncoderError, UsageError, require_extra, translate_import_errors
-from .evidence.text import Labels, labels_of
-from .neo4j.catalogue import Catalogue, Edition, type_words
-from .relations import SHORTLIST_FROM, RelationIndex, words_of_relations
+from .evidence.text import Labels, get_relation_labels
+from .neo4j.catalogue import Edition, RelationCatalogue, verbalise_type
+from .relations import SHORTLIST_FROM, RelationIndex, make_words_by_relation
 from .settings import Connection, Settings
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class _Cache:
             return made
 
 
-class Resources(_Cache):
+class EngineResources(_Cache):
     """Hold what the stages share; one for each engine.
 
     The encoder with its vectors, checkpoints and the language model's gateway do not depend on the graph and are opened
@@ -61,7 +61,7 @@ class Resources(_Cache):
         self.placement = Placement(settings.device, settings.precision)
         self._stores: list[VectorStore] = []
 
-    def __reduce__(self) -> tuple[type[Resources], tuple[Settings, Connection]]:
+    def __reduce__(self) -> tuple[type[EngineResources], tuple[Settings, Connection]]:
         return type(self), (self.settings, self.connection)
 
     @property
@@ -203,7 +203,9 @@ class GraphResources(_Cache):
     """Hold what belongs to one edition of a graph, beside the engine's own `resources`; a known edition tells which
     stored data is current."""
 
-    def __init__(self, resources: Resources, catalogue: Catalogue, edition: Edition | None = None) -> None:
+    def __init__(
+        self, resources: EngineResources, catalogue: RelationCatalogue, edition: Edition | None = None
+    ) -> None:
         super().__init__()
         self.shared = resources
         self.catalogue = catalogue
@@ -215,16 +217,16 @@ class GraphResources(_Cache):
 
     @cached_property
     def words(self) -> Mapping[str, RelationWords]:
-        return words_of_relations(self.catalogue.relations)
+        return make_words_by_relation(self.catalogue.relations)
 
     @cached_property
     def labels(self) -> Labels:
-        return labels_of(self.catalogue.relations)
+        return get_relation_labels(self.catalogue.relations)
 
     @cached_property
     def type_words(self) -> frozenset[str]:
         """Single words that name a type: the domain or range of a relation, or the last word of a relation."""
-        types = {type_words(type_) for r in self.catalogue.relations for type_ in (r.domain, r.range)}
+        types = {verbalise_type(type_) for r in self.catalogue.relations for type_ in (r.domain, r.range)}
         ends = {words.properties[-1] for words in self.words.values()}
         return frozenset(word for word in types | ends if word and " " not in word)
 
@@ -235,9 +237,9 @@ class GraphResources(_Cache):
         An index older than the graph's last load is used with a warning. Entities that have since left the graph are
         dropped; new entities are not in it.
         """
-        from .linking.entity_index import index_folder, open_entity_index
+        from .linking.entity_index import get_entity_index_folder, open_entity_index
 
-        folder = index_folder(self.shared.settings, self.shared.connection)
+        folder = get_entity_index_folder(self.shared.settings, self.shared.connection)
         if not (folder / "entities.json").exists():
             return None
         index = open_entity_index(folder, self.shared.encoder)
@@ -262,7 +264,7 @@ class GraphResources(_Cache):
         return self.index.shortlist(self.shared.vectors.stack([question])[0], numbers)
 
     def model(self, folder: str, *kinds: str | ModelKind, any_graph: bool = False, language_model: str = "") -> Any:
-        """Return the scorer of a checkpoint, see `Resources.model`.
+        """Return the scorer of a checkpoint, see `EngineResources.model`.
 
         Raises `CheckpointError` if it was trained on a graph with other relations, unless `any_graph` is set.
         """

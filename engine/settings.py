@@ -21,7 +21,7 @@ import platformdirs
 
 from ..models.placement import Placement, PlacementError
 from .errors import InputError, UsageError
-from .whole_file import read_text
+from .whole_file import read_text_file
 
 APPLICATION = "lodestar"
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
@@ -88,7 +88,7 @@ _ALIASES = {
 }
 
 
-def resolve(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+def resolve_settings(flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Settings:
     """Return the settings: flags override the environment, which overrides the file, which overrides the defaults.
 
     Flags that are ``None`` count as not given. The name of an embedded server as a flag sets aside an address that the
@@ -198,7 +198,7 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
     if not named and not path.is_file():
         return {}
     try:
-        content = tomllib.loads(read_text(path, "the settings file"))
+        content = tomllib.loads(read_text_file(path, "the settings file"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: expected TOML: {error}") from error
     known = {setting.name for setting in fields(Settings)} - set(SECRETS)
@@ -287,6 +287,6 @@ def make_connection(settings: Settings) -> Connection:
     return EmbeddedServer.of(settings).connection(settings.query_timeout_s)
 
 
-def loading_connection(settings: Settings) -> Connection:
+def make_loading_connection(settings: Settings) -> Connection:
     """Return the connection for a load, with a longer timeout because its queries are large."""
     return replace(make_connection(settings), timeout_s=LOAD_TIMEOUT_S)

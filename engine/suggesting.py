@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..models.text import SUBCLASS_RELATIONS, TYPE_RELATIONS
-from ..models.wording import make_question, plural, singular
-from ..models.wording.kinds import UNKNOWN, noun_kind
-from .neo4j import Request, Row, template
-from .neo4j.catalogue import LABEL_SEPARATOR, RelationInfo, read_catalogue, type_words
+from ..models.wording import make_question, pluralise, singularise
+from ..models.wording.kinds import UNKNOWN, classify_noun
+from .neo4j import Request, Row, load_query
+from .neo4j.catalogue import LABEL_SEPARATOR, RelationInfo, read_catalogue, verbalise_type
 from .neo4j.gateway import Gateway
-from .plans.schema import GraphSchema, path_of
+from .plans.schema import GraphSchema, parse_step_path
 
 if TYPE_CHECKING:
     from .api import Engine
@@ -72,26 +72,28 @@ def _two_hops(facts: Sequence[Row], relations: Mapping[str, RelationInfo]) -> li
         f"What is the {_words(relations[then[1]])} of the {kind} whose {_words(relations[relation])} is {tail}?"
         for head, relation, tail, *_ in _first_of_each(told)
         for then in of_head[head][:PER_FORM]
-        for kind in [type_words(relations[relation].domain) or relations[relation].head.kind]
+        for kind in [verbalise_type(relations[relation].domain) or relations[relation].head.kind]
         if then[1] != relation and then[2] != tail and _NAME.fullmatch(tail) and kind not in (UNKNOWN, "text")
     ]
 
 
 def _how_many(facts: Sequence[Row], relations: Mapping[str, RelationInfo]) -> list[str]:
     return [
-        f"How many {plural(_words(relations[relation]))} does {head} have?"
+        f"How many {pluralise(_words(relations[relation]))} does {head} have?"
         for head, relation, _, num, is_value in _first_of_each([row for row in facts if 1 < row[3] < STEPS // 2])
         if _is_noun(relations[relation]) and not is_value
     ]
 
 
-def name_kinds(relations: Sequence[RelationInfo], schema: GraphSchema) -> list[str]:
+def list_kind_names(relations: Sequence[RelationInfo], schema: GraphSchema) -> list[str]:
     """Return the kinds of things that have a name of one word, as the source or their relations have it."""
-    types = {type_words(each) for r in relations for each in (r.domain, r.range)}
+    types = {verbalise_type(each) for r in relations for each in (r.domain, r.range)}
     return [
         name
         for name in schema.of_kind
-        if name.isalpha() and singular(name) == name and (schema.kinds[name].types or name in types or noun_kind(name))
+        if name.isalpha()
+        and singularise(name) == name
+        and (schema.kinds[name].types or name in types or classify_noun(name))
         if any(not step.startswith("^") for step in schema.of_kind[name].steps)
     ]
 
@@ -99,22 +101,22 @@ def name_kinds(relations: Sequence[RelationInfo], schema: GraphSchema) -> list[s
 def read_plan_schema(engine: Engine) -> GraphSchema:
     """Return what plans may name, as the engine's own plans have it."""
     from .context import Context
-    from .plans.asking import schema_of  # `lodestar` alone needs none of it
+    from .plans.asking import get_graph_schema  # `lodestar` alone needs none of it
 
-    return schema_of(Context(engine.gateway(), engine.read_graph()))
+    return get_graph_schema(Context(engine.gateway(), engine.read_graph()))
 
 
 def _of_kinds(relations: Sequence[RelationInfo], schema: GraphSchema) -> tuple[list[str], list[str]]:
     """Return questions about kinds of things: which has the most of a number, and how many there are."""
-    words, kinds = {r.name: _words(r) for r in relations}, name_kinds(relations, schema)
+    words, kinds = {r.name: _words(r) for r in relations}, list_kind_names(relations, schema)
     most = [
         f"Which {kind} has the {'largest' if words[path[0]] in _LARGE else 'highest'} {words[path[0]]}?"
         for kind in kinds
         for step, share in schema.of_kind[kind].steps.items()
-        for path in [path_of(step)]
+        for path in [parse_step_path(step)]
         if share > 0.5 and step in schema.ends and schema.ends[step].value == "number" and path[0] in words
     ]
-    return most, [f"How many {plural(kind)} are there?" for kind in kinds]
+    return most, [f"How many {pluralise(kind)} are there?" for kind in kinds]
 
 
 def _first_of_each(facts: Sequence[Row]) -> list[Row]:
@@ -145,6 +147,6 @@ def _words(relation: RelationInfo) -> str:
 def _read_facts(gateway: Gateway, relations: Mapping[str, RelationInfo]) -> list[Row]:
     """Return rows of head, relation, tail, how many tails and whether it is a value, of the largest relations first."""
     params = {"among": AMONG, "heads": HEADS, "steps": STEPS}
-    rows = gateway.run(Request(template("read_examples"), params, lambda rows: rows))
+    rows = gateway.run(Request(load_query("read_examples"), params, lambda rows: rows))
     facts = [row for row in rows if row[1] in relations and _NAME.fullmatch(row[0]) and row[2].lower() not in _BOOLEANS]
     return sorted(facts, key=lambda row: -relations[row[1]].count)

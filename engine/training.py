@@ -15,7 +15,7 @@ from ..models.kinds import ModelKind, TrainingOptions, decode_dataclass
 from ..models.placement import Placement, PlacementError
 from ..models.wording import normalise_question
 from .errors import EncoderError, UsageError, translate_import_errors
-from .progress import Progress, progress_bar
+from .progress import Progress, show_progress_bar
 from .settings import Settings, parse_assignment, set_nested_value
 from .whole_file import lock_file, translate_storage_errors
 
@@ -78,7 +78,7 @@ class TrainingRequest:
         """Yield an engine over the graph, and the progress of what is done with a question set."""
         from .api import Engine
 
-        with Engine(self.settings) as engine, progress_bar(of, doing) as (progress, _):
+        with Engine(self.settings) as engine, show_progress_bar(of, doing) as (progress, _):
             yield engine, progress
 
 
@@ -135,10 +135,10 @@ def read_sets(
 
 
 _SOURCES = {
-    "paths": "mining.mined_sets",
-    "pools": "pools.pool_sets",
-    "subgraphs": "subgraphs.graph_sets",
-    "readings": "readings.reading_sets",
+    "paths": "mining.read_path_sets",
+    "pools": "pools.read_pool_sets",
+    "subgraphs": "subgraphs.read_subgraph_sets",
+    "readings": "readings.read_candidate_sets",
 }
 
 

@@ -277,7 +277,7 @@ class Scored(Generic[T_co]):
     group: int | None = None
 
 
-def first_group(groups: Iterable[int | None]) -> int | None:
+def find_first_group(groups: Iterable[int | None]) -> int | None:
     return min((group for group in groups if group is not None), default=None)
 
 
@@ -331,7 +331,7 @@ class AnswerEntity:
         return f"<AnswerEntity {self.name} ({self.id or self.origin}){sure}>"
 
 
-def check_finite(scores: npt.NDArray[np.floating[Any]], scorer: str, *, log_probabilities: bool = False) -> None:
+def check_scores_finite(scores: npt.NDArray[np.floating[Any]], scorer: str, *, log_probabilities: bool = False) -> None:
     """Raise `CheckpointError` unless all scores are finite; a log-probability may be minus infinity."""
     import numpy as np
 
@@ -347,14 +347,14 @@ _ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\
 _NOT_IN_AN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 
 
-def literal_term(value: str, datatype: str | None = None, language: str | None = None) -> str:
+def format_literal_term(value: str, datatype: str | None = None, language: str | None = None) -> str:
     """Return the N-Triples term of a literal."""
     quoted = f'"{value.translate(_ESCAPED)}"'
     if language:
         return f"{quoted}@{language}"
-    return f"{quoted}^^<{iri_text(datatype)}>" if datatype else quoted
+    return f"{quoted}^^<{escape_iri(datatype)}>" if datatype else quoted
 
 
-def iri_text(text: str) -> str:
+def escape_iri(text: str) -> str:
     """Return a text with the characters escaped that an IRI cannot contain."""
     return _NOT_IN_AN_IRI.sub(lambda found: f"\\u{ord(found[0]):04X}", text)

@@ -10,9 +10,9 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from ..models.whole_file import atomic_write, check_place, open_file
+from ..models.whole_file import atomic_write, check_writable, open_file_for_writing
 from .errors import InputError, LodestarError, StorageError, UsageError
-from .progress import say
+from .progress import print_to_stderr
 
 
 def write_text_file(file: Path, text: str) -> None:
@@ -25,7 +25,7 @@ MAX_TEXT_BYTES = 10_000_000
 """Of a text that a person writes: a recipe, a prompt, settings."""
 
 
-def read_text(file: Path, what: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
+def read_text_file(file: Path, what: str, max_bytes: int = MAX_TEXT_BYTES) -> str:
     """Return a text in UTF-8, of standard input for ``-``; raise `InputError` for what cannot be read, is no text, or
     is longer than it may be.
 
@@ -68,7 +68,7 @@ def check_output_file(option: str, file: Path, *, reads: Iterable[str | Path] = 
         raise StorageError(f"{file}: cannot be written: no such folder: make it, or name another")
     with translate_storage_errors(file):
         if not file.exists():
-            check_place(file)
+            check_writable(file)
         elif file.is_dir():
             raise UsageError(f"{shown}: expected the name of a file to write, found a folder")
         elif file.is_file():
@@ -76,7 +76,7 @@ def check_output_file(option: str, file: Path, *, reads: Iterable[str | Path] = 
                 raise UsageError(f"{shown}: this command reads that file: name another one to write")
             if file.stat().st_size and not force:
                 raise UsageError(f"{shown}: there is a file already: name another one, or give --force to replace it")
-            check_place(file)
+            check_writable(file)
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def lock_file(path: Path, reason: str, *, refusal: LodestarError | None = None) 
     Raises `StorageError` if the file cannot be opened, for example because another user owns it.
     """
     try:
-        file = open_file(path, "ab")
+        file = open_file_for_writing(path, "ab")
     except OSError as error:
         raise StorageError(
             f"{path}: cannot be locked: {error.strerror or error}: name another folder, or remove this file"
@@ -106,6 +106,6 @@ def lock_file(path: Path, reason: str, *, refusal: LodestarError | None = None) 
         except BlockingIOError:
             if refusal:
                 raise refusal from None
-            say(f"{reason}: waiting for it …")
+            print_to_stderr(f"{reason}: waiting for it …")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield  # closing the file frees the lock, as the end of the process does

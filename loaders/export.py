@@ -30,8 +30,8 @@ from ..engine.neo4j.catalogue import read_catalogue, read_graph_state, stream_na
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.describing import format_descriptions
-from ..engine.values import XSD, iri_text, literal_term
-from ..engine.writing import Name, parse_name_properties
+from ..engine.values import XSD, escape_iri, format_literal_term
+from ..engine.writing import EntityName, parse_name_properties
 from ..models import quote_line
 from ..models.whole_file import atomic_write
 from .formats.triples import FREEBASE
@@ -185,7 +185,7 @@ def _literal(value: str, datatype: str | None, language: str | None) -> str:
     if language and not _LANGUAGE.fullmatch(language):
         found = f"found {quote_line(language)} with {quote_line(value)}"
         raise InputError(f"expected a language as `en` or `zh-Hans`, {found}")
-    return literal_term(value, datatype, language)
+    return format_literal_term(value, datatype, language)
 
 
 class _NTriplesWriter:
@@ -205,7 +205,7 @@ class _NTriplesWriter:
     def is_base_used(self) -> bool:
         return bool(self._without)
 
-    def add_names(self, id_: str, names: Sequence[Name]) -> int:
+    def add_names(self, id_: str, names: Sequence[EntityName]) -> int:
         """Write the names of an entity; return how many."""
         if [(name.text, name.language, name.is_alias) for name in names] == [(id_, "", False)]:
             return 0
@@ -241,7 +241,7 @@ class _NTriplesWriter:
                 f"the graph has ids like {quote_line(self._without)} and like {quote_line(self._with_base)}: "
                 "give a --base that none of them begins with"
             )
-        return f"<{id_}>" if is_iri else f"<{self._base}{iri_text(id_)}>"
+        return f"<{id_}>" if is_iri else f"<{self._base}{escape_iri(id_)}>"
 
 
 _NOT_IN_A_CELL = re.compile(r"[\t\n\r\0]|\A[ \ufeff]| \Z")
@@ -266,7 +266,7 @@ class _TsvWriter:
         self._write = write
         self._write_names = write_names or write
 
-    def add_names(self, id_: str, names: Sequence[Name]) -> int:
+    def add_names(self, id_: str, names: Sequence[EntityName]) -> int:
         """Write the names of an entity; return how many."""
         texts = dict.fromkeys(name.text for name in names)
         self._write_names(("\t".join(map(_cell, (id_, *texts))) + "\n").encode())

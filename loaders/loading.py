@@ -20,7 +20,7 @@ from ..engine.neo4j.catalogue import GraphState, LoadManifest
 from ..engine.neo4j.gateway import Gateway, OpenTransaction
 from ..engine.progress import Progress, Say, ignore_progress
 from ..engine.relations import refresh_end_kinds
-from ..engine.relations.describing import describe_from_source, store_descriptions
+from ..engine.relations.describing import add_source_descriptions, store_descriptions
 from ..engine.settings import LOAD_TIMEOUT_S, Settings
 from ..engine.whole_file import lock_file, translate_storage_errors
 from ..engine.writing import BASE_LOAD, BATCH_SIZE, begin_load, check_graph_was_loaded, ensure_schema
@@ -133,7 +133,7 @@ class Load:
         those of the source, by the kinds at their ends.
         """
         store_descriptions(gateway, self._said)
-        describe_from_source(gateway, self._words)
+        add_source_descriptions(gateway, self._words)
         refresh_end_kinds(gateway, names)
 
     def report(self, writer: str, num_related: int) -> LoadReport:
@@ -205,13 +205,13 @@ def load_source(
 ) -> LoadReport:
     """Load a source into the database that the settings name, or that a gateway leads to, and return the report."""
     from ..engine.neo4j.embedded import EmbeddedServer
-    from ..engine.settings import loading_connection
+    from ..engine.settings import make_loading_connection
 
     if gateway is not None:
         return load(source, gateway, options, progress)
     if not settings.uri:
         return load_embedded(source, EmbeddedServer.of(settings), options, progress, say)
-    with Gateway(loading_connection(settings)) as opened:
+    with Gateway(make_loading_connection(settings)) as opened:
         opened.version()
         return load(source, opened, options, progress)
 

@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from ..engine import writing
 from ..engine.errors import GraphError, InputError
-from ..engine.neo4j import Request, catalogue, template
+from ..engine.neo4j import Request, catalogue, load_query
 from ..engine.neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, stream_triples
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations import refresh_end_kinds
-from ..engine.relations.describing import describe_from_source, read_source_descriptions, store_descriptions
-from ..engine.writing import BATCH_SIZE, Name, changing, make_write_request, parse_name_properties
+from ..engine.relations.describing import add_source_descriptions, read_source_descriptions, store_descriptions
+from ..engine.writing import BATCH_SIZE, EntityName, changing, make_write_request, parse_name_properties
 from ..engine.writing.changing import ChangeReport, LiteralValue, Stated, check_loads_complete
 from .loading import load_lock
 from .reading import LINES
@@ -38,7 +38,7 @@ class Verification:
 
 def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verification:
     """Count everything in the graph again and compare it with the catalogue, the signatures and the manifests."""
-    before = gateway.run(catalogue.read_edition())
+    before = gateway.run(catalogue.read_graph_edition())
     state = gateway.run(read_graph_state())
     loads = gateway.run(catalogue.read_loads())
     relations = gateway.run(read_catalogue()).relations
@@ -54,7 +54,7 @@ def verify(gateway: Gateway, progress: Progress = ignore_progress) -> Verificati
     stated = _read_stated(gateway, state.num_triples, progress)
     for load in loads:
         faults.extend(_faults_of_load(load, *stated.get(load.number, (0, 0))))
-    if faults and gateway.run(catalogue.read_edition()) != before:
+    if faults and gateway.run(catalogue.read_graph_edition()) != before:
         faults = ["the graph is written to while it is checked: check it again when that has ended"]
     return Verification(len(loads), state.num_triples, state.num_entities, tuple(faults))
 
@@ -127,7 +127,9 @@ def refresh(gateway: Gateway, progress: Progress = ignore_progress) -> Verificat
         counts = gateway.execute(catalogue.read_relation_counts())
         faults = [*_faults_of_counts(known, counts)]
         new = counts.keys() - {relation.name for relation in known}
-        writing.write_relations(gateway, writing.relation_rows({name: counts[name] for name in sorted(new)}, known))
+        writing.write_relations(
+            gateway, writing.make_catalogue_rows({name: counts[name] for name in sorted(new)}, known)
+        )
         gateway.execute(make_write_request("adopt_entities", batch_size=BATCH_SIZE))
         faults += _faults_of_signatures(gateway)
         writing.refresh_signatures(gateway, "Entity", gateway.run(read_catalogue()).relations)
@@ -145,7 +147,7 @@ def refresh(gateway: Gateway, progress: Progress = ignore_progress) -> Verificat
             faults += _faults_of_load(load, number, checksum)
             changed.append({"sha256": load.sha256, "num_triples": number, "checksum": str(checksum)})
         gateway.run(make_write_request("write_changed_loads", loads=changed))
-        describe_from_source(gateway)
+        add_source_descriptions(gateway)
         refresh_end_kinds(gateway)
         lock.check()
         writing.await_indexes(gateway)
@@ -154,20 +156,20 @@ def refresh(gateway: Gateway, progress: Progress = ignore_progress) -> Verificat
 
 def _rewrite_names(gateway: Gateway) -> int:
     num_written, after = 0, ""
-    while page := gateway.run(Request(template("read_named_entities"), {"after": after, "limit": BATCH_SIZE}, list)):
+    while page := gateway.run(Request(load_query("read_named_entities"), {"after": after, "limit": BATCH_SIZE}, list)):
         after = page[-1][0]
         wrong = []
         for id_, name, aliases, tags, search_names in page:
             names = _names_of(name, aliases, tags)
             stored = {"id": id_, "name": name, "aliases": aliases, "search_names": search_names, "name_tags": tags}
-            if writing.make_name_row(id_, names) != stored:
+            if writing.make_entity_row(id_, names) != stored:
                 wrong.append((id_, names))
         writing.write_names(gateway, wrong)
         num_written += len(wrong)
     return num_written
 
 
-def _names_of(name: object, aliases: object, tags: str | None) -> tuple[Name, ...]:
+def _names_of(name: object, aliases: object, tags: str | None) -> tuple[EntityName, ...]:
     # another program may have written them: texts, with a tag for each or none
     others = aliases if isinstance(aliases, list) else [] if aliases is None else [aliases]
     texts = [str(text) for text in (name, *others)]
@@ -195,8 +197,8 @@ def unload(gateway: Gateway, which: str, progress: Progress = ignore_progress) -
         before = gateway.run(read_graph_state())
         gateway.run(make_write_request("begin_unload", sha256=load.sha256))
         progress("deleting", 0, 4)
-        label = next(iter(writing.labels_of(load.number)), "")
-        count = Request(template("count_marked"), {}, lambda rows: rows[0][0], {"LABEL": label})
+        label = next(iter(writing.make_load_labels(load.number)), "")
+        count = Request(load_query("count_marked"), {}, lambda rows: rows[0][0], {"LABEL": label})
         mark = label if label and gateway.run(count) else ""
         label = mark or "Entity"
         relations = gateway.run(read_catalogue()).relations
@@ -204,21 +206,21 @@ def unload(gateway: Gateway, which: str, progress: Progress = ignore_progress) -
         params = {"numbers": numbers, "load": load.number, "batch_size": BATCH_SIZE}
         gateway.execute(make_write_request("unload_triples", {"LABEL": label}, **params))
         progress("deleting", 1, 4)
-        rows = gateway.stream(Request(template("stream_names_of"), {}, lambda rows: rows[0], {"LABEL": label}))
+        rows = gateway.stream(Request(load_query("stream_names_of"), {}, lambda rows: rows[0], {"LABEL": label}))
         names = ((id_, parse_name_properties(*stored)) for id_, *stored in rows)
         rests = ((id_, known, writing.remove_load_names(known, load.number)) for id_, known in names)
         writing.write_names(gateway, ((id_, rest) for id_, known, rest in rests if rest != known))
         progress("deleting", 2, 4)
         for of_nodes in [mark] if mark else ["Entity", "Literal"]:
             gateway.execute(make_write_request("delete_orphans", {"LABEL": of_nodes}, batch_size=BATCH_SIZE))
-        writing.refresh_counts(gateway, relations)
+        writing.refresh_triple_counts(gateway, relations)
         progress("deleting", 3, 4)
         writing.refresh_signatures(gateway, label, relations)
         gateway.run(make_write_request("delete_unused_relations"))
         known = gateway.run(read_catalogue()).relations  # without what the deleted load said of them
         by_others = [replace(each, phrases=tuple(p for p in each.phrases if p.origin != "source")) for each in known]
         store_descriptions(gateway, [now for now, before in zip(by_others, known, strict=True) if now != before])
-        describe_from_source(gateway, gateway.run(read_source_descriptions(load.sha256)))
+        add_source_descriptions(gateway, gateway.run(read_source_descriptions(load.sha256)))
         refresh_end_kinds(gateway)
         if mark:
             gateway.execute(make_write_request("unmark_load", {"LABEL": mark}, batch_size=BATCH_SIZE))

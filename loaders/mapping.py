@@ -32,9 +32,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..engine.errors import InputError, LodestarError, UsageError
-from ..engine.whole_file import read_text
+from ..engine.whole_file import read_text_file
 from ..models import quote_line
-from ..models.wording import singular
+from ..models.wording import singularise
 
 _MAX_FILE_BYTES = 200_000_000
 MAX_NUMBERS = 64  # A longer list of numbers is a vector, such as an embedding, of which no number says anything
@@ -197,7 +197,7 @@ def _rank(label: str, key: str, facts: LabelFacts) -> tuple[int, int] | None:
     if plain in NAMES:
         return 0, 2 * NAMES.index(plain)
     distinct = sample.num_distinct / sample.num
-    of_label = {f"{of}{end}" for of in (fold_key(label), fold_key(singular(label))) for end in ENDINGS}
+    of_label = {f"{of}{end}" for of in (fold_key(label), fold_key(singularise(label))) for end in ENDINGS}
     if plain in of_label:
         return 0, 2 * len(NAMES)
     in_parts = any(plain in parts for parts in _TOGETHER)
@@ -314,16 +314,16 @@ def read_mapping(path: Path) -> GraphMapping:
     """Return the mapping of a TOML file; raise `InputError` for a fault in it."""
     from pydantic import TypeAdapter, ValidationError  # slow to import
 
-    from ..models.kinds import first_error
+    from ..models.kinds import format_first_error
 
     try:
-        content = tomllib.loads(read_text(path, "the mapping", _MAX_FILE_BYTES))
+        content = tomllib.loads(read_text_file(path, "the mapping", _MAX_FILE_BYTES))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: expected TOML: {error}") from error
     try:
         return TypeAdapter(GraphMapping).validate_python({"labels": {}, **content}, extra="forbid")
     except ValidationError as error:
-        raise InputError(f"{path}: {first_error(error)}") from error
+        raise InputError(f"{path}: {format_first_error(error)}") from error
 
 
 def _split_choice(

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any, Self
 
 from ..engine.neo4j.catalogue import LABEL_SEPARATOR, LoadManifest
-from ..engine.writing import label_of
+from ..engine.writing import make_relation_label
 from ..models import quote_line
 from ..models.wording import make_question
 from .stage import StageCounts
@@ -83,7 +83,7 @@ class LoadReport(StageCounts):
 
     def _describe_names(self) -> str:
         num_named = self.num_entities - self.num_unnamed
-        numbers = {_NAMED_BY.get(name) or label_of(name): number for name, number in self.named_by.items()}
+        numbers = {_NAMED_BY.get(name) or make_relation_label(name): number for name, number in self.named_by.items()}
         by = [f"{name} ({number:,})" for name, number in numbers.items()] if len(numbers) > 1 else list(numbers)
         listed = ", ".join(by[:4]) + (f" and {len(by) - 4} more" if len(by) > 4 else "")
         said = f"{num_named:,} of {count_text(self.num_entities, 'entity has', 'entities have')} names"
@@ -111,7 +111,8 @@ def _same_fields(of: StageCounts | LoadManifest) -> dict[str, Any]:
 
 def _choose_question(examples: Sequence[Sequence[str]], labels: Mapping[str, str]) -> str | None:
     labelled = [
-        (labels.get(relation) or label_of(relation).rpartition(LABEL_SEPARATOR)[2], name) for relation, name in examples
+        (labels.get(relation) or make_relation_label(relation).rpartition(LABEL_SEPARATOR)[2], name)
+        for relation, name in examples
     ]
     made = [*filter(None, starmap(make_question, labelled))]
     return next((text for text, is_noun in (*filter(itemgetter(1), made), *made)), None)

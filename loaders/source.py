@@ -18,10 +18,10 @@ from typing import NamedTuple, TypeVar
 import pyarrow as pa
 
 from ..engine.errors import InputError, UsageError
-from ..engine.whole_file import read_text
+from ..engine.whole_file import read_text_file
 from ..engine.writing import RelationFacts
 from ..models import quote_line
-from ..models.wording import fold
+from ..models.wording import fold_name
 from .reading import RereadableFile, list_files, warn_of_others
 
 T = TypeVar("T")
@@ -174,7 +174,7 @@ FREEBASE_ID = r"[mg]\.[0-9a-z_]+"
 
 def concept_id(concept: str) -> str:
     """Return the common id of all spellings of a concept: no case, no accents, single blanks."""
-    return " ".join(fold(concept).replace("\0", " ").split())
+    return " ".join(fold_name(concept).replace("\0", " ").split())
 
 
 def read_languages(languages: Sequence[str]) -> tuple[list[str], bool]:
@@ -281,7 +281,7 @@ class Subset:
 
 def read_list(path: str) -> tuple[str, ...]:
     """Return the lines of a file without blank ones and comments (``#``)."""
-    lines = map(str.strip, read_text(Path(path), "the list").splitlines())
+    lines = map(str.strip, read_text_file(Path(path), "the list").splitlines())
     found = tuple(line for line in lines if line and not line.startswith("#"))
     if not found:
         raise InputError(f"{path}: expected one name a line, found none")

@@ -27,7 +27,7 @@ from ..engine import machine
 from ..engine.errors import NO_ROOM, InputError, LoadInProgressError, StorageError
 from ..engine.progress import Progress, ignore_progress
 from ..engine.whole_file import lock_file
-from ..engine.writing import RelationFacts, typed_value_macros
+from ..engine.writing import RelationFacts, make_typed_value_macros
 from ..models import quote_line
 from ..models.whole_file import atomic_write, make_private_folder
 from ..models.wording import INDEX_STOP_WORDS, SMALL_WORDS
@@ -271,7 +271,7 @@ class Stage:
             )
             self._connection.execute("SET enable_progress_bar = false")
             self._connection.execute(query("reading/macros"))
-            self._connection.execute(typed_value_macros())
+            self._connection.execute(make_typed_value_macros())
         return self._connection
 
     def _run(self, name: str, parameters: Mapping[str, Any] | None = None, **variables: Any) -> list[Any]:

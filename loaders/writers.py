@@ -43,15 +43,15 @@ def write_online(load: Load, gateway: Gateway, lock: OpenTransaction) -> int:
     if load.plan.replaces:
         _clear(load, gateway, known)
         known = ()
-    rows = writing.relation_rows(stage.relations(), known, stage.relation_facts)
+    rows = writing.make_catalogue_rows(stage.relations(), known, stage.relation_facts)
     writing.write_relations(gateway, rows, counted=is_first)
     if is_first:
         stage.add_signatures()
-    literals, labels = _rows(stage, "results/literal_rows", batch_size), writing.labels_of(manifest.number)
+    literals, labels = _rows(stage, "results/literal_rows", batch_size), writing.make_load_labels(manifest.number)
     tell = _counter(load, "literals", manifest.num_literals)
     run_batches(gateway, "write_literals", "literals", literals, labels=labels, size=batch_size, done=tell)
     _write_entities(load, gateway)
-    _write_triples(load, gateway, rows, {} if is_first else writing.count_in_graph(gateway, rows))
+    _write_triples(load, gateway, rows, {} if is_first else writing.count_relation_triples(gateway, rows))
     if not is_first:
         _refresh(load, gateway, rows, known)
     described = {each.name for each in known if (each.head, each.tail) != (NO_KIND, NO_KIND)}
@@ -140,13 +140,13 @@ def _refresh(load: Load, gateway: Gateway, rows: Sequence[RelationInfo], known: 
     load.progress("signatures", 0, load.manifest.num_entities)
     if load.manifest.number == BASE_LOAD:
         writing.refresh_signatures(gateway, "Entity", [*known, *rows], batch_size)
-        writing.refresh_counts(gateway, [*rows, *known])
+        writing.refresh_triple_counts(gateway, [*rows, *known])
     else:
         numbers = {relation.name: relation.number for relation in [*known, *rows]}
         ids = (row["id"] for row in _rows(load.stage, "results/entity_rows", batch_size))
         tell = _counter(load, "signatures", load.manifest.num_entities)
         run_batches(gateway, "refresh_signatures_of", "ids", ids, size=batch_size, done=tell, numbers=numbers)
-        writing.refresh_counts(gateway, rows)
+        writing.refresh_triple_counts(gateway, rows)
     load.progress("signatures", load.manifest.num_entities, load.manifest.num_entities)
 
 
@@ -162,7 +162,7 @@ def write_bulk(
     stops for the exchange. Returns how many relations have no type of their own.
     """
     manifest, progress = load.manifest, load.progress
-    rows = writing.relation_rows(load.stage.relations(), (), load.stage.relation_facts)
+    rows = writing.make_catalogue_rows(load.stage.relations(), (), load.stage.relation_facts)
     related = [row.name for row in rows if row.stored_as]
     files = write_import_files(load.stage, related, progress)
     load.stage.close()  # its memory is for the importer now

@@ -73,7 +73,7 @@ GAP = 1e-3
 """At least between the last of the shortlist and the first of the others."""
 
 
-def lower_other_scores(scores: npt.NDArray[np.float32], rows: npt.NDArray[np.int64]) -> None:
+def lower_scores_except(scores: npt.NDArray[np.float32], rows: npt.NDArray[np.int64]) -> None:
     """Lower, in place, all scores but those at `rows` by the same, so that they come after; scores: (num_paths,)."""
     others = np.ones(len(scores), dtype=np.bool_)
     others[rows] = False

@@ -278,7 +278,7 @@ VALUES = 64
 """The number of values per weight that a fingerprint hashes."""
 
 
-def fingerprint(model: ModelAndTokenizer) -> str:
+def compute_model_fingerprint(model: ModelAndTokenizer) -> str:
     """Return a digest that identifies a model's weights: parameter names, shapes and some of the values.
 
     Call it before adding a LoRA.
@@ -311,6 +311,6 @@ def add_lora(model: ModelAndTokenizer, options: LoraOptions) -> nn.Module:
     return network
 
 
-def adapter_weights(network: nn.Module) -> dict[str, Tensor]:
+def get_lora_weights(network: nn.Module) -> dict[str, Tensor]:
     """Return the trainable weights of a network from `add_lora`, not copies, by name."""
     return {name: parameter.data for name, parameter in network.named_parameters() if parameter.requires_grad}

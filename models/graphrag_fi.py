@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-def relevance_layer(num_layers: int) -> int:
+def choose_relevance_layer(num_layers: int) -> int:
     """Return the number, from 0, of the layer whose attention is used: the "(middle + 2)-th", or the last of a shallow
     model.
 
@@ -27,7 +27,7 @@ def relevance_layer(num_layers: int) -> int:
     return min(num_layers // 2 + 2, num_layers - 1)
 
 
-def token_spans(offsets: Ints, characters: Sequence[tuple[int, int]]) -> Ints:
+def find_token_spans(offsets: Ints, characters: Sequence[tuple[int, int]]) -> Ints:
     """Return each path's token span, first token and one after the last, (num_paths, 2) int64.
 
     offsets: (num_tokens, 2) the characters of each token, ascending, as in a tokenizer's offset mapping; special tokens
@@ -46,7 +46,7 @@ def token_spans(offsets: Ints, characters: Sequence[tuple[int, int]]) -> Ints:
     return spans
 
 
-def attention_relevance(attention: FloatsOfAnySize, spans: Ints) -> npt.NDArray[np.float64]:
+def compute_attention_relevance(attention: FloatsOfAnySize, spans: Ints) -> npt.NDArray[np.float64]:
     """Return the relevance of each path, (num_paths,); GraphRAG-FI, equation 7.
 
         â_i = (max(att(p_i)) + mean(att(p_i))) / 2
@@ -86,7 +86,7 @@ Token = tuple[str, float]
 """A token's text with its natural log-probability."""
 
 
-def sequence_confidence(logprobs: Sequence[float]) -> float:
+def compute_sequence_confidence(logprobs: Sequence[float]) -> float:
     """Return the confidence of an answer's tokens, from 0 to 1; our reading of ℓ(a) in GraphRAG-FI, section 4.2.
 
         ℓ = exp( (Σ_i log P(t_i | t_<i)) / n ),  the geometric mean of the tokens' probabilities
@@ -98,7 +98,7 @@ def sequence_confidence(logprobs: Sequence[float]) -> float:
     return math.exp(min(0.0, math.fsum(logprobs) / len(logprobs)))
 
 
-def answer_confidences(tokens: Sequence[Token], answers: Sequence[str], start: int = 0) -> list[float | None]:
+def compute_answer_confidences(tokens: Sequence[Token], answers: Sequence[str], start: int = 0) -> list[float | None]:
     """Return the confidence of each answer in a reply; None for an answer that the reply does not contain.
 
     tokens: the reply's. answers: in the reply's order, spelled as in the reply or as the values of its JSON strings.
@@ -115,7 +115,7 @@ def answer_confidences(tokens: Sequence[Token], answers: Sequence[str], start: i
         if end > begin:
             first, last = bisect_right(ends, begin), bisect_left(ends, end)
             own = [logprob for _, logprob in tokens[first : last + 1]]
-            confidences[-1] = sequence_confidence(own)
+            confidences[-1] = compute_sequence_confidence(own)
             place = end
     return confidences
 
@@ -142,7 +142,7 @@ KeyedAnswer = tuple[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
+class ConfidenceThresholds:
     """The lowest accepted confidences: τ_G with the graph, τ_L without it.
 
     Defaults are the paper's: τ_G of 0.4 to 0.5 (table 6), and τ_L = 1, implemented as 0.995, which rounds to 1 at two
@@ -154,7 +154,7 @@ class Thresholds:
 
 
 def integrate_answers(
-    graph: Sequence[KeyedAnswer], model: Sequence[KeyedAnswer], thresholds: Thresholds
+    graph: Sequence[KeyedAnswer], model: Sequence[KeyedAnswer], thresholds: ConfidenceThresholds
 ) -> list[tuple[int | None, int | None]]:
     """Return the place of each kept answer in either list, None where it was not kept; GraphRAG-FI, equations 4 to 6.
 

@@ -23,7 +23,7 @@ from pydantic.dataclasses import dataclass
 
 from . import Positive, Range, Share, one_line
 from .placement import count_call
-from .whole_file import file_sha256, translate_safetensors_errors
+from .whole_file import compute_file_sha256, translate_safetensors_errors
 
 if TYPE_CHECKING:
     import torch
@@ -42,11 +42,11 @@ def decode_dataclass(kind: type[T], text: str | bytes) -> T:
     try:
         found: T = _adapter(kind).validate_json(text, strict=True, extra="forbid")  # type: ignore[arg-type]
     except ValidationError as error:
-        raise ValueError(first_error(error)) from error
+        raise ValueError(format_first_error(error)) from error
     return found
 
 
-def first_error(error: ValidationError) -> str:
+def format_first_error(error: ValidationError) -> str:
     first = error.errors()[0]
     place = one_line(".".join(map(str, first["loc"])), 80)
     message = f"{first['msg'][:1].lower()}{first['msg'][1:]}, found {one_line(repr(first['input']), 80)}"
@@ -303,7 +303,7 @@ def check_checkpoint(folder: Path, kind: type[DescriptionT]) -> DescriptionT:
     for name in sorted({*hashes, *(f"{part}/{WEIGHTS}" for part in description.networks)}):
         path = folder / name
         with translate_read_errors(path):
-            if not path.is_file() or file_sha256(path) != hashes.get(name):
+            if not path.is_file() or compute_file_sha256(path) != hashes.get(name):
                 raise BadCheckpointError(
                     f"{path}: missing, or not the file that was written: train or fetch the checkpoint again"
                 )
@@ -337,7 +337,7 @@ def write_checkpoint(folder: Path, description: ModelDescription, parts: Mapping
             with translate_safetensors_errors():
                 writer(draft / name)
         written = sorted(path for path in draft.rglob("*") if path.is_file())
-        hashes = {path.relative_to(draft).as_posix(): file_sha256(path) for path in written}
+        hashes = {path.relative_to(draft).as_posix(): compute_file_sha256(path) for path in written}
         fields = {"format": FORMAT, "kind": description.kind, **asdict(description), "files": hashes}
         name = f"{description.kind}.json"
         text = json.dumps(fields, indent=2, ensure_ascii=False, allow_nan=False)

@@ -81,7 +81,7 @@ def _content_lines(header: FileHeader, questions: Iterable[Any]) -> Iterator[byt
         yield json.dumps(record, ensure_ascii=False).encode() + b"\n"
 
 
-def content_sha256(header: FileHeader, questions: Iterable[Any]) -> str:
+def compute_content_sha256(header: FileHeader, questions: Iterable[Any]) -> str:
     digest = hashlib.sha256()
     for line in _content_lines(header, questions):
         digest.update(line)
@@ -267,17 +267,17 @@ def parse_hop(written: str, words: Mapping[str, RelationWords]) -> Hop:
     )
 
 
-def relation_words(mining: MinedFileOrigin) -> dict[str, RelationWords]:
+def get_mined_relation_words(mining: MinedFileOrigin) -> dict[str, RelationWords]:
     return {name: RelationWords(domain, tuple(rest)) for name, (domain, *rest) in mining.relations.items()}
 
 
-def iterate_paths(reach: PathTrie, before: Hops = ()) -> Iterator[Hops]:
+def iterate_trie_paths(reach: PathTrie, before: Hops = ()) -> Iterator[Hops]:
     for hop, following in reach.items():
         yield (*before, hop)
-        yield from iterate_paths(following, (*before, hop))
+        yield from iterate_trie_paths(following, (*before, hop))
 
 
-def is_mined(path: Path) -> bool:
+def is_mined_file(path: Path) -> bool:
     """Whether the first line of a file is that of mined paths."""
     try:
         with _open_file(path) as file:
@@ -393,7 +393,7 @@ class PoolFile(_QuestionFile[PoolHeader, PooledQuestion]):
         return f"refined by {self.header.refiner}" if self.header.refiner else WEAK
 
 
-def supervision_of(sets: Sequence[Any]) -> str:
+def describe_supervision(sets: Sequence[Any]) -> str:
     """Return, in words, what chose the right chains of pools, or the right triples of subgraphs."""
     return ", ".join(dict.fromkeys(each.supervision for each in sets))
 

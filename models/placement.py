@@ -93,7 +93,9 @@ class Placement:
         return getattr(torch, self.precision)
 
 
-def copy_together(tensors: Sequence[torch.Tensor], move: Callable[[torch.Tensor], torch.Tensor]) -> list[torch.Tensor]:
+def copy_in_one_transfer(
+    tensors: Sequence[torch.Tensor], move: Callable[[torch.Tensor], torch.Tensor]
+) -> list[torch.Tensor]:
     """Return copies of tensors, of any shapes and types, that one call of `move` makes of all their bytes."""
     import torch
 
@@ -111,10 +113,10 @@ def move_batch(tensors: Sequence[torch.Tensor], device: torch.device) -> list[to
     """Return the tensors of a batch on a device: on a CUDA one by a single copy from pinned memory."""
     if device.type != "cuda":
         return [tensor.to(device) for tensor in tensors]
-    return copy_together(tensors, lambda packed: packed.pin_memory().to(device, non_blocking=True))
+    return copy_in_one_transfer(tensors, lambda packed: packed.pin_memory().to(device, non_blocking=True))
 
 
-class GrowingBatch:
+class AdaptiveBatchSize:
     """The number of items that are computed together: from `size` on it doubles up to `most`, until memory is short;
     then it is halved, and stays."""
 

@@ -31,12 +31,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from .calibration import lower_other_scores
-from .text import Hop, find_end_kind, find_end_type, hop_phrases, reverse_hop, verbalise_hop, verbalise_path
+from .calibration import lower_scores_except
+from .text import Hop, find_end_kind, find_end_type, list_hop_phrases, reverse_hop, verbalise_hop, verbalise_path
 from .text.vectors import LRUCache, TextVectors
-from .word_places import WORD, AskedWords, WordPlaces, find_stems, stem
+from .word_places import WORD, AskedWords, WordPositions, find_stems, stem_word
 from .wording import EMPTY_WORDS, NOUN_ENDS, STOP_WORDS
-from .wording.kinds import agreement, find_wanted_kind, find_which_noun, noun_kind
+from .wording.kinds import classify_noun, find_wanted_kind, find_which_noun, score_kind_agreement
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -90,7 +90,7 @@ def _list_content_words(question: str) -> list[str]:
     return [m.group() for m in WORD.finditer(question) if m.group().lower() not in STOP_WORDS]
 
 
-def content_words_or_question(question: str) -> str:
+def extract_content_words(question: str) -> str:
     """Return the words of a question that say what is asked for; the question itself where it has none."""
     return " ".join(_list_content_words(question)) or question
 
@@ -171,21 +171,21 @@ def _find_asked_noun(question: str) -> str:
     return " ".join(noun) or _find_asked_type(question)
 
 
-def word_match(cosines: Floats) -> Floats:
+def compute_word_match(cosines: Floats) -> Floats:
     """σ((cos − .6) / .07): whether a word is meant by another, of unit vectors' cosines of any shape. Fitted
     roughly."""
     return (1 / (1 + np.exp(-(cosines - SAMEWORD) / 0.07))).astype(np.float32)
 
 
 def _compute_coverage(hop_cover: Floats, paths: Ints) -> Floats:
-    """mean_t max_l of `word_match` of each path; hop_cover: (D, num_content); paths: (num_paths, max_hops), −1 after a
-    path's end. Returns (num_paths,)."""
+    """mean_t max_l of `compute_word_match` of each path; hop_cover: (D, num_content); paths: (num_paths, max_hops), −1
+    after a path's end. Returns (num_paths,)."""
     best = np.where((paths >= 0)[:, :, None], hop_cover[paths], np.float32(0.0)).max(axis=1)
     return best.mean(axis=1).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
-class PathsOfTopic:
+class TopicPaths:
     """Paths from one topic of a question, (num_paths,) of each; masked: the question without the topic's mention."""
 
     masked: str
@@ -206,7 +206,7 @@ class PathSimilarity:
         self._texts: LRUCache[Hop, tuple[tuple[str, ...], Floats]] = LRUCache(MAX_HOPS_KEPT)
         self._stems: LRUCache[Hop, frozenset[str]] = LRUCache(MAX_HOPS_KEPT)
 
-    def scores(self, questions: Sequence[Sequence[PathsOfTopic]]) -> list[tuple[Floats, Floats]]:
+    def scores(self, questions: Sequence[Sequence[TopicPaths]]) -> list[tuple[Floats, Floats]]:
         """Return for each question stop and extend of its paths, those of its topics one after the other.
 
         stop: S with the exact cosine for the shortlist; the others follow below in the order of their composed score.
@@ -229,7 +229,7 @@ class PathSimilarity:
             found.append((self._exact(parts, extend, rows), extend))
         return found
 
-    def score_composed(self, questions: Sequence[Sequence[PathsOfTopic]]) -> list[list[tuple[Floats, Floats]]]:
+    def score_composed(self, questions: Sequence[Sequence[TopicPaths]]) -> list[list[tuple[Floats, Floats]]]:
         """Return for each topic of each question S of its paths with the composed cosine, which encodes no path, and
         cos(type(q'), reached(h_L)) of their last hops, (num_paths,) each."""
         return [
@@ -237,7 +237,7 @@ class PathSimilarity:
             for parts in self._prepare(questions)
         ]
 
-    def _prepare(self, questions: Sequence[Sequence[PathsOfTopic]]) -> list[list[_Prepared]]:
+    def _prepare(self, questions: Sequence[Sequence[TopicPaths]]) -> list[list[_Prepared]]:
         """Return the paths of each topic of each question, prepared; what was not met before is encoded in few
         batches."""
         all_paths = [paths for question in questions for paths in question]
@@ -248,13 +248,13 @@ class PathSimilarity:
         prepared = (_Prepared.of(*each, self) for each in zip(all_paths, hops, texts, strict=True))
         return [[next(prepared) for _ in question] for question in questions]
 
-    def _encode_ahead(self, all_paths: Sequence[PathsOfTopic], hops: Collection[Hop]) -> None:
+    def _encode_ahead(self, all_paths: Sequence[TopicPaths], hops: Collection[Hop]) -> None:
         self.vectors.encode_tokens(sorted(map(verbalise_hop, hops)), lasting=True)
         reached = {text for hop in hops for text in self._reached(hop)}
-        phrases = {phrase for hop in hops for phrase in hop_phrases(hop)} if self.weights.phrases else set()
+        phrases = {phrase for hop in hops for phrase in list_hop_phrases(hop)} if self.weights.phrases else set()
         self.vectors.encode(sorted(reached | phrases), lasting=True)
         masked = {paths.masked for paths in all_paths}
-        texts = {*masked, *map(self._asked_for, masked), *map(content_words_or_question, masked)}
+        texts = {*masked, *map(self._asked_for, masked), *map(extract_content_words, masked)}
         read = [paths.asked for paths in all_paths if paths.asked]
         texts |= {word for each in read for word in (*each.words, *each.asked, *each.between)}
         self.vectors.encode_tokens(sorted(texts))
@@ -283,7 +283,7 @@ class PathSimilarity:
         asked_for = self.vectors.sentence(self._asked_for(masked))
         types = self._best_reached(hops, lambda texts: self.vectors.stack(texts) @ asked_for)
         noun = masked[slice(*(find_which_noun(masked) or (0, 0)))]
-        if self.weights.kind and (kind := noun_kind(noun)):
+        if self.weights.kind and (kind := classify_noun(noun)):
             same = [not find_end_type(hop) and find_end_kind(hop).kind == kind for hop in hops]
             types[same] = np.maximum(types[same], np.float32(SAME_KIND))
         return types
@@ -295,18 +295,20 @@ class PathSimilarity:
         scores = dict(zip(texts, score(texts).tolist(), strict=True)) if texts else {}
         return np.array([max((scores[text] for text in some), default=UNKNOWN_TYPE) for some in reached], np.float32)
 
-    def find_places(self, asked: AskedWords, hops: Sequence[Hop], hop_tokens: Floats, hop_starts: Ints) -> WordPlaces:
+    def find_places(
+        self, asked: AskedWords, hops: Sequence[Hop], hop_tokens: Floats, hop_starts: Ints
+    ) -> WordPositions:
         """Return where the words stand that the hops mean; hop_tokens, hop_starts: as in `compute_support`."""
         words = np.zeros((len(hops), len(asked.words)), dtype=np.float32)
         stems = [self._stems_of(hop) for hop in hops]
         for place, word in enumerate(asked.words):
             cosines = np.maximum.reduceat(hop_tokens @ self.vectors.tokens(word).T, hop_starts, axis=0)
-            own = stem(word)
+            own = stem_word(word)
             same = np.array([own in some for some in stems], dtype=np.float32)
-            words[:, place] = np.maximum(word_match(cosines).mean(axis=1), same)
+            words[:, place] = np.maximum(compute_word_match(cosines).mean(axis=1), same)
         distances = np.array(asked.distances, dtype=np.float32)
         number = {} if asked.goes_back else {hop: place for place, hop in enumerate(hops)}
-        return WordPlaces(
+        return WordPositions(
             words,
             distances,
             self._call_ends(hops, asked.asked),
@@ -316,7 +318,7 @@ class PathSimilarity:
 
     def _stems_of(self, hop: Hop) -> frozenset[str]:
         if hop not in self._stems:
-            self._stems[hop] = find_stems((verbalise_hop(hop), *hop_phrases(hop)))
+            self._stems[hop] = find_stems((verbalise_hop(hop), *list_hop_phrases(hop)))
         return self._stems[hop]
 
     def _call_ends(self, hops: Sequence[Hop], nouns: Sequence[str]) -> Floats:
@@ -335,7 +337,7 @@ class PathSimilarity:
     def _texts_of(self, hop: Hop) -> tuple[tuple[str, ...], Floats]:
         """Return the words of a hop and its phrases, with their vectors, (num_texts, dim)."""
         if hop not in self._texts:
-            texts = tuple(dict.fromkeys((verbalise_hop(hop), *hop_phrases(hop))))
+            texts = tuple(dict.fromkeys((verbalise_hop(hop), *list_hop_phrases(hop))))
             self._texts[hop] = (texts, self.vectors.stack(texts))
         return self._texts[hop]
 
@@ -353,7 +355,7 @@ class PathSimilarity:
                     cosine = (cosine + np.maximum(cosine, part.composed[chosen])) / 2
                 stop[start + chosen] = part.scores(cosine, chosen, self.weights)
             start += len(part.numbers)
-        lower_other_scores(stop, shortlisted)
+        lower_scores_except(stop, shortlisted)
         return stop
 
 
@@ -361,7 +363,7 @@ class PathSimilarity:
 class _Prepared:
     """Paths from one topic, and what of S does not depend on the encoding of their texts."""
 
-    paths: PathsOfTopic
+    paths: TopicPaths
     numbers: Ints
     """(num_paths, max_hops) rows of the hop arrays below, −1 after a path's end."""
     hop_vectors: Floats
@@ -371,14 +373,12 @@ class _Prepared:
     hop_cover: Floats
     log_branching: Floats
     num_tokens: int
-    places: WordPlaces | None
+    places: WordPositions | None
     composed: Floats = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
     """The stand-in for the cosine, (num_paths,), once `score_composed` has it."""
 
     @classmethod
-    def of(
-        cls, paths: PathsOfTopic, hops: Sequence[Hop], texts: Sequence[str], similarity: PathSimilarity
-    ) -> _Prepared:
+    def of(cls, paths: TopicPaths, hops: Sequence[Hop], texts: Sequence[str], similarity: PathSimilarity) -> _Prepared:
         """Return the paths, prepared; hops: the different ones of the paths, each read in the words of `texts`."""
         vectors = similarity.vectors
         number = {hop: i for i, hop in enumerate(hops)}
@@ -389,7 +389,7 @@ class _Prepared:
         starts = np.cumsum([0, *(len(t) for t in tokens[:-1])]).astype(np.int64)
         question_tokens = vectors.tokens(paths.masked)
         hop_tokens = np.concatenate(tokens)
-        content_tokens = vectors.tokens(content_words_or_question(paths.masked))
+        content_tokens = vectors.tokens(extract_content_words(paths.masked))
         asked = find_wanted_kind(paths.masked)
         return cls(
             paths=paths,
@@ -397,8 +397,8 @@ class _Prepared:
             hop_vectors=np.stack([vectors.sentence(text) for text in texts]),
             hop_support=compute_support(hop_tokens, starts, question_tokens),
             hop_type=similarity.types(hops, paths.masked),
-            hop_kind=np.array([agreement(asked, find_end_kind(hop)) for hop in hops], dtype=np.float32),
-            hop_cover=word_match(np.maximum.reduceat(hop_tokens @ content_tokens.T, starts, axis=0)),
+            hop_kind=np.array([score_kind_agreement(asked, find_end_kind(hop)) for hop in hops], dtype=np.float32),
+            hop_cover=compute_word_match(np.maximum.reduceat(hop_tokens @ content_tokens.T, starts, axis=0)),
             log_branching=np.array(paths.log_branching, dtype=np.float32),
             num_tokens=len(question_tokens),
             places=similarity.find_places(paths.asked, hops, hop_tokens, starts) if paths.asked else None,

@@ -152,7 +152,7 @@ def join_graphs(sets: Sequence[QuestionGraphs]) -> QuestionGraphs:
 Floats = npt.NDArray[np.float32]
 
 
-def distance_encoding(heads: Ints, tails: Ints, is_topic: Bools, num_rounds: int) -> Floats:
+def compute_distance_encoding(heads: Ints, tails: Ints, is_topic: Bools, num_rounds: int) -> Floats:
     """Return the distance encoding of each node, (num_nodes, 2 + 4 · num_rounds).
 
     It starts with the one-hot of being a topic. Each forward round averages over the heads of the triples that enter a
@@ -172,7 +172,7 @@ def distance_encoding(heads: Ints, tails: Ints, is_topic: Bools, num_rounds: int
     return np.concatenate(columns, axis=1).astype(np.float32)
 
 
-def encoding_width(num_rounds: int) -> int:
+def compute_encoding_width(num_rounds: int) -> int:
     return 2 + 4 * num_rounds
 
 
@@ -187,7 +187,7 @@ def mark_shortest_paths(heads: Ints, tails: Ints, is_literal: Bools, topics: Int
     """
     found = np.zeros(len(heads), dtype=np.bool_)
     for topic in topics.tolist():
-        hops = hops_from(heads, tails, is_literal, topic)
+        hops = compute_hops_from_topic(heads, tails, is_literal, topic)
         wanted = is_answer & (hops > 0)
         for level in range(int(hops[wanted].max(initial=0)), 0, -1):
             for sources, targets in ((heads, tails), (tails, heads)):
@@ -197,7 +197,7 @@ def mark_shortest_paths(heads: Ints, tails: Ints, is_literal: Bools, topics: Int
     return found
 
 
-def hops_from(heads: Ints, tails: Ints, is_literal: Bools, topic: int) -> Ints:
+def compute_hops_from_topic(heads: Ints, tails: Ints, is_literal: Bools, topic: int) -> Ints:
     """Return each node's distance in triples from a topic, (num_nodes,); `UNREACHED` if no path leads to it."""
     hops = np.full(len(is_literal), UNREACHED, dtype=np.int64)
     hops[topic] = 0

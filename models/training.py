@@ -83,7 +83,7 @@ class Objective(ABC, Generic[NetworkT, ExampleT]):
     def autocast(self) -> AbstractContextManager[object]:
         """Return the context in which losses and figures are computed: in the precision of the options."""
         dtype = self.training.dtype
-        return torch.autocast(device_of(self.network).type, dtype) if dtype else nullcontext()
+        return torch.autocast(get_network_device(self.network).type, dtype) if dtype else nullcontext()
 
     @abstractmethod
     def loss(self, batch: Sequence[ExampleT]) -> Tensor:
@@ -103,7 +103,7 @@ def _parameter_groups(objective: Objective[Any, Any]) -> list[tuple[list[Tensor]
     return [(part, rate) for part, rate in zip(parts, rates, strict=True) if part]
 
 
-def device_of(network: nn.Module) -> torch.device:
+def get_network_device(network: nn.Module) -> torch.device:
     return next(network.parameters()).device
 
 
@@ -127,7 +127,7 @@ def _best_epoch(history: Sequence[Mapping[str, float]]) -> int:
     return max(range(len(history)), key=lambda at: (history[at]["selection_metric"], -at), default=-1)
 
 
-def train(
+def train_objective(
     objective: Objective[Any, Any],
     state_path: Path,
     resolved: Mapping[str, Any],
@@ -175,7 +175,7 @@ def train(
                 raise FloatingPointError(f"epoch {epoch + 1}: the loss is not finite: lower the learning rate")
             progress = (epoch * len(batches) + step) / (options.epochs * len(batches) + 1)  # below 1 at the end
             for group, (_, rate) in zip(optimizer.param_groups, groups, strict=True):
-                group["lr"] = rate * rate_share(progress, options.warmup)
+                group["lr"] = rate * compute_learning_rate_share(progress, options.warmup)
             scaler.unscale_(optimizer)
             torch.nn.utils.clip_grad_norm_(network.parameters(), options.max_norm)
             scaler.step(optimizer)
@@ -197,7 +197,7 @@ def train(
     return TrainingResult(history, before + time.monotonic() - started)
 
 
-def rate_share(progress: float, warmup: float) -> float:
+def compute_learning_rate_share(progress: float, warmup: float) -> float:
     """Return the share of the peak learning rate at a share of all steps."""
     rising = min(1.0, progress / warmup) if warmup else 1.0
     return min(rising, (1.0 - progress) / (1.0 - warmup))
@@ -272,7 +272,7 @@ class TrainingFolder:
     """Where a kind trains: a folder with the states of its networks, and at the end the checkpoint.
 
     vectors: of text encoders, by their names. beside: of a source of pools, the words of the graph's relations.
-    any_graph: the model is meant for unseen graphs, too. on_step, on_epoch: as of `train`, after the network's name.
+    any_graph: it is meant for unseen graphs, too. on_step, on_epoch: of `train_objective`, after the network's name.
     """
 
     folder: Path
@@ -318,7 +318,7 @@ class TrainingFolder:
         depend on beside the data and the options of the training.
         """
         resolved = {"network": name, **self._hashes, **depends_on, "training": asdict(objective.training)}
-        self.results[name] = train(
+        self.results[name] = train_objective(
             objective,
             self._state(part),
             resolved,

@@ -59,13 +59,13 @@ def make_private_folder(folder: Path) -> None:
         folder.chmod(0o700)
 
 
-def open_file(file: Path, mode: Literal["wb", "ab"]) -> IO[bytes]:
+def open_file_for_writing(file: Path, mode: Literal["wb", "ab"]) -> IO[bytes]:
     """Open a file to write; a new one is closed to others if its folder is, whatever is done with the file later."""
     bits = 0o666 if file.parent.stat().st_mode & 0o077 else 0o600
     return open(file, mode, opener=lambda path, flags: os.open(path, flags, bits))
 
 
-def check_place(file: Path) -> None:
+def check_writable(file: Path) -> None:
     """Raise `OSError` if `atomic_write` could not write a file, before any content is computed."""
     _draft(file).unlink()
 
@@ -75,11 +75,11 @@ def _draft(file: Path) -> Path:
         code = errno.EISDIR if file.is_dir() else errno.ENODEV
         raise OSError(code, os.strerror(code) if file.is_dir() else "it is a device or a pipe, not a file")
     draft = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}.part")
-    open_file(draft, "wb").close()
+    open_file_for_writing(draft, "wb").close()
     return draft
 
 
-def file_sha256(path: Path) -> str:
+def compute_file_sha256(path: Path) -> str:
     """Return the SHA-256 of a file's bytes in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

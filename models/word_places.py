@@ -17,8 +17,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from .wording import EDGE_WORDS, STOP_WORDS, singular
-from .wording.kinds import noun_kind
+from .wording import EDGE_WORDS, STOP_WORDS, singularise
+from .wording.kinds import classify_noun
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -50,7 +50,7 @@ _IRREGULAR = {
 }  # fmt: skip
 
 
-def find_mention(words: Sequence[str], topic: str) -> tuple[int, int]:
+def find_topic_span(words: Sequence[str], topic: str) -> tuple[int, int]:
     """Return where the longest run of words that are all in the topic's name begins and ends; twice 0 for none.
 
     words: of a question, in small letters.
@@ -76,7 +76,7 @@ def find_mention(words: Sequence[str], topic: str) -> tuple[int, int]:
 def mask_topic(question: str, topic: str) -> str:
     """Return the question without its longest run of words that are all in the topic's name."""
     tokens = [(m.group().lower(), m.start(), m.end()) for m in WORD.finditer(question)]
-    first, after = find_mention([token for token, _, _ in tokens], topic)
+    first, after = find_topic_span([token for token, _, _ in tokens], topic)
     if first == after:
         return question
     rest = " ".join((question[: tokens[first][1]] + question[tokens[after - 1][2] :]).split())
@@ -84,7 +84,7 @@ def mask_topic(question: str, topic: str) -> str:
 
 
 @lru_cache(65_536)
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     """Return what a word has in common with words of the same root: "directed", "director" and "directs"."""
     word = word.lower()
     if word in _IRREGULAR:
@@ -94,7 +94,7 @@ def stem(word: str) -> str:
 
 
 def find_stems(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset(stem(m.group()) for text in texts for m in WORD.finditer(text))
+    return frozenset(stem_word(m.group()) for text in texts for m in WORD.finditer(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class AskedWords:
 def read_asked_words(question: str, topic: str) -> AskedWords:
     """Return the words of a question about a topic, by the name it is mentioned by."""
     words = [m.group().lower() for m in WORD.finditer(question)]
-    first, after = find_mention(words, topic)
+    first, after = find_topic_span(words, topic)
     if first == after:
         first = after = len(words)
     content = [at for at, word in enumerate(words) if not first <= at < after and word not in STOP_WORDS]
@@ -152,9 +152,15 @@ def _find_nouns(words: Sequence[str], content: Set[int], topic: tuple[int, int])
     for place, word in enumerate(words):
         if word in _ARTICLES and place + 1 not in asked:
             noun = _take_noun(content, place + 1)
-            known = [each for each in noun if noun_kind(words[each])]
+            known = [each for each in noun if classify_noun(words[each])]
             between += (known or noun)[-1:]
-        elif place in content and place not in asked and place > at + 1 and singular(word) != word and noun_kind(word):
+        elif (
+            place in content
+            and place not in asked
+            and place > at + 1
+            and singularise(word) != word
+            and classify_noun(word)
+        ):
             between.append(place)
     own = first - 1 if first and words[first - 1] not in _ARTICLES else first - 2
     return asked, [place for place in dict.fromkeys(between) if place != own]
@@ -193,7 +199,7 @@ def score_word_order(hop_words: Floats, distances: Floats, paths: Ints) -> Float
 
 
 @dataclass(frozen=True, slots=True)
-class WordPlaces:
+class WordPositions:
     """Where the words stand that the hops mean.
 
     hop_words: (D, num_words), how much of each of `AskedWords.words` each hop means; distances: (num_words,). asked,

@@ -24,7 +24,7 @@ from lodestar import Engine
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.process import java
+from lodestar.engine.neo4j.process import find_java
 from lodestar.engine.settings import Connection, Settings
 from lodestar.loaders.source import Source
 
@@ -72,7 +72,9 @@ def java_classes(tmp_path_factory: pytest.TempPathFactory) -> None:
     """
     archive = tmp_path_factory.mktemp("java") / "classes.jsa"
     subprocess.run(
-        [java(), "-Xshare:dump", f"-XX:SharedArchiveFile={archive}", "-XX:+UseG1GC"], check=True, capture_output=True
+        [find_java(), "-Xshare:dump", f"-XX:SharedArchiveFile={archive}", "-XX:+UseG1GC"],
+        check=True,
+        capture_output=True,
     )
     os.environ["JDK_JAVA_OPTIONS"] += f" -XX:SharedArchiveFile={archive}"
 

@@ -22,7 +22,7 @@ from lodestar.models.kinds import (
     load_network,
 )
 from lodestar.models.reg import FIGURES
-from lodestar.models.reg.triples import GraphInputs, TripleObjective, encode_sets, fit_scorer
+from lodestar.models.reg.triples import GraphInputs, TripleObjective, encode_subgraph_sets, fit_scorer
 from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training import TrainingFolder
@@ -99,7 +99,7 @@ class ToyObjective(TripleObjective):
 def fit(
     config: ToyConfig, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
 ) -> ToyDescription:
-    learned, chosen = encode_sets(config, train, dev, out)
+    learned, chosen = encode_subgraph_sets(config, train, dev, out)
     network = ToyScorer(learned.dimension).to(out.device)
     objective = ToyObjective(network, learned, chosen, config)
     description: ToyDescription = fit_scorer("toy scorer", objective, config, train, out)

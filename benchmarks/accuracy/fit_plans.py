@@ -25,13 +25,20 @@ from lodestar.engine import pipeline
 from lodestar.engine.api import Engine
 from lodestar.engine.context import Context
 from lodestar.engine.evidence import Answer
-from lodestar.engine.plans.asking import FARTHEST, Chosen, compare, look_up, make_planner, read_weights
+from lodestar.engine.plans.asking import (
+    FARTHEST,
+    ExecutedPlan,
+    look_up_named_topics,
+    make_comparison_features,
+    make_planner,
+    read_plan_weights,
+)
 from lodestar.engine.plans.chart import FEATURES
 from lodestar.engine.plans.compile import PlanResult, PlanRow
-from lodestar.engine.plans.plan import Kind
+from lodestar.engine.plans.plan import KindSet
 from lodestar.engine.plans.planner import Candidate, Planner
 from lodestar.engine.plans.schema import GraphSchema, read_schema
-from lodestar.engine.settings import resolve
+from lodestar.engine.settings import resolve_settings
 from lodestar.engine.values import Entity, Question
 from lodestar.models.calibration import sigmoid
 from scipy.optimize import minimize
@@ -89,7 +96,7 @@ class InMemory(Naive):
 
     def set(self, of: Any) -> set[str]:
         if of not in self._sets:
-            if isinstance(of, Kind):
+            if isinstance(of, KindSet):
                 source = self.schema.kinds[of.name]
                 found = {h for t in self.schema.types for k in source.types for h in self._next[f"^{t}"].get(k, ())}
                 self._sets[of] = found.union(*(self._next[end] for end in source.ends))
@@ -114,12 +121,12 @@ class Asked:
 
 def read_asked(name: str, path: Path) -> Asked:
     questions = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    with Engine(resolve({"name": name})) as engine:
+    with Engine(resolve_settings({"name": name})) as engine:
         graph, recipe = engine._open({})
         ctx = Context(engine.gateway(), graph)
         schema = read_schema(engine.gateway(), graph.catalogue, graph.words)
         linked = pipeline.link_questions(ctx, recipe.linker, [Question(each["question"]) for each in questions])
-        topics, kinds = look_up(ctx, linked, schema)
+        topics, kinds = look_up_named_topics(ctx, linked, schema)
         rows = [tuple(row.values()) for row in engine.gateway()._driver.execute_query(TRIPLES).records]
         planner = make_planner(graph, schema)
         paths = engine.ask_batch([each["question"] for each in questions], plans=False)
@@ -256,7 +263,7 @@ def fit_beside(graphs: Sequence[Sequence[Tried]], scores: Floats, certainty: Flo
     for at, name in enumerate(("beside_path", "beside_plan")):
         rows, right, share = [], [], []
         for some in graphs:
-            own = [(compare(as_chosen(each, scores, certainty), each.path)[at], each) for each in some]
+            own = [(make_comparison_features(as_chosen(each, scores, certainty), each.path)[at], each) for each in some]
             own = [(feats, each) for feats, each in own if feats]
             rows += [feats for feats, _ in own]
             right += [float(each.path_is_right if at else each.right[each.best]) for _, each in own]
@@ -268,7 +275,7 @@ def fit_beside(graphs: Sequence[Sequence[Tried]], scores: Floats, certainty: Flo
     return found
 
 
-def as_chosen(tried: Tried, scores: Floats, certainty: Floats) -> Chosen:
+def as_chosen(tried: Tried, scores: Floats, certainty: Floats) -> ExecutedPlan:
     result = tried.result
     if isinstance(result, set):
         given = PlanResult(len(result), tuple(PlanRow(Entity(id_, None)) for id_ in sorted(result)))
@@ -277,7 +284,7 @@ def as_chosen(tried: Tried, scores: Floats, certainty: Floats) -> Chosen:
     else:
         given = PlanResult(0, (), number=0.0)
     odds = float(np.dot(certainty_row(tried, scores), certainty))
-    return Chosen(tried.candidates[tried.best], given, float(sigmoid(odds)))
+    return ExecutedPlan(tried.candidates[tried.best], given, float(sigmoid(odds)))
 
 
 def report(asked: Asked, tried: Sequence[Tried]) -> None:
@@ -297,7 +304,7 @@ def main() -> None:
     given = [each.partition("=") for each in arguments.graphs]
     graphs = [read_asked(name, Path(file)) for name, _, file in given]
     learned = [each for each in graphs if each.name not in arguments.leave_out]
-    weights = first = np.array([read_weights()["plans"][name] for name in FEATURES])
+    weights = first = np.array([read_plan_weights()["plans"][name] for name in FEATURES])
     for _ in range(arguments.rounds):
         weights = fit_weights([try_plans(each, weights) for each in learned], first)
     tried = {each.name: try_plans(each, weights) for each in graphs}

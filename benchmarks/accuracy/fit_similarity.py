@@ -22,14 +22,14 @@ import numpy as np
 import numpy.typing as npt
 from lodestar.engine.api import Engine
 from lodestar.engine.evidence import SIMILARITY, Evidence
-from lodestar.engine.parts import Named
+from lodestar.engine.parts import NamedPart
 from lodestar.engine.recipes import read_recipe
-from lodestar.engine.retrieval import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
+from lodestar.engine.retrieval import PathQuery, PathScores, get_topic_mention, mask_mention, merge_mediator_hops
 from lodestar.engine.retrieval.similarity import Similarity, SimilarityScorer
-from lodestar.engine.settings import resolve
+from lodestar.engine.settings import resolve_settings
 from lodestar.engine.values import Question, Topic
 from lodestar.loaders.question_sets import read_questions
-from lodestar.models.similarity import COSINE, PathSimilarity, PathsOfTopic, SimilarityWeights
+from lodestar.models.similarity import COSINE, PathSimilarity, SimilarityWeights, TopicPaths
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.word_places import read_asked_words
 from scipy.optimize import minimize
@@ -93,8 +93,8 @@ def collect(server: str, questions: Sequence[Asked], max_hop: int) -> dict[str, 
     """Return for each path found its question's number, F1, what its link takes, and the cosine and terms of S."""
     rows = []
     retriever = RecordingSimilarity(beam_width=20, max_hop=max_hop)
-    recipe = replace(read_recipe("similarity", options={"plans": False}), stages=Named("similarity", retriever))
-    with Engine(resolve({"name": server}), recipe=recipe) as engine:
+    recipe = replace(read_recipe("similarity", options={"plans": False}), stages=NamedPart("similarity", retriever))
+    with Engine(resolve_settings({"name": server}), recipe=recipe) as engine:
         for start in range(0, len(questions), BATCH):
             some = questions[start : start + BATCH]
             found = engine.retrieve_batch([each.question for each in some], top_k=PATHS)
@@ -119,14 +119,14 @@ def read_terms(
     for id_, chains in by_topic.items():
         topic: Topic = topics[id_]
         text = evidence.question.text
-        paths = PathsOfTopic(
+        paths = TopicPaths(
             mask_mention(text, topic),
             [merge_mediator_hops(chain.relation_path, words) for chain in chains],
             [scorer.branching[id_, str(chain.relation_path)] for chain in chains],
-            read_asked_words(text, topic_mention(topic)),
+            read_asked_words(text, get_topic_mention(topic)),
         )
 
-        def score(weights: SimilarityWeights, paths: PathsOfTopic = paths) -> Floats:
+        def score(weights: SimilarityWeights, paths: TopicPaths = paths) -> Floats:
             return PathSimilarity(vectors, weights, shortlist=PATHS).scores([[paths]])[0][0].astype(np.float64)
 
         cosine = score(replace(COSINE, phrases=True))

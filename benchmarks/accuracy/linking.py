@@ -19,26 +19,26 @@ from statistics import mean
 import numpy as np
 import numpy.typing as npt
 from lodestar.engine.gold_questions import GoldQuestion
-from lodestar.engine.linking import add_signatures, reranking
+from lodestar.engine.linking import add_topic_signatures, reranking
 from lodestar.engine.linking.full_text import (
     CONSIDERED,
     FullText,
     FullTextLinker,
-    make_candidate,
+    make_topic_candidate,
 )
 from lodestar.engine.linking.names import (
     MENTION_FEATURES,
     MENTION_WEIGHTS,
     Mention,
     QuestionWords,
-    compute_features,
-    compute_probabilities,
+    compute_mention_features,
+    compute_mention_probabilities,
 )
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import find_entities_by_name, read_signatures
-from lodestar.engine.resources import GraphResources, Resources
-from lodestar.engine.settings import make_connection, resolve
+from lodestar.engine.resources import EngineResources, GraphResources
+from lodestar.engine.settings import make_connection, resolve_settings
 from lodestar.engine.values import Topic
 from lodestar.loaders.question_sets import read_questions
 
@@ -98,12 +98,14 @@ def read(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLi
         linked = []
         found_here = linker.find_mentions(gateway, [q.text for q in batch])
         for (question, of_question), (words, some) in zip(known, found_here, strict=True):
-            x = compute_features(words, some, linker.type_words)
-            order = _order(compute_probabilities(x), [m.named.entity.id for m in some])[:CONSIDERED]
+            x = compute_mention_features(words, some, linker.type_words)
+            order = _order(compute_mention_probabilities(x), [m.named.entity.id for m in some])[:CONSIDERED]
             linked.append(Linked(question, of_question, some, x, order, np.zeros((0, 0))))
         ids = {each.ids[row] for each in linked for row in each.considered}
         signatures = gateway.run(read_signatures(sorted(ids)))
-        candidates = [add_signatures([_candidate(each, row) for row in each.considered], signatures) for each in linked]
+        candidates = [
+            add_topic_signatures([_candidate(each, row) for row in each.considered], signatures) for each in linked
+        ]
         assert linker.evidence is not None
         relations = linker.evidence.features([each.question.text for each in linked], candidates)
         found += [replace(each, relations=x) for each, x in zip(linked, relations, strict=True)]
@@ -111,7 +113,7 @@ def read(questions: Sequence[GoldQuestion], gateway: Gateway, linker: FullTextLi
 
 
 def _candidate(linked: Linked, row: int) -> Topic:
-    return make_candidate(QuestionWords(linked.question.text), linked.mentions[row])
+    return make_topic_candidate(QuestionWords(linked.question.text), linked.mentions[row])
 
 
 def _order(scores: Floats, ids: Sequence[str]) -> npt.NDArray[np.int64]:
@@ -132,7 +134,11 @@ def decided(words: Floats, weights: Floats) -> Logits:
 
     def logits(linked: Linked) -> tuple[list[str], Floats]:
         ids = [linked.ids[row] for row in linked.considered]
-        scores = reranking.compute_features(_scored(linked, words), linked.relations) @ weights if ids else np.zeros(0)
+        scores = (
+            reranking.compute_candidate_features(_scored(linked, words), linked.relations) @ weights
+            if ids
+            else np.zeros(0)
+        )
         order = _order(scores, ids)
         return [ids[at] for at in order], scores[order]
 
@@ -140,7 +146,7 @@ def decided(words: Floats, weights: Floats) -> Logits:
 
 
 def _scored(linked: Linked, words: Floats) -> list[Topic]:
-    p = compute_probabilities(linked.features, words)
+    p = compute_mention_probabilities(linked.features, words)
     return [replace(_candidate(linked, row), score=float(p[row])) for row in linked.considered]
 
 
@@ -161,7 +167,7 @@ def fit(questions: Sequence[Linked]) -> tuple[Floats, Floats]:
     words = fitted(np.concatenate([q.features for q in questions]), np.concatenate([q.right for q in questions]))
     some = [q for q in questions if len(q.considered)]
     both = fitted(
-        np.concatenate([reranking.compute_features(_scored(q, words), q.relations) for q in some]),
+        np.concatenate([reranking.compute_candidate_features(_scored(q, words), q.relations) for q in some]),
         np.concatenate([q.right[q.considered] for q in some]),
     )
     return words, both
@@ -197,11 +203,11 @@ def main() -> None:
     parser.add_argument("--sample", type=int, metavar="N")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    settings = resolve()
+    settings = resolve_settings()
     connection = make_connection(settings)
     words, both = np.array(MENTION_WEIGHTS), np.array(reranking.WEIGHTS)
     with Gateway(connection) as gateway:
-        graph = GraphResources(Resources(settings, connection), gateway.run(read_catalogue()))
+        graph = GraphResources(EngineResources(settings, connection), gateway.run(read_catalogue()))
         linker = FullText().open(graph)
         for number, file in enumerate(args.questions):
             every = read_questions(str(file))

@@ -18,7 +18,7 @@ from typing import Any
 import neo4j
 from lodestar.engine.api import Engine
 from lodestar.engine.neo4j.embedded import EmbeddedServer
-from lodestar.engine.settings import resolve
+from lodestar.engine.settings import resolve_settings
 from lodestar.loaders.formats.neo4j_graphs import DumpGraph, ScriptGraph, ServedGraph
 from lodestar.models.text import split_name
 
@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("graphs", nargs="+", metavar="NAME[=FILE]")
     for each in parser.parse_args().graphs:
         name, _, file = each.partition("=")
-        settings = resolve({"name": f"{name}-native"})
+        settings = resolve_settings({"name": f"{name}-native"})
         server = EmbeddedServer.of(settings)
         server.reset()
         server.home.create()

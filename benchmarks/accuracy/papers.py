@@ -30,13 +30,13 @@ from pathlib import Path
 
 import numpy as np
 from lodestar.engine.api import Engine
-from lodestar.engine.evaluation import compare_pairs
+from lodestar.engine.evaluation import compare_paired_scores
 from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
-from lodestar.engine.evidence.text import MAX_NAMES, fit_evidence
+from lodestar.engine.evidence.text import MAX_NAMES, format_evidence
 from lodestar.engine.llm import BYTES_PER_TOKEN
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.reorganising.filtering import predict_hops
-from lodestar.engine.settings import Settings, resolve
+from lodestar.engine.settings import Settings, resolve_settings
 from lodestar.loaders.question_sets import read_questions
 from lodestar.models.star import DualOptions, PoolTrainingOptions
 
@@ -258,7 +258,7 @@ def score_by_recipe(cell: Cell, asked: AskedGraph, settings: Settings) -> tuple[
         parts = (engine.retrieve_batch(given[at : at + BATCH]) for at in range(0, len(given), BATCH))
         evidence = list(chain.from_iterable(parts))
     chars = TOKENS * BYTES_PER_TOKEN
-    written = [fit_evidence(each.items, each.labels, max_names=MAX_NAMES, max_chars=chars)[0] for each in evidence]
+    written = [format_evidence(each.items, each.labels, max_names=MAX_NAMES, max_chars=chars)[0] for each in evidence]
     names = [[next(iter(one.names), one.id or "") for one in each.answers] for each in dev.questions]
     pairs = zip(names, written, strict=True)  # PathQuestion writes names with underscores, evidence without
     return ids, {NAMED: [float(np.mean([as_words(name) in as_words(text) for name in some])) for some, text in pairs]}
@@ -310,7 +310,7 @@ def row(given: argparse.Namespace, name: str, better: str, worse: str, measure: 
         return ""
     ids = list(sides[0][0])
     below, above = (np.array([[pair[at][each] for each in ids] for pair in sides]) for at in (0, 1))
-    test = compare_pairs(above.mean(axis=0).tolist(), below.mean(axis=0).tolist())
+    test = compare_paired_scores(above.mean(axis=0).tolist(), below.mean(axis=0).tolist())
     low, high = test.interval.low, test.interval.high
     shows = 2.8 * (high - low) / 3.92
     verdict = f"cannot be shown here: {shows:.3f} would show" + f", the paper's is {effect}" * bool(effect)
@@ -362,12 +362,12 @@ def main() -> None:
     parser.add_argument("--print-only", action="store_true", help="the section of the cells that are there")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    os.environ["LODESTAR_CACHE"] = str(resolve().cache_dir)
+    os.environ["LODESTAR_CACHE"] = str(resolve_settings().cache_dir)
     os.environ["LODESTAR_HOME"] = str(given.work / "home")
     os.environ.setdefault("LODESTAR_QUERY_TIMEOUT_S", "600")  # many questions are one query
-    left = [] if given.print_only else [each for each in cells(given) if each.can_run(resolve())]
+    left = [] if given.print_only else [each for each in cells(given) if each.can_run(resolve_settings())]
     for name, some in groupby(left, key=lambda each: each.set):
-        compute(name, list(some), resolve())
+        compute(name, list(some), resolve_settings())
     section = "\n".join(page(given)) + "\n"
     (given.out / "papers.md").write_text(section, encoding="utf-8")
     print(section)

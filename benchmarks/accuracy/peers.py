@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import neo4j
-from lodestar.engine.settings import Settings, make_connection, resolve
+from lodestar.engine.settings import Settings, make_connection, resolve_settings
 from lodestar.models import one_line
 from lodestar.models.text.encoders import SentenceEncoder
 
@@ -242,7 +242,7 @@ PEERS: Mapping[str, Callable[[str], AbstractContextManager[Ask]]] = {
 
 @contextmanager
 def _open(server: str) -> Iterator[tuple[Settings, neo4j.Driver]]:
-    settings = resolve({"name": server})
+    settings = resolve_settings({"name": server})
     connection = make_connection(settings)
     with neo4j.GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
         yield settings, driver

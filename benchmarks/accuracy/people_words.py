@@ -24,7 +24,7 @@ from statistics import median
 from lodestar.engine.api import Engine
 from lodestar.engine.evaluation import bootstrap_interval
 from lodestar.engine.evidence import Answer, PlanAnswer
-from lodestar.engine.settings import resolve
+from lodestar.engine.settings import resolve_settings
 
 from benchmarks.accuracy.people import DEV, FORM_DEV, HELD_OUT, KEPT, Asked, Graph, read_graph, read_questions, write
 
@@ -101,7 +101,7 @@ def load_graph(graph: Graph, folder: Path, environ: dict[str, str]) -> None:
 def ask_graph(graph: Graph, recipe: str, options: Sequence[str]) -> tuple[list[Judged], list[float]]:
     changes = [option.partition("=") for option in options]
     values = {key: json.loads(value) for key, _, value in changes}
-    with Engine(resolve({"name": NAME}), recipe=recipe, options=values) as engine:
+    with Engine(resolve_settings({"name": NAME}), recipe=recipe, options=values) as engine:
         questions = read_questions(graph)
         answers = engine.ask_batch([asked.text for asked in questions])
         times = [engine.ask_batch([asked.text])[0].evidence.seconds for asked in questions[:10]]

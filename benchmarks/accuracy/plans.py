@@ -33,7 +33,7 @@ from lodestar.engine.errors import LodestarError
 from lodestar.engine.evaluation import bootstrap_interval, expected_calibration_error
 from lodestar.engine.evidence import Answer
 from lodestar.engine.neo4j.graph import check_triples_exist
-from lodestar.engine.settings import resolve
+from lodestar.engine.settings import resolve_settings
 from lodestar.engine.values import Chain
 from lodestar.models import one_line
 
@@ -76,7 +76,7 @@ def open_system(name: str, graph: str) -> Iterator[Ask]:
         with PEERS[name](f"{graph}-native") as peer:
             yield peer
         return
-    with Engine(resolve({"name": graph}), options=SYSTEMS[name]) as engine:
+    with Engine(resolve_settings({"name": graph}), options=SYSTEMS[name]) as engine:
 
         def ask(text: str) -> Said:
             started = time.perf_counter()

@@ -18,7 +18,7 @@ from random import Random
 
 import numpy as np
 from lodestar.engine.neo4j.catalogue import RelationInfo
-from lodestar.engine.relations import SHORTLIST, RelationIndex, words_of_relation
+from lodestar.engine.relations import SHORTLIST, RelationIndex, make_relation_words
 from lodestar.engine.retrieval.subgraph.walking import RelationQuery, SimilarityProposer
 from lodestar.models.text import split_name
 from lodestar.models.text.encoders import SentenceEncoder
@@ -81,7 +81,7 @@ def main() -> None:
         ms = median_ms(lambda index=index: [index.search(each[None], TOP_K) for each in asked[:50]]) / 50
         print(f"| {name} | {share:.3f} | {whole:.3f} | {ms:.2f} |", flush=True)
     random = Random(0)
-    words = {relation.number: words_of_relation(relation) for relation in relations}
+    words = {relation.number: make_relation_words(relation) for relation in relations}
     proposer = SimilarityProposer(words, vectors)
     print(f"\n| relations | ms to score all | to choose {SHORTLIST} and score them |\n| --- | --- | --- |")
     for number in NUM_CANDIDATES:

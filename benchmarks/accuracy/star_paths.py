@@ -19,7 +19,7 @@ from lodestar.models.text import verbalise_path
 from lodestar.models.text.bert import open_pretrained
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.training import train
+from lodestar.models.training import train_objective
 from torch import Tensor
 
 ENCODER = "all-MiniLM-L6-v2"
@@ -36,7 +36,7 @@ class DualPoolObjective(learning.PoolObjective):
 
     def logits(self, examples: learning.ExampleSet, selected: learning.ExampleCandidates) -> Tensor:
         some, candidates = zip(*selected, strict=True)
-        stop: Tensor = self.network(learning.dual_batch(self.texts, examples.table, some, candidates))[0]
+        stop: Tensor = self.network(learning.make_dual_batch(self.texts, examples.table, some, candidates))[0]
         return stop
 
     def path_scores(self, logits: Tensor) -> Tensor:
@@ -67,14 +67,14 @@ def score_first_paths(
         size = len(choose.examples)
         kind: Any = learning.PoolObjective if is_cross else DualPoolObjective
         objective = kind(network, texts, learn, choose, stop[:size], options, how, mix=1.0)
-        train(objective, state, asdict(options))
+        train_objective(objective, state, asdict(options))
         objective.dev, objective.dev_stop = dev, stop[size:]
         with objective.autocast():
             found = list(objective.iterate_shortlist_scores())
         ranked = [(each, star.mix_shortlist_scores(stop, own, rows, 1.0)) for each, stop, own, rows in found]
     else:
         objective = learning.DualObjective(network, texts, learn, choose, options, how)
-        train(objective, state, asdict(options))
+        train_objective(objective, state, asdict(options))
         with objective.autocast():
             chosen, ranked = (list(objective.iterate_stop_scores(examples)) for examples in (choose, dev))
         if options.positives == "f1":

@@ -22,7 +22,7 @@ from lodestar.engine.evaluation.report import make_report, write_report
 from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.recipes import Recipe, read_recipe
-from lodestar.engine.settings import Settings, resolve
+from lodestar.engine.settings import Settings, resolve_settings
 from lodestar.loaders.formats.triples import MetaqaSource, PathquestionSource, TsvSource
 from lodestar.loaders.loading import LoadOptions, load_embedded
 from lodestar.loaders.question_sets import read_questions
@@ -139,7 +139,7 @@ def main() -> None:
     parser.add_argument("--paper", type=Path, nargs="+", default=[], help="runs of STAR in the paper's own setting")
     parser.add_argument("--add", type=Path, nargs="+", default=[], help="sections that other benchmarks printed")
     arguments = parser.parse_args()
-    settings = replace(resolve(), home=str(arguments.work / "home"), cache=str(resolve().cache_dir))
+    settings = replace(resolve_settings(), home=str(arguments.work / "home"), cache=str(resolve_settings().cache_dir))
     dev, test = (find_runs(split, arguments, settings) for split in ("dev", "test"))
     if not dev:
         parser.error(f"{arguments.work / 'runs'}: expected runs, found none of these graphs and recipes")

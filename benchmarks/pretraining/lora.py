@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from lodestar.models.text.encoders import KNOWN_BY, digest_map
+from lodestar.models.text.encoders import KNOWN_BY, compute_map_digest
 from torch import Tensor, nn
 
 RANK, ALPHA = 8, 16
@@ -43,7 +43,7 @@ class LoRA:
     """The changes of all linear maps of a transformer's layers; everything else of it is frozen, in bfloat16."""
 
     def __init__(self, model: Any) -> None:
-        self.base = digest_map(model.get_parameter(f"{KNOWN_BY}.weight").detach().numpy())
+        self.base = compute_map_digest(model.get_parameter(f"{KNOWN_BY}.weight").detach().numpy())
         """Of the network that is changed, for `models.text.encoders`."""
         model.to(torch.bfloat16).eval()
         model.set_attn_implementation("eager")  # several times faster than the fused one, backwards on a CPU

@@ -83,7 +83,7 @@ class Reader:
 
 
 def words_of(topic: str, path: tuple[Step, ...]) -> str:
-    """Return a path's words as the scorer reads them (`models.star.network.path_words`)."""
+    """Return a path's words as the scorer reads them (`models.star.shipped.format_path_for_scorer`)."""
     return ", ".join(filter(None, [topic, *(verbalise((step,)) for step in path)]))
 
 

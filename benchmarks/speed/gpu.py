@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from lodestar.engine.machine import describe_machine
-from lodestar.engine.relations import row_search
+from lodestar.engine.relations import make_vector_search
 from lodestar.models.gril import GrowOptions
 from lodestar.models.gril.network import GraphRetriever
 from lodestar.models.placement import Placement
@@ -120,7 +120,7 @@ def rows(placement: Placement, sizes: Sizes) -> Iterator[tuple[str, float]]:
     made /= np.linalg.norm(made, axis=1, keepdims=True)
     asked = np.ascontiguousarray(made[:64])
     for name, approximate in (("exact", False), ("in cells", True)):
-        search = row_search(made, gpu=placement.is_gpu, approximate=approximate)
+        search = make_vector_search(made, gpu=placement.is_gpu, approximate=approximate)
         yield f"FAISS, searches, {name}", rate(64, lambda s=search: s(asked, 20), sizes.repeats, device)
 
 

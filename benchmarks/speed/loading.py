@@ -183,7 +183,7 @@ def tiny(folder: Path) -> Path:
 
 
 def raw_import(nodes: Path, relationships: Path, folder: Path, cache: Path) -> float:
-    from lodestar.engine.neo4j.process import run_admin
+    from lodestar.engine.neo4j.process import run_admin_command
 
     instance = EmbeddedServer("raw", folder / "home", cache)
     class_path = instance.jars.ensure(progress=False)
@@ -191,7 +191,7 @@ def raw_import(nodes: Path, relationships: Path, folder: Path, cache: Path) -> f
     arguments = ["database", "import", "full", "neo4j", "--overwrite-destination", f"--nodes=Entity={nodes}"]
     arguments += [f"--relationships={relationships}", f"--report-file={folder / 'import.report'}"]
     started_s = time.perf_counter()
-    run_admin(instance.home, class_path, arguments, heap_mb=2048)
+    run_admin_command(instance.home, class_path, arguments, heap_mb=2048)
     return time.perf_counter() - started_s
 
 

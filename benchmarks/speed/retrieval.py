@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 from lodestar.engine.api import Engine
-from lodestar.engine.context import merge_costs
+from lodestar.engine.context import merge_stage_costs
 from lodestar.engine.evidence import Evidence, Item
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import read_signatures
 from lodestar.engine.retrieval.similarity import Similarity
 from lodestar.engine.retrieval.star import Star
-from lodestar.engine.settings import resolve
+from lodestar.engine.settings import resolve_settings
 from lodestar.engine.values import Question
 
 from ..question_sets import gold_questions
@@ -47,7 +47,7 @@ def lookup_reference_s(gateway: Gateway, ids: Sequence[str], repeats: int = 50) 
 def report(label: str, runs: Sequence[tuple[float, Evidence[Item]]], reference_s: float) -> None:
     rows: dict[str, list[float]] = {}
     for _, evidence in runs:
-        for cost in merge_costs(evidence.trace.costs):
+        for cost in merge_stage_costs(evidence.trace.costs):
             rows.setdefault(cost.stage, []).append(cost.seconds)
     for stage, seconds in [*rows.items(), ("all", [s for s, _ in runs])]:
         p50, p95 = percentiles(seconds)
@@ -81,13 +81,13 @@ def main() -> None:
     golds, sha256 = gold_questions(path)
     questions = [Question(each.text) if arguments.link else each for each in golds]
     ids = list(dict.fromkeys(id_ for each in golds for id_ in each.topic_entities))[:BATCH]
-    with Engine(resolve(), recipe=recipe) as engine:
+    with Engine(resolve_settings(), recipe=recipe) as engine:
         timed(engine, [[question] for question in questions[:WARM_UP]])
         reference_s = lookup_reference_s(engine.gateway(), ids)
         singles = timed(engine, [[question] for question in questions])
     batches = []
     for _ in range(REPEATS):  # each with an engine of its own, so that no text was encoded before
-        with Engine(resolve(), recipe=recipe) as engine:
+        with Engine(resolve_settings(), recipe=recipe) as engine:
             timed(engine, [[question] for question in questions[-WARM_UP:]])
             starts = range(0, len(questions) - WARM_UP - BATCH + 1, BATCH)
             batches += timed(engine, [questions[i : i + BATCH] for i in starts])

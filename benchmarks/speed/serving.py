@@ -22,7 +22,7 @@ import numpy as np
 import psutil
 from lodestar.engine.api import Engine
 from lodestar.engine.recipes import read_recipe
-from lodestar.engine.settings import resolve
+from lodestar.engine.settings import resolve_settings
 from lodestar.engine.values import Question
 
 from ..question_sets import gold_questions
@@ -109,7 +109,7 @@ def main() -> None:
     questions, sha256 = gold_questions(path)
     questions = questions[: arguments.questions]
     figures: dict[str, float] = {"n": len(questions)}
-    with Engine(resolve(), recipe=recipe) as engine:
+    with Engine(resolve_settings(), recipe=recipe) as engine:
         figures |= library(engine, questions)
     with_checkpoint = ["--checkpoint", arguments.checkpoint] if arguments.checkpoint else []
     command = [sys.executable, "-m", "lodestar", "serve", "--port", "0"]

@@ -20,7 +20,7 @@ import time
 
 import numpy as np
 from lodestar import Engine
-from lodestar.engine.neo4j import Request, template
+from lodestar.engine.neo4j import Request, load_query
 from lodestar.engine.neo4j.catalogue import read_graph_state
 from lodestar.engine.writing.changing import CHANGES
 from lodestar.loaders.maintaining import unload
@@ -36,7 +36,7 @@ def ids_of(engine: Engine, number: int, seed: int) -> list[str]:
     gateway = engine.gateway()
     for _ in range(10):
         after = chr(int(rng.integers(0x20, 0x7F)))
-        rows = gateway.run(Request(template("read_named_entities"), {"after": after, "limit": PAGE}, list))
+        rows = gateway.run(Request(load_query("read_named_entities"), {"after": after, "limit": PAGE}, list))
         found += [str(row[0]) for row in rows]
     return [str(id_) for id_ in rng.choice(found, number)] if found else [f"e{place}" for place in range(number)]
 
@@ -64,7 +64,7 @@ def run(name: str, changes: int, seed: int, *, empty: bool) -> dict[str, object]
         if empty and not gateway.run(read_graph_state()).is_empty:
             raise SystemExit(f"the server {name!r} has a graph: name an empty one with --empty")
         engine.add([("small change", RELATION, "another")])  # so that the relation and its kinds are there
-        (hub, *_), *_ = gateway.run(Request(template("read_hubs"), {"limit": 1}, list))
+        (hub, *_), *_ = gateway.run(Request(load_query("read_hubs"), {"limit": 1}, list))
         ids = ids_of(engine, changes, seed)
         measure(engine, ids, hub, {})
         measure(engine, ids, hub, times)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...models import Share
-from ..evidence import LEAST_PROBABILITY, NO_ANSWER, Answer, Evidence, Item, PlanAnswer, name_entities
-from ..evidence.bridges import to_chains
+from ..evidence import LEAST_PROBABILITY, NO_ANSWER, Answer, Evidence, Item, PlanAnswer, format_entity_names
+from ..evidence.bridges import convert_to_chains
 from ..parts import Answerer, option, part
 from ..values import AnswerEntity, Chain
 
@@ -20,7 +20,7 @@ UNCALIBRATED_TEMPERATURE = 0.1
 
 
 @dataclass(frozen=True)
-class Abstaining(Answerer):
+class AbstainingAnswerer(Answerer):
     """Options of an answerer that knows how likely its answer is right."""
 
     min_probability: Share = option(LEAST_PROBABILITY, "below this probability of the best answer there is none")
@@ -29,7 +29,7 @@ class Abstaining(Answerer):
 
 @part("extractive")
 @dataclass(frozen=True)
-class Extractive(Abstaining):
+class ExtractiveAnswerer(AbstainingAnswerer):
     """Answers with the ends of the best chain, without a language model; where it meets a chain from another topic,
     only with the ends that they share.
 
@@ -41,7 +41,7 @@ class Extractive(Abstaining):
     """
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
-        return [self.answer_of(each) for each in to_chains(ctx.db, evidence)]
+        return [self.answer_of(each) for each in convert_to_chains(ctx.db, evidence)]
 
     def answer_of(self, chains: Evidence[Chain]) -> Answer:
         """Return the answer to one question from its chains."""
@@ -75,11 +75,11 @@ class Extractive(Abstaining):
             for end in answers
         ]
         unsure = right is not None and right < self.sure_from
-        text = f"{'unsure: perhaps ' if unsure else ''}{name_entities(entities, unsure=unsure)}"
+        text = f"{'unsure: perhaps ' if unsure else ''}{format_entity_names(entities, unsure=unsure)}"
         return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure)
 
 
-def answer_of_plan(evidence: Evidence[Item], plan: PlanAnswer, limits: Abstaining) -> Answer:
+def answer_from_plan(evidence: Evidence[Item], plan: PlanAnswer, limits: AbstainingAnswerer) -> Answer:
     """Return what a plan gives, and how it was found; the items of its evidence are the triples that it rests on."""
     right, why = plan.probability, (plan.text,)
     if plan.reason or (right is not None and right < limits.min_probability):
@@ -90,7 +90,7 @@ def answer_of_plan(evidence: Evidence[Item], plan: PlanAnswer, limits: Abstainin
     found = plan.found if plan.yes is None and plan.number is None else ()
     entities = tuple(AnswerEntity(entity.label, entity.id, right, "graph", rests_on) for entity, _ in found)
     unsure = plan.unsure or (right is not None and right < limits.sure_from)
-    said = plan.says or name_entities(entities, plan.total, unsure=unsure)
+    said = plan.says or format_entity_names(entities, plan.total, unsure=unsure)
     return Answer(
         evidence,
         entities,

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ...models.reader import SourceChainColumns
 from ..evidence import Calibration, Evidence, Item
-from ..evidence.bridges import GrownPath, grow_paths
+from ..evidence.bridges import GroundedRelationPath, find_relation_paths
 from ..values import Chain, Entity, RelationStep, Scored, Triple
 
 if TYPE_CHECKING:
@@ -78,14 +78,14 @@ def find_candidates(db: Database, evidence: Sequence[Evidence[Item]]) -> AnswerC
             found.append((question, name, replace(source, items=tuple(scored))))
             triples = [Scored(item.value, item.score) for item in scored if isinstance(item.value, Triple)]
             asked.append((triples, list(dict.fromkeys(topic.entity for topic in source.topics))))
-    for (question, name, source), (triples, _), paths in zip(found, asked, grow_paths(db, asked), strict=True):
+    for (question, name, source), (triples, _), paths in zip(found, asked, find_relation_paths(db, asked), strict=True):
         topics = {each.entity: number for number, each in reversed(list(enumerate(source.topics)))}
         rows = sources.setdefault(name, _SourceRows(source.kind))
         if source.kind == "triple":
             rows.add_triples(question, topics, triples, paths)
         else:
             rows.add_chains(question, topics, source.chains)
-    kept = [{end.id for end in list_ends(each)} for each in evidence]
+    kept = [{end.id for end in list_end_entities(each)} for each in evidence]
     numbers: dict[tuple[int, str], Entity] = {}
     for source in sources.values():
         for way in source.ways:
@@ -102,7 +102,7 @@ def find_candidates(db: Database, evidence: Sequence[Evidence[Item]]) -> AnswerC
     )
 
 
-def list_ends(evidence: Evidence[Item]) -> Sequence[Entity]:
+def list_end_entities(evidence: Evidence[Item]) -> Sequence[Entity]:
     """Return the ends of the evidence's items, the best item's first; both entities of a triple are ends."""
     found: dict[Entity, None] = {}
     for each in evidence.items:
@@ -137,7 +137,7 @@ class _PathEnd:
     on: float = float("-inf")
 
 
-def _measure_ends(paths: Sequence[GrownPath], scores: Sequence[float]) -> list[dict[Entity, _PathEnd]]:
+def _measure_ends(paths: Sequence[GroundedRelationPath], scores: Sequence[float]) -> list[dict[Entity, _PathEnd]]:
     """Return how each path reaches each of its ends; scores: of the triples that the paths are made of."""
     found: list[dict[Entity, _PathEnd]] = []
     for path in paths:
@@ -210,7 +210,7 @@ class _SourceRows:
         question: int,
         topics: Mapping[Entity, int],
         triples: Sequence[Scored[Triple]],
-        paths: Sequence[GrownPath],
+        paths: Sequence[GroundedRelationPath],
     ) -> None:
         """Add the chains that the triples make, and as one chain without steps what no chain reaches."""
         reached: set[Entity] = set()

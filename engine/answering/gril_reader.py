@@ -11,16 +11,16 @@ import numpy.typing as npt
 
 from ...models.text import DirectedRelation, verbalise_hop
 from ..errors import UsageError
-from ..evidence import NO_ANSWER, Answer, Evidence, Item, graph_token, name_entities
-from ..evidence.bridges import to_triples
+from ..evidence import NO_ANSWER, Answer, Evidence, Item, find_graph_token, format_entity_names
+from ..evidence.bridges import convert_to_triples
 from ..parts import Answerer, option, part
 from ..reorganising.filtering import predict_hops
-from ..values import AnswerEntity, Entity, Triple, check_finite
-from .llm import Claim, cite_claims
+from ..values import AnswerEntity, Entity, Triple, check_scores_finite
+from .llm import AnswerClaim, cite_evidence_for_claims
 
 if TYPE_CHECKING:
     from ...models.gril.network import HopModel
-    from ...models.gril.readers import Passage, ReaderModel, WrittenReply
+    from ...models.gril.readers import ReaderModel, ReaderPassage, WrittenReply
     from ..context import Context
     from ..resources import GraphResources
 
@@ -67,8 +67,8 @@ class GrilAnswerer:
         from ...models.gril.network import TRIPLES_PER_HOP
 
         hops = predict_hops(self.hops, [each.question.text for each in evidence])
-        taken = [to_triples(each).cut_to(TRIPLES_PER_HOP * c) for each, c in zip(evidence, hops, strict=True)]
-        tokens = [graph_token(each) for each in taken]
+        taken = [convert_to_triples(each).cut_to(TRIPLES_PER_HOP * c) for each, c in zip(evidence, hops, strict=True)]
+        tokens = [find_graph_token(each) for each in taken]
         if self.reader.options.token and not all(tokens):
             raise UsageError(
                 "answerer gril: expected evidence with a graph token, found none: use it with the recipe gril and the "
@@ -81,9 +81,9 @@ class GrilAnswerer:
             for each, (_, some), found in zip(taken, written, self.reader.read(passages, tokens), strict=True)
         ]
 
-    def write_passage(self, evidence: Evidence[Triple]) -> tuple[Passage, list[Entity]]:
+    def write_passage(self, evidence: Evidence[Triple]) -> tuple[ReaderPassage, list[Entity]]:
         """Return the passage of a question, and the entities in it that may be answers: named, and no topics."""
-        from ...models.gril.readers import Passage
+        from ...models.gril.readers import ReaderPassage
 
         triples = [item.value for item in evidence.items]
         place: dict[Entity, int] = {}
@@ -92,7 +92,7 @@ class GrilAnswerer:
             place.setdefault(triple.tail, len(place))
         topics = {topic.entity.id for topic in evidence.topics}
         candidates = [each for each in place if not each.is_mediator and each.id not in topics]
-        passage = Passage(
+        passage = ReaderPassage(
             evidence.question.text,
             tuple(None if each.is_mediator else each.label for each in place),
             tuple((place[t.head], self.relation_texts.get(t.relation, t.relation), place[t.tail]) for t in triples),
@@ -114,7 +114,7 @@ def _point(
 
     The answer's confidence is the highest of their probabilities.
     """
-    check_finite(scores, _READER)
+    check_scores_finite(scores, _READER)
     named = [(float(scores[place]), candidates[place]) for place in is_answer.nonzero()[0].tolist()]
     entities = tuple(
         AnswerEntity(
@@ -129,11 +129,11 @@ def _point(
     if not entities:
         reason = evidence.note or "nothing in it can be pointed at"
         return Answer(evidence, (), f"{NO_ANSWER}: {reason}", "gril", confidence=0.0)
-    return Answer(evidence, entities, name_entities(entities), "gril", confidence=entities[0].confidence)
+    return Answer(evidence, entities, format_entity_names(entities), "gril", confidence=entities[0].confidence)
 
 
 def _quote(evidence: Evidence[Triple], reply: WrittenReply) -> Answer:
-    check_finite(np.array(reply.probability), _READER)
-    entities = cite_claims(tuple(Claim(name, reply.probability) for name in reply.names), evidence)
+    check_scores_finite(np.array(reply.probability), _READER)
+    entities = cite_evidence_for_claims(tuple(AnswerClaim(name, reply.probability) for name in reply.names), evidence)
     text = ", ".join(reply.names) or f"{NO_ANSWER}: the language model wrote none"
     return Answer(evidence, entities, text, "gril", confidence=reply.probability if entities else 0.0)

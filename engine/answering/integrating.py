@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...models import one_line
-from ...models.graphrag_fi import KeyedAnswer, Thresholds, integrate_answers
+from ...models.graphrag_fi import ConfidenceThresholds, KeyedAnswer, integrate_answers
 from ..errors import LLMError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..llm import Completed, Prompt, TokenUsage
@@ -17,12 +17,12 @@ from .llm import (
     MAX_REPLY_TOKENS,
     MAX_TEXT_CHARS,
     add_token_confidence,
-    escape_data,
+    escape_prompt_text,
     is_parseable_reply,
     make_choice_prompt,
     normalise_name,
     parse_reply,
-    read_own_prompt,
+    read_bundled_prompt,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @part("closed-book")
 @dataclass(frozen=True)
-class ClosedBook(Answerer):
+class ClosedBookAnswerer(Answerer):
     """Answers with what a language model knows itself; the evidence is not shown to it.
 
     Confidences are token probabilities; there are none if the endpoint returns no log-probabilities. A multiple-choice
@@ -47,7 +47,9 @@ class ClosedBook(Answerer):
         return [self._outcome(*each) for each in zip(evidence, ctx.llm.complete(prompts), strict=True)]
 
     def _make_prompt(self, evidence: Evidence[Item]) -> Prompt:
-        content = read_own_prompt("closed-book.txt").replace("{question}", escape_data(evidence.question.text.strip()))
+        content = read_bundled_prompt("closed-book.txt").replace(
+            "{question}", escape_prompt_text(evidence.question.text.strip())
+        )
         if evidence.question.options:
             return make_choice_prompt(content, evidence.question.options)
         return Prompt(content, json=True, logprobs=True, max_tokens=MAX_REPLY_TOKENS, is_read=is_parseable_reply)
@@ -72,13 +74,15 @@ class ClosedBook(Answerer):
         return Answer(bare, entities, text, answerer, completed.usage)
 
 
-def integrate(ctx: Context, evidence: Sequence[Evidence[Item]], answerer: Any, thresholds: Thresholds) -> list[Answer]:
+def merge_with_model_answers(
+    ctx: Context, evidence: Sequence[Evidence[Item]], answerer: Any, thresholds: ConfidenceThresholds
+) -> list[Answer]:
     """Return an answerer's answers merged with what the model knows itself."""
-    own = ClosedBook()(ctx, evidence)
+    own = ClosedBookAnswerer()(ctx, evidence)
     return [merge_answers(*pair, thresholds) for pair in zip(answerer(ctx, evidence), own, strict=True)]
 
 
-def merge_answers(graph: Answer, model: Answer, thresholds: Thresholds) -> Answer:
+def merge_answers(graph: Answer, model: Answer, thresholds: ConfidenceThresholds) -> Answer:
     """Return the merged answer of two to the same question: the graph's answers, then those that only the model gives.
 
     Answers with the same normalised name are merged; they have origin ``both``, the id, the evidence and the higher

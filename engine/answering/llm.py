@@ -13,29 +13,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ...models import Range, one_line
-from ...models.graphrag_fi import answer_confidences
+from ...models.graphrag_fi import compute_answer_confidences
 from ...models.wording import fold_spelling
 from .. import answering
 from ..errors import LLMError, UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
-from ..evidence.text import EVIDENCE_TOKENS, MAX_NAMES, Order, fit_evidence
+from ..evidence.text import EVIDENCE_TOKENS, MAX_NAMES, Order, format_evidence
 from ..llm import (
     BYTES_PER_TOKEN,
     Completed,
     Prompt,
     PromptTooLongError,
-    end_of_thoughts,
-    escape_data,
+    escape_prompt_text,
     estimate_tokens,
     fill_placeholders,
+    find_end_of_reasoning,
     find_json_objects,
-    list_schema,
+    make_list_schema,
 )
 from ..neo4j.graph import read_search_names
 from ..parts import Answerer, option, part
 from ..values import AnswerEntity, Chain, Entity
-from ..whole_file import read_text
-from .candidates import list_ends
+from ..whole_file import read_text_file
+from .candidates import list_end_entities
 
 if TYPE_CHECKING:
     from ..context import Context, Database
@@ -54,7 +54,7 @@ OPTIONS = "Exactly one of these options is the answer. Give it as the only answe
 
 @part("llm")
 @dataclass(frozen=True)
-class LanguageModel(Answerer):
+class LanguageModelAnswerer(Answerer):
     """Answers from the evidence with a language model (docs/llm.md).
 
     An answer that is in the evidence has its id and items; any other is the model's own (`origin` = ``model``). If the
@@ -115,13 +115,13 @@ class LanguageModel(Answerer):
         """Return the prompt of a question with its evidence as text. template: the user's own."""
         text = self._write_evidence(evidence, self.tokens)[0] if text is None else text
         question, options = evidence.question.text.strip(), evidence.question.options
-        content = fill_placeholders(template or read_own_prompt("prompt.txt"), question=question, evidence=text)
+        content = fill_placeholders(template or read_bundled_prompt("prompt.txt"), question=question, evidence=text)
         if options:
             return make_choice_prompt(content, options)
         return Prompt(
             content,
             json=True,
-            schema=list_schema(MAX_ANSWERS, "answers") if template is None else None,
+            schema=make_list_schema(MAX_ANSWERS, "answers") if template is None else None,
             logprobs=True,
             max_tokens=MAX_REPLY_TOKENS,
             is_read=is_parseable_reply,
@@ -133,7 +133,7 @@ class LanguageModel(Answerer):
         automatic: Order = "ascending" if is_pooled else "best-first"
         order = automatic if self.order == "auto" else self.order
         while True:
-            text, num_items = fit_evidence(
+            text, num_items = format_evidence(
                 evidence.items, evidence.labels, order=order, max_names=MAX_NAMES, max_chars=max_chars
             )
             if (tokens := estimate_tokens(text)) <= max_tokens:  # characters beyond ASCII have several bytes
@@ -153,13 +153,13 @@ class LanguageModel(Answerer):
             return Answer(evidence, (), text, answerer, completed.usage)
         reply = parse_reply(completed.content)
         claims = add_token_confidence(reply.claims, completed.logprobs)
-        entities = cite_claims(claims, evidence)
+        entities = cite_evidence_for_claims(claims, evidence)
         if any(entity.id is None for entity in entities):
-            ids = [end.id for end in list_ends(evidence) if not end.is_mediator][:MAX_RENAMED]
+            ids = [end.id for end in list_end_entities(evidence) if not end.is_mediator][:MAX_RENAMED]
             aliases = {id_: named.search_names for id_, named in db.run(read_search_names(ids)).items()} if ids else {}
-            entities = cite_claims(claims, evidence, aliases)
+            entities = cite_evidence_for_claims(claims, evidence, aliases)
         if self.complete and not evidence.question.options:
-            entities = complete_answers(entities, evidence)
+            entities = add_other_chain_ends(entities, evidence)
         text = reply.text or ", ".join(entity.name for entity in entities) or NO_ANSWER
         return Answer(evidence, entities, text, answerer, completed.usage)
 
@@ -171,24 +171,24 @@ def make_choice_prompt(content: str, options: Sequence[str]) -> Prompt:
     them (our own words).
     """
     names = tuple(dict.fromkeys(map(one_line, options)))
-    listed = "".join(f"\n- {escape_data(name)}" for name in names)
+    listed = "".join(f"\n- {escape_prompt_text(name)}" for name in names)
     return Prompt(
         f"{content.rstrip()}\n\n{OPTIONS}{listed}\n",
         json=True,
-        schema=list_schema(1, "answers", choices=names, least=1),
+        schema=make_list_schema(1, "answers", choices=names, least=1),
         logprobs=True,
         max_tokens=MAX_REPLY_TOKENS,
         is_read=is_parseable_reply,
     )
 
 
-def read_own_prompt(name: str) -> str:
+def read_bundled_prompt(name: str) -> str:
     return files(answering).joinpath(name).read_text(encoding="utf-8")
 
 
 def _load_prompt(path: Path) -> str:
     """Return a prompt file's text; raise `InputError` if it cannot be read, `UsageError` without its placeholders."""
-    text = read_text(path, "the prompt")
+    text = read_text_file(path, "the prompt")
     if missing := [name for name in ("{question}", "{evidence}") if name not in text]:
         raise UsageError(
             f"{path}: expected the placeholders {{question}} and {{evidence}}, missing: {', '.join(missing)}"
@@ -216,7 +216,7 @@ _LISTED = re.compile(r"\A\d{1,3}[.):][ \t]+|\.\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class AnswerClaim:
     """An answer as the model named it; `confidence` is None unless the model gave one from 0 to 1."""
 
     name: str
@@ -227,7 +227,7 @@ class Claim:
 class _ParsedReply:
     """The model's claims, best first, and its answer as a sentence."""
 
-    claims: tuple[Claim, ...]
+    claims: tuple[AnswerClaim, ...]
     text: str
 
 
@@ -245,7 +245,7 @@ def parse_reply(content: str) -> _ParsedReply:
     bullets or numbers ("none" is no answer, and marks of bold text are no part of a name); of a list that was cut off
     all names that are whole. Raises `LLMError` if there are none either.
     """
-    content = _SPECIAL.sub("", content[end_of_thoughts(content) :]).strip()
+    content = _SPECIAL.sub("", content[find_end_of_reasoning(content) :]).strip()
     if content.startswith('"'):
         with suppress(ValueError):
             content = str(json.loads(content))
@@ -257,7 +257,7 @@ def parse_reply(content: str) -> _ParsedReply:
     else:
         answers, text = _parse_without_object(content), None
     listed = answers if isinstance(answers, list) else [] if answers is None else [answers]
-    claims: dict[str, Claim] = {}
+    claims: dict[str, AnswerClaim] = {}
     for claim in map(_parse_claim, listed[:MAX_CLAIMS]):
         if claim.name:
             claims.setdefault(normalise_name(claim.name), claim)
@@ -272,8 +272,8 @@ def is_parseable_reply(content: str) -> bool:
     return True
 
 
-def cite_claims(
-    claims: tuple[Claim, ...], evidence: Evidence[Item], aliases: Mapping[str, Sequence[str]] | None = None
+def cite_evidence_for_claims(
+    claims: tuple[AnswerClaim, ...], evidence: Evidence[Item], aliases: Mapping[str, Sequence[str]] | None = None
 ) -> tuple[AnswerEntity, ...]:
     """Return the claims as answers, in their order: with id and items, or else as the model's own.
 
@@ -298,7 +298,7 @@ def cite_claims(
     return tuple(answers.values())
 
 
-def complete_answers(answers: tuple[AnswerEntity, ...], evidence: Evidence[Item]) -> tuple[AnswerEntity, ...]:
+def add_other_chain_ends(answers: tuple[AnswerEntity, ...], evidence: Evidence[Item]) -> tuple[AnswerEntity, ...]:
     """Return the answers, and after them the other ends of the first chain of which two are among them (our own).
 
     A small model names a few of many. A chain with a single end counts where that is named; one with more than
@@ -316,16 +316,18 @@ def complete_answers(answers: tuple[AnswerEntity, ...], evidence: Evidence[Item]
     return answers
 
 
-def add_token_confidence(claims: Sequence[Claim], logprobs: Sequence[tuple[str, float]]) -> tuple[Claim, ...]:
+def add_token_confidence(
+    claims: Sequence[AnswerClaim], logprobs: Sequence[tuple[str, float]]
+) -> tuple[AnswerClaim, ...]:
     """Return the claims with their token probabilities as confidences; unchanged if there are no log-probabilities.
 
     If the reply spells a name in another way, its confidence is unknown. Thoughts before a reply do not count.
     """
     if not logprobs:
         return tuple(claims)
-    start = end_of_thoughts("".join(text for text, _ in logprobs))
-    confidences = answer_confidences(logprobs, [claim.name for claim in claims], start)
-    return tuple(Claim(claim.name, confidence) for claim, confidence in zip(claims, confidences, strict=True))
+    start = find_end_of_reasoning("".join(text for text, _ in logprobs))
+    confidences = compute_answer_confidences(logprobs, [claim.name for claim in claims], start)
+    return tuple(AnswerClaim(claim.name, confidence) for claim, confidence in zip(claims, confidences, strict=True))
 
 
 def normalise_name(name: str) -> str:
@@ -404,13 +406,13 @@ def _parse_without_object(content: str) -> list[Any]:
     return [name for name in names if not re.fullmatch(_NO_ANSWER, name)]
 
 
-def _parse_claim(value: object) -> Claim:
+def _parse_claim(value: object) -> AnswerClaim:
     if isinstance(value, dict):
         named = next((value[key] for key in ("name", "answer", "entity") if key in value), None)
         given = value.get("confidence")
         valid = isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= 1
-        return Claim(_parse_name(named), float(given) if given is not None and valid else None)
-    return Claim(_parse_name(value))
+        return AnswerClaim(_parse_name(named), float(given) if given is not None and valid else None)
+    return AnswerClaim(_parse_name(value))
 
 
 def _parse_name(value: object) -> str:

@@ -18,21 +18,21 @@ from ...models.reader import (
     NamedColumns,
     Reader,
     ReaderScores,
-    answer_features,
-    asks_for_one,
+    asks_for_single_answer,
     choose_answer_count,
-    shipped_reader,
+    compute_answer_features,
+    load_shipped_reader,
 )
-from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, PathsOfTopic, SimilarityWeights
+from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, SimilarityWeights, TopicPaths
 from ...models.text import Hop, RelationWords, verbalise_hop
 from ...models.text.vectors import TextVectors
 from ..errors import UsageError
-from ..evidence import NO_ANSWER, Answer, Evidence, Item, name_entities
-from ..evidence.bridges import to_chains
-from ..parts import Trained, option, part
+from ..evidence import NO_ANSWER, Answer, Evidence, Item, format_entity_names
+from ..evidence.bridges import convert_to_chains
+from ..parts import TrainedPart, option, part
 from ..retrieval import mask_mention, merge_mediator_hops
 from ..values import AnswerEntity, Chain, RelationPath, RelationStep
-from . import Abstaining, Extractive
+from . import AbstainingAnswerer, ExtractiveAnswerer
 from .candidates import CLOSED_BOOK, LLM, AnswerCandidates, CandidateSource, find_candidates
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ NAMED_BY: Mapping[str, str] = {
 
 @part("reader")
 @dataclass(frozen=True)
-class ReaderPart(Trained, Abstaining):
+class ReaderPart(TrainedPart, AbstainingAnswerer):
     """Scores every candidate of the evidence by features, and chooses the set, without a language model
     (docs/how-it-works.md).
     """
@@ -92,9 +92,9 @@ class ReaderPart(Trained, Abstaining):
     def open(self, graph: GraphResources) -> ReaderAnswerer:
         """Return what answers by the checkpoint, or by the weights that come with Lodestar."""
         shared = graph.shared
-        plain = Extractive(self.min_probability, self.sure_from)
+        plain = ExtractiveAnswerer(self.min_probability, self.sure_from)
         if not self.checkpoint:
-            reader = shared.get_or_make("reader", shipped_reader)
+            reader = shared.get_or_make("reader", load_shipped_reader)
             return ReaderAnswerer(reader, graph.words, shared.vectors, plain, self.reads or READS)
         description, reader = graph.model(self.checkpoint, "reader", any_graph=self.any_graph)
         vectors = shared.vectors_for(description)
@@ -120,12 +120,12 @@ class ReaderAnswerer:
     reader: Reader
     words: Mapping[str, RelationWords]
     vectors: TextVectors
-    plain: Extractive
+    plain: ExtractiveAnswerer
     reads: int = READS
 
     def answer_batch(self, db: Database, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
         candidates = find_candidates(db, evidence)
-        columns = make_reader_columns(candidates, evidence, self.words, self.vectors)
+        columns = make_reader_input(candidates, evidence, self.words, self.vectors)
         vectors = None if self.reader.plan is None else encode_questions(evidence, self.vectors)
         try:
             read = self.reader.read(columns, vectors)
@@ -134,7 +134,7 @@ class ReaderAnswerer:
                 f"answerer reader: its checkpoint was trained with another recipe: {error}: train one with "
                 "`lodestar train reader --recipe …`, or leave answerer.checkpoint out"
             ) from error
-        chains = to_chains(db, evidence)
+        chains = convert_to_chains(db, evidence)
         return [self._answer(each, chains[place], place, candidates, read) for place, each in enumerate(evidence)]
 
     def _answer(
@@ -151,9 +151,9 @@ class ReaderAnswerer:
             reason = evidence.note or "no path leads on from its entities"
             return Answer(chains, (), f"{NO_ANSWER}: {reason}", "reader", confidence=0.0)
         sources = [(source.name, source.kind) for source in candidates.sources]
-        sure = self.reader.confidence(answer_features(read, order), sources)
+        sure = self.reader.confidence(compute_answer_features(read, order), sources)
         probabilities = read.probabilities[order]
-        chosen = order[: choose_answer_count(probabilities, one=asks_for_one(evidence.question.text))]
+        chosen = order[: choose_answer_count(probabilities, one=asks_for_single_answer(evidence.question.text))]
         if sure < self.plain.min_probability:
             shown, _ = _select_shown_chains(evidence, chains, order[:1], candidates)
             reason = evidence.note or "no path fits the question"
@@ -164,7 +164,7 @@ class ReaderAnswerer:
             for row, p in zip(chosen.tolist(), probabilities.tolist(), strict=False)
         )
         unsure = sure < self.plain.sure_from
-        text = f"{'unsure: perhaps ' if unsure else ''}{name_entities(entities, unsure=unsure)}"
+        text = f"{'unsure: perhaps ' if unsure else ''}{format_entity_names(entities, unsure=unsure)}"
         other = order[len(chosen)] if len(chosen) < len(order) else None
         why = self._explain_choice(int(chosen[0]), None if other is None else int(other), candidates, read)
         return Answer(shown, entities, text, "reader", confidence=sure, unsure=unsure, why=why)
@@ -194,14 +194,14 @@ class ReaderAnswerer:
         return (*reasons, best_name) if best_name and reasons else tuple(reasons)
 
 
-def make_reader_columns(
+def make_reader_input(
     candidates: AnswerCandidates,
     evidence: Sequence[Evidence[Item]],
     words: Mapping[str, RelationWords],
     vectors: TextVectors,
 ) -> list[NamedColumns]:
     """Return the reader's input for each source, without a plan: name, kind and columns."""
-    wants_one = np.array([asks_for_one(each.question.text) for each in evidence])
+    wants_one = np.array([asks_for_single_answer(each.question.text) for each in evidence])
     similarity = PathSimilarity(vectors, SimilarityWeights(hop=0.0))
     found = []
     for source in candidates.sources:
@@ -252,7 +252,7 @@ def _compute_similarities(
             rows.setdefault(key, []).append(row)
     asked = [
         [
-            PathsOfTopic(
+            TopicPaths(
                 mask_mention(evidence[question].question.text, evidence[question].topics[topic]),
                 [hops[source.steps[row]] for row in some],
                 [0.0] * len(some),

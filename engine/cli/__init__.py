@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from ..errors import UsageError
-from ..progress import printable, say
+from ..progress import make_printable, print_to_stderr
 
 _STEERING = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
 _UNSAFE = re.compile(rf"(?!\x1b\[[0-9;]*m){_STEERING}")  # keep our own colours; click removes them where needed
@@ -21,7 +21,7 @@ _UNSAFE = re.compile(rf"(?!\x1b\[[0-9;]*m){_STEERING}")  # keep our own colours;
 def echo(text: str) -> None:
     """Print lines of data; control characters are written as in JSON, so that none can control the terminal.
 
-    Names that may contain colour codes go through `printable` first.
+    Names that may contain colour codes go through `make_printable` first.
     """
     click.echo(_UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], text))
 
@@ -40,12 +40,12 @@ def show(data: object, lines: Iterable[str], *, as_json: bool, styled: bool = Fa
     if as_json:
         print_json(data)
     for line in () if as_json else lines:
-        echo(line if styled else printable(line))
+        echo(line if styled else make_printable(line))
 
 
 def print_report(text: str, data: object, as_json: bool) -> None:
     """Print what was done: in words on standard error, and with --json as data."""
-    say(text)
+    print_to_stderr(text)
     if as_json:
         print_json(data)
 
@@ -57,7 +57,7 @@ def confirm_deletion(what: str, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise UsageError(f"this deletes {what}: give --yes to skip the question")
     if not click.confirm(f"Delete {what}?", err=True):
-        say("nothing deleted")
+        print_to_stderr("nothing deleted")
         raise click.exceptions.Exit(1)
 
 
@@ -65,7 +65,7 @@ class _Lines(logging.Handler):
     """Prints a log record as one line, whatever names it contains."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(f"lodestar: {' '.join(record.getMessage().split())}")
+        print_to_stderr(f"lodestar: {' '.join(record.getMessage().split())}")
 
 
 def show_warnings() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import UsageError
-from ..progress import printable, show_status
+from ..progress import make_printable, show_status
 from . import show
 from .options import NO_QUESTION, json_option, question_options, ray_option, recipe_options
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..api import Engine
     from ..evidence import Answer, Evidence, Item
     from ..evidence.bridges import Quotes
-    from ..parallel import PerProcess, Workers
+    from ..parallel import PerProcessResource, WorkerPool
     from ..recipes import Recipe
     from ..settings import Settings
     from ..values import Question
@@ -45,7 +45,7 @@ def command(
     questions: list[Question],
     settings: Settings,
     recipe: Recipe,
-    workers: Workers,
+    workers: WorkerPool,
     llm: bool,
     paths_only: bool,
     trace: bool,
@@ -60,9 +60,9 @@ def command(
       lodestar ask --json --file questions.txt > answers.jsonl
       lodestar ask --recipe "star + merge" --set star.checkpoint=FOLDER "Where was Ann born?"
     """
-    from ..api import Engine, find_fault
+    from ..api import Engine, find_question_error
     from ..evidence import Answer
-    from ..parallel import PerProcess
+    from ..parallel import PerProcessResource
     from ..recipes import read_recipe
     from .render import answer_lines, evidence_lines, trace_lines
 
@@ -79,16 +79,16 @@ def command(
         together = 1 if settings.llm_base_url == GGUF else settings.llm_concurrency
     parts = [questions[start : start + together] for start in range(0, len(questions), together)]
     failed = None
-    with PerProcess(partial(Engine, settings, recipe=recipe)) as opened:
+    with PerProcessResource(partial(Engine, settings, recipe=recipe)) as opened:
         for found in workers.map(partial(_retrieve if paths_only else _ask, opened, alone=alone), parts):
             for each, quotes in found:
                 evidence = each.evidence if isinstance(each, Answer) else each
-                failed = failed or (each.failure if isinstance(each, Answer) else None) or find_fault(evidence)
+                failed = failed or (each.failure if isinstance(each, Answer) else None) or find_question_error(evidence)
                 num_asked = len(found) if each is found[-1][0] else 0
                 if isinstance(each, Answer):
                     lines = answer_lines(each, MAX_SHOWN, num_asked, quotes)
                 else:
-                    title = click.style(printable(evidence.question.text), bold=True)
+                    title = click.style(make_printable(evidence.question.text), bold=True)
                     lines = chain([title], evidence_lines(evidence, recipe.top_k, num_asked))
                 if trace and num_asked:
                     lines = chain(lines, trace_lines(evidence.trace.costs))
@@ -98,14 +98,14 @@ def command(
         raise failed
 
 
-def _retrieve(opened: PerProcess[Engine], questions: Sequence[Question], *, alone: bool) -> list[Found]:
+def _retrieve(opened: PerProcessResource[Engine], questions: Sequence[Question], *, alone: bool) -> list[Found]:
     found = opened.value.retrieve_batch(questions)
     if alone:
         raise_fault(found[0])
     return [(each, ()) for each in found]
 
 
-def _ask(opened: PerProcess[Engine], questions: Sequence[Question], *, alone: bool) -> list[Found]:
+def _ask(opened: PerProcessResource[Engine], questions: Sequence[Question], *, alone: bool) -> list[Found]:
     """Return the answers with the snippets of their first items. alone: raise what keeps it from being asked."""
     engine = opened.value
     if alone:
@@ -120,7 +120,7 @@ def _ask(opened: PerProcess[Engine], questions: Sequence[Question], *, alone: bo
 
 def raise_fault(evidence: Evidence[Item]) -> None:
     """Raise why a question could not be asked, if that is so."""
-    from ..api import find_fault
+    from ..api import find_question_error
 
-    if (fault := find_fault(evidence)) is not None:
+    if (fault := find_question_error(evidence)) is not None:
         raise fault

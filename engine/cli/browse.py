@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..progress import say
+from ..progress import print_to_stderr
 from . import print_report, show
 from .ask import raise_fault
 from .options import NO_QUESTION, json_option, question_options, recipe_options
@@ -52,18 +52,18 @@ def command(
     with Engine(settings, recipe=recipe) as engine:
         gateway = engine.gateway()
         if clear:
-            removed = browser.clear_pictures(gateway)
+            removed = browser.delete_pictures(gateway)
             shown = ", ".join(f"{number:,} {name}" for name, number in removed.items())
             print_report(f"removed the pictures: {shown}", removed, as_json)
             return
         found = engine.retrieve_batch(questions)
         if len(found) == 1:
             raise_fault(found[0])
-        url, links = browser.browser_url_of(engine), []
+        url, links = browser.get_browser_url(engine), []
         for evidence in found:
             question = evidence.question
             if not evidence.items:
-                say(f"nothing to show for {question.text!r}: {evidence.note or 'no path was found'}")
+                print_to_stderr(f"nothing to show for {question.text!r}: {evidence.note or 'no path was found'}")
                 continue
             links.append(browser.write_picture(gateway, url, evidence))
             data = {"id": question.id, "question": question.text, "link": links[-1]}
@@ -72,6 +72,6 @@ def command(
             password = "your password"  # noqa: S105 - what to type
             if not engine.settings.uri:
                 password = f"the password in {EmbeddedServer.of(engine.settings).status().password_file}"
-            say(f"log in as {engine.connection.user} with {password}, then press Enter")
+            print_to_stderr(f"log in as {engine.connection.user} with {password}, then press Enter")
         if links and not no_open and not browser.open_link(links[0]):
-            say("no web browser found here: open the link yourself")
+            print_to_stderr("no web browser found here: open the link yourself")

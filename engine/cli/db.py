@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import GraphError
-from ..progress import say
+from ..progress import print_to_stderr
 from . import confirm_deletion, format_load, print_report, show
 from .options import database_options, gateway_options, json_option, open_gateway, server_option
 
@@ -78,7 +78,7 @@ def status(settings: Settings, as_json: bool, with_others: bool) -> None:
     Example:
       lodestar db status --all
     """
-    from ..neo4j.catalogue import read_figures
+    from ..neo4j.catalogue import read_graph_figures
     from ..neo4j.embedded import EmbeddedServer
 
     server = None if settings.uri else EmbeddedServer.of(settings)
@@ -87,7 +87,7 @@ def status(settings: Settings, as_json: bool, with_others: bool) -> None:
         show(servers, chain.from_iterable(map(_lines, servers)), as_json=as_json)
         return
     data = _describe(server) if server else {}
-    graph = read_figures(open_gateway(settings)) if server is None or data["running"] else None
+    graph = read_graph_figures(open_gateway(settings)) if server is None or data["running"] else None
     lines = chain(_lines(data) if data else (), _graph_lines(graph) if graph else ())
     show(data | {"graph": graph}, lines, as_json=as_json)
 
@@ -102,9 +102,9 @@ def check(gateway: Gateway, as_json: bool) -> None:
     """
     from ...loaders.maintaining import verify
     from ...loaders.report import count_text
-    from ..progress import progress_bar
+    from ..progress import show_progress_bar
 
-    with progress_bar("the graph", "checking") as (progress, _):
+    with show_progress_bar("the graph", "checking") as (progress, _):
         found = verify(gateway, progress)
     checked = (
         f"{count_text(found.num_triples, 'triple')}, {count_text(found.num_entities, 'entity', 'entities')}, "
@@ -116,7 +116,7 @@ def check(gateway: Gateway, as_json: bool) -> None:
             f"{checked}: {count_text(len(found.faults), 'fault')}, the first: {found.faults[0]}; if Cypher "
             "changed it, run `lodestar db refresh`"
         )
-    say(f"{checked}: equal to the manifests")
+    print_to_stderr(f"{checked}: equal to the manifests")
 
 
 @command.command()
@@ -128,9 +128,9 @@ def refresh(gateway: Gateway, as_json: bool) -> None:
     Use it after Cypher has changed triples or names. Relationship types between entities become relations.
     """
     from ...loaders import maintaining
-    from ..progress import progress_bar
+    from ..progress import show_progress_bar
 
-    with progress_bar("the graph", "refreshing") as (progress, _):
+    with show_progress_bar("the graph", "refreshing") as (progress, _):
         found = maintaining.refresh(gateway, progress=progress)
     print_report(f"{found.num_triples:,} triples: {'; '.join(found.faults) or 'all was right'}", asdict(found), as_json)
 
@@ -144,14 +144,14 @@ def index(settings: Settings, max_entities: int, as_json: bool) -> None:
 
     Only what changed since the last time is encoded; after an interruption the same command continues.
     """
-    from ..linking.entity_index import index_entities, index_folder
-    from ..progress import progress_bar
-    from ..resources import Resources
+    from ..linking.entity_index import get_entity_index_folder, index_entities
+    from ..progress import show_progress_bar
+    from ..resources import EngineResources
 
     gateway = open_gateway(settings)
-    with progress_bar("the entities of the graph", "indexing") as (progress, _):
-        folder = index_folder(settings, gateway.connection)
-        vectors = Resources(settings, gateway.connection).vectors
+    with show_progress_bar("the entities of the graph", "indexing") as (progress, _):
+        folder = get_entity_index_folder(settings, gateway.connection)
+        vectors = EngineResources(settings, gateway.connection).vectors
         report = index_entities(gateway, folder, vectors, max_entities=max_entities, progress=progress)
     text = f"{report.num_entities:,} entities, {report.num_encoded:,} of them encoded now, "
     print_report(f"{text}{report.num_bytes / 1e6:,.1f} MB", asdict(report), as_json)

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import click
 
-from ..errors import how_to_install, missing_packages
-from ..progress import printable, progress_bar, say
+from ..errors import format_install_command, missing_packages
+from ..progress import make_printable, print_to_stderr, show_progress_bar
 from . import echo, show
 from .options import json_option, settings_from
 
@@ -58,24 +58,24 @@ def command(as_json: bool, name: str) -> None:
     from ..api import Engine
     from ..neo4j.embedded import EmbeddedServer
     from ..neo4j.gateway import Gateway
-    from ..settings import loading_connection
+    from ..settings import make_loading_connection
     from .render import answer_lines
 
-    say(f"1. Neo4j, embedded, called {settings.name!r}")
+    print_to_stderr(f"1. Neo4j, embedded, called {settings.name!r}")
     instance = EmbeddedServer.of(settings)
-    say(f"   {instance.start().bolt_uri}")
-    say("2. The world: countries, capitals, borders, currencies, languages, cities")
-    with Gateway(loading_connection(settings)) as gateway, progress_bar("geonames") as (progress, _):
+    print_to_stderr(f"   {instance.start().bolt_uri}")
+    print_to_stderr("2. The world: countries, capitals, borders, currencies, languages, cities")
+    with Gateway(make_loading_connection(settings)) as gateway, show_progress_bar("geonames") as (progress, _):
         report = load(source_class("geonames")(), gateway, LoadOptions(settings.home_dir / "staging"), progress)
-    say(f"   {report}")
-    say("3. The sentence encoder")
+    print_to_stderr(f"   {report}")
+    print_to_stderr("3. The sentence encoder")
     with Engine(settings, connection=instance.connection()) as engine:
         engine.prepare()
-        say(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
+        print_to_stderr(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
         for text in QUESTIONS:
             answer = engine.ask(text)
             show(answer.to_dict(), (*answer_lines(answer, max_items=3), ""), as_json=as_json, styled=True)
-    say("\n".join(_next_steps(settings.name, QUESTIONS[2])))
+    print_to_stderr("\n".join(_next_steps(settings.name, QUESTIONS[2])))
 
 
 def print_running_servers() -> None:
@@ -96,14 +96,14 @@ def print_running_servers() -> None:
             with Gateway(make_connection(each)) as gateway:
                 state = gateway.run(read_graph_state())
                 shown = gateway.connection.where if each.uri else each.name
-                echo(printable(f"{shown}: {state.counts if state.num_triples else 'running, empty'}"))
+                echo(make_printable(f"{shown}: {state.counts if state.num_triples else 'running, empty'}"))
                 question = question or suggest_question(gateway)
         except LodestarError as error:
-            echo(printable(str(error)))
+            echo(make_printable(str(error)))
         name = name or each.name
     if not settings.uri and not running:
         echo("No graph is running here. See it work:  lodestar demo")
-    echo("\n".join(map(printable, _next_steps(name or settings.name, question))))
+    echo("\n".join(map(make_printable, _next_steps(name or settings.name, question))))
     echo("All commands:   lodestar --help")
 
 
@@ -111,7 +111,7 @@ def _next_steps(name: str, question: str) -> Iterator[str]:
     """Yield the lines that say what to type: ask this graph, load another one, open the page."""
     command = "lodestar" if shutil.which("lodestar") else os.path.relpath(sys.argv[0])
     named = "" if name == "default" else f" --name {name}"
-    first = f"{how_to_install('serve')} && " if missing_packages("serve") else ""
+    first = f"{format_install_command('serve')} && " if missing_packages("serve") else ""
     if question:
         yield f"Ask it:         {command} ask{named} {shlex.quote(question)}"
     yield f"Load yours:     {command} load FOLDER-OR-FILE"

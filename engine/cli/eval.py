@@ -10,13 +10,13 @@ import click
 
 from ...models.whole_file import make_private_folder
 from ..errors import InputError
-from ..progress import printable, say
+from ..progress import make_printable, print_to_stderr
 from ..whole_file import translate_storage_errors
 from . import echo, print_json
 from .options import json_option, recipe_options, worker_options
 
 if TYPE_CHECKING:
-    from ..parallel import Workers
+    from ..parallel import WorkerPool
     from ..recipes import Recipe
     from ..settings import Settings
 
@@ -41,7 +41,7 @@ def command(
     dataset: str,
     settings: Settings,
     recipe: Recipe,
-    workers: Workers,
+    workers: WorkerPool,
     split: str | None,
     format_name: str | None,
     against: str | None,
@@ -61,9 +61,9 @@ def command(
     """
     from ...loaders.question_sets import choose_file, read_questions
     from ..errors import require_extra
-    from ..evaluation.report import compare_runs, make_report, report_page, write_report
+    from ..evaluation.report import compare_runs, format_report, make_report, write_report
     from ..evaluation.runs import RunOptions, ask_remaining_questions, check_run_folder, read_records
-    from ..progress import progress_bar
+    from ..progress import show_progress_bar
 
     require_extra("eval", "lodestar eval")
     path = choose_file(dataset, split)
@@ -78,7 +78,7 @@ def command(
             make_private_folder(runs)
     check_run_folder(folder, path)
     options = RunOptions(folder, workers, **how)
-    with progress_bar(questions.name, "asking") as (progress, _):
+    with show_progress_bar(questions.name, "asking") as (progress, _):
         run = ask_remaining_questions(
             questions, recipe, settings, options, lambda done, total: progress("questions", done, total)
         )
@@ -88,10 +88,10 @@ def command(
     if as_json:
         print_json(report if found is None else report | {"against": found.as_json()})
     else:
-        pages = [report_page(report, MAX_SHOWN), *([] if found is None else ["", found.page(MAX_SHOWN)])]
+        pages = [format_report(report, MAX_SHOWN), *([] if found is None else ["", found.page(MAX_SHOWN)])]
         for line in "\n".join(pages).splitlines():
-            echo(printable(line))
-    say(f"the report is in {folder / 'report.md'}")
+            echo(make_printable(line))
+    print_to_stderr(f"the report is in {folder / 'report.md'}")
 
 
 def _ask_command() -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..progress import printable
+from ..progress import make_printable
 from . import show
 from .options import TOPICS, json_option, recipe_options
 
@@ -35,16 +35,16 @@ def command(
     Examples:
       lodestar explain "Which currency is used in Peru?" --checkpoint star
     """
-    from ..api import Engine, find_fault
+    from ..api import Engine, find_question_error
     from ..values import Question
     from .render import answer_lines
 
     with Engine(settings, recipe=recipe) as engine:
         explanation = engine.explain(Question(question, topics), top_k=top_k)
-    failed = explanation.answer.failure or find_fault(explanation.answer.evidence)
+    failed = explanation.answer.failure or find_question_error(explanation.answer.evidence)
     if as_json or failed is None or explanation.answer.evidence.topics:
         lines = answer_lines(explanation.answer, top_k, reasons=explanation.items)
-        more = (click.style(f"  {printable(line)}", dim=True) for line in explanation.lines())
+        more = (click.style(f"  {make_printable(line)}", dim=True) for line in explanation.lines())
         show(explanation.to_dict(), chain(lines, more), as_json=as_json, styled=True)
     if failed is not None:
         raise failed

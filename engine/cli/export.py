@@ -36,7 +36,7 @@ def command(path: str, force: bool, as_json: bool, gateway: Gateway, **how: Any)
       lodestar export | head
     """
     from ...loaders.export import export
-    from ..progress import progress_bar
+    from ..progress import show_progress_bar
     from ..whole_file import check_output_file
 
     given = {name: value for name, value in how.items() if value}
@@ -46,6 +46,6 @@ def command(path: str, force: bool, as_json: bool, gateway: Gateway, **how: Any)
     for option, file in files.items():
         if file and file != "-":
             check_output_file(option, Path(file), force=force)
-    with progress_bar("the graph", "exporting") as (progress, _):
+    with show_progress_bar("the graph", "exporting") as (progress, _):
         report = export(gateway, path, **given, progress=progress)
     print_report(str(report), asdict(report), as_json)

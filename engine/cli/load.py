@@ -15,7 +15,7 @@ import click
 
 from ...loaders.formats import FORMATS, GRAPHS, OWN_PLACE, find_format, source_class
 from ..errors import AuthenticationError, DatabaseUnavailableError, UsageError
-from ..progress import say
+from ..progress import print_to_stderr
 from . import confirm_deletion, format_load, print_report, show
 from .options import DATABASE, FORCE, database_options, gateway_options, json_option, open_gateway, settings_from
 
@@ -74,7 +74,7 @@ class FormatGroup(click.Group):
         from ...loaders.formats.detecting import detect_format
 
         kind = detect_format(args[0])
-        say(f"{args[0]} looks like {kind}")
+        print_to_stderr(f"{args[0]} looks like {kind}")
         return kind, _make_command(kind), args
 
 
@@ -118,13 +118,13 @@ def _delete_load(which: str, settings: Settings, *, yes: bool, as_json: bool) ->
     from ...loaders.maintaining import find_load, unload
     from ...loaders.report import count_text
     from ..neo4j.catalogue import read_loads
-    from ..progress import progress_bar
+    from ..progress import show_progress_bar
 
     gateway = open_gateway(settings)
     manifest = find_load(gateway.run(read_loads()), which)
     shown = f"load {manifest.number} ({manifest.source})"
     confirm_deletion(shown, yes=yes)
-    with progress_bar(shown, "deleting") as (progress, _):
+    with show_progress_bar(shown, "deleting") as (progress, _):
         report = unload(gateway, str(manifest.number), progress=progress)
     deleted = count_text(report.num_triples_deleted, "triple", "triples")
     left = count_text(report.num_triples, "triple", "triples")
@@ -242,7 +242,7 @@ def _load(
     from ...loaders.loading import LoadOptions, load_source, preview
     from ...loaders.reading import use_spool_folder
     from ...loaders.source import Subset, read_list
-    from ..progress import progress_bar
+    from ..progress import show_progress_bar
 
     settings = settings_from(uri, name)
     if hops is not None and not around:
@@ -268,7 +268,7 @@ def _load(
             show(data, lines, as_json=as_json)
         if dry_run:
             return
-        with progress_bar(source.name) as (progress, tell):
+        with show_progress_bar(source.name) as (progress, tell):
             report = load_source(source, settings, options, progress, tell)
     text, data = f"{report}\n{report.advice}", dataclasses.asdict(report)
     if mapped:
@@ -292,7 +292,7 @@ def _open_mapped(
     """Yield the source of a property graph; write down what becomes of what, if asked to. given: of the format."""
     from ...loaders.mapping import Choices
     from ...loaders.property_graph import PropertyGraphSource
-    from ..progress import progress_bar
+    from ..progress import show_progress_bar
     from ..whole_file import check_output_file, write_text_file
 
     if saved_file:
@@ -303,7 +303,7 @@ def _open_mapped(
     is_database = kind == "neo4j"
     opened = _open_neo4j(settings, dry_run=dry_run, **given) if is_database else nullcontext(find_format(kind)(**given))
     with opened as graph:
-        with progress_bar(graph.name, "reading") as (progress, _):
+        with show_progress_bar(graph.name, "reading") as (progress, _):
             source = PropertyGraphSource(graph, choices, mapping_file, progress)
         if saved_file:
             write_text_file(saved_file, source.mapping.as_toml())

@@ -14,7 +14,7 @@ import click
 
 from ...models import one_line
 from ..errors import NO_ROOM, LodestarError, StorageError, translate_import_errors
-from ..progress import say
+from ..progress import print_to_stderr
 from . import echo, show_warnings
 
 MAX_MESSAGE_CHARS = 1_500
@@ -120,5 +120,5 @@ def _end(error: Exception) -> NoReturn:
     if not isinstance(error, LodestarError | click.Abort):
         raise error
     message, code = ("interrupted", 130) if isinstance(error, click.Abort) else (str(error), error.exit_code)
-    say(f"lodestar: {one_line(message, MAX_MESSAGE_CHARS)}")
+    print_to_stderr(f"lodestar: {one_line(message, MAX_MESSAGE_CHARS)}")
     sys.exit(code)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...models import MAX_HOP
-from ..progress import say
+from ..progress import print_to_stderr
 from . import print_counts
 from .options import FORCE, SEED, engine_options, json_option, worker_options
 
 if TYPE_CHECKING:
     from ..api import Engine
-    from ..parallel import Workers
+    from ..parallel import WorkerPool
 
 
 @click.command()
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @engine_options
 def command(
     engine: Engine,
-    workers: Workers,
+    workers: WorkerPool,
     dataset: str,
     out: Path,
     force: bool,
@@ -57,7 +57,7 @@ def command(
     """
     from ...loaders.question_sets import choose_file, read_questions
     from ...models.mined import write_mined_file
-    from ..progress import progress_bar
+    from ..progress import show_progress_bar
     from ..supervision import MiningOptions
     from ..supervision.mining import mine_paths
     from ..supervision.pools import PoolBounds, mine_pool
@@ -69,7 +69,7 @@ def command(
     questions = read_questions(path, format_name)
     questions = replace(questions, questions=questions.sample(limit, options.seed))
     started_s = time.perf_counter()
-    with progress_bar(questions.name, "mining") as (progress, _):
+    with show_progress_bar(questions.name, "mining") as (progress, _):
         how: dict[str, Any] = {"workers": workers, "progress": progress}
         mined: Any = (
             mine_pool(questions, engine, PoolBounds(), **how) if pool else mine_paths(questions, engine, options, **how)
@@ -79,4 +79,4 @@ def command(
     counts = mined.header.counts
     seconds = time.perf_counter() - started_s
     print_counts(counts, {"out": str(out), "seconds": round(seconds, 1)}, as_json)
-    say(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s")
+    print_to_stderr(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s")

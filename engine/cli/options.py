@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import InputError, LodestarError, UsageError
-from ..progress import say
+from ..progress import print_to_stderr
 from ..values import Question
-from ..whole_file import parse_json, read_text
+from ..whole_file import parse_json, read_text_file
 
 if TYPE_CHECKING:
     from ..neo4j.gateway import Gateway
@@ -69,9 +69,9 @@ def settings_from(uri: str | None = None, name: str | None = None, *, to_ask: bo
 
     to_ask: where no server is named and the default one does not run, the only one that does is taken.
     """
-    from ..settings import resolve
+    from ..settings import resolve_settings
 
-    settings = resolve({"uri": uri, "name": name})
+    settings = resolve_settings({"uri": uri, "name": name})
     is_default = not settings.uri and name is None and settings.name == "default"
     return find_running_server(settings) if to_ask and is_default else settings
 
@@ -84,16 +84,16 @@ def find_running_server(settings: Settings) -> Settings:
     running = [] if server.status().running else [each for each in server.others() if each.status().running]
     if len(running) != 1:
         return settings
-    say(f"the server {server.name!r} is not running; {running[0].name!r} is, and is asked")
+    print_to_stderr(f"the server {server.name!r} is not running; {running[0].name!r} is, and is asked")
     return replace(settings, name=running[0].name)
 
 
 def open_gateway(settings: Settings) -> Gateway:
     """Return a gateway with the longer timeout of loads; it is closed when the verb ends."""
     from ..neo4j.gateway import Gateway
-    from ..settings import loading_connection
+    from ..settings import make_loading_connection
 
-    gateway = click.get_current_context().with_resource(Gateway(loading_connection(settings)))
+    gateway = click.get_current_context().with_resource(Gateway(make_loading_connection(settings)))
     gateway.version()
     return gateway
 
@@ -159,9 +159,9 @@ recipe_options = options_for(_recipe, *_RECIPE, *DATABASE)
 
 
 def _workers(ray: str | None, workers: int | None = None) -> dict[str, Any]:
-    from ..parallel import Workers
+    from ..parallel import WorkerPool
 
-    return {"workers": Workers(workers or 0, ray or "")}
+    return {"workers": WorkerPool(workers or 0, ray or "")}
 
 
 _RAY = click.option(
@@ -184,7 +184,7 @@ def _questions(texts: Sequence[str], file: str | None, topics: Sequence[str]) ->
     `topic_names`, and `options` to choose from. Blank lines are skipped. Raises `InputError` with file and line.
     """
     questions = [Question(text, tuple(topics)) for text in texts]
-    lines = [] if file is None else read_text(Path(file), "the file of questions", MAX_BYTES).split("\n")
+    lines = [] if file is None else read_text_file(Path(file), "the file of questions", MAX_BYTES).split("\n")
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:

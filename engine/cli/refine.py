@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..progress import say
+from ..progress import print_to_stderr
 from . import print_counts
 from .options import FORCE, database_options, json_option
 
@@ -33,16 +33,16 @@ def command(settings: Settings, pool: Path, out: Path, force: bool, as_json: boo
       lodestar refine pool.jsonl.gz --out refined.jsonl.gz
     """
     from ...models.mined import write_mined_file
-    from ..progress import progress_bar
+    from ..progress import show_progress_bar
     from ..supervision.pools import read_pool_file, refine_pool
     from ..whole_file import check_output_file, translate_storage_errors
 
     check_output_file("--out", out, reads=[pool], force=force)
     read = read_pool_file(pool)
-    with progress_bar(out.name, "refining") as (progress, _):
+    with show_progress_bar(out.name, "refining") as (progress, _):
         refined = refine_pool(read, settings, out.with_name(f"{out.name}.replies.sqlite"), progress=progress)
     with translate_storage_errors(out):
         write_mined_file(out, refined.header, refined.questions)
     counts = dict(refined.header.counts)
     print_counts(counts, {"refiner": refined.header.refiner}, as_json)
-    say(f"{len(refined.questions):,} questions to {out}, refined by {refined.header.refiner}")
+    print_to_stderr(f"{len(refined.questions):,} questions to {out}, refined by {refined.header.refiner}")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...models.wording import fold
-from ..context import StageCost, merge_costs
+from ...models.wording import fold_name
+from ..context import StageCost, merge_stage_costs
 from ..evidence import Answer, Evidence, Item
 from ..evidence.bridges import Quotes
-from ..evidence.text import item_text
-from ..progress import printable
+from ..evidence.text import format_item
+from ..progress import make_printable
 from ..values import Chain, Topic
 
 if TYPE_CHECKING:
@@ -34,7 +34,11 @@ def topic_lines(evidence: Evidence[Item]) -> tuple[str, str]:
         topics = list(known.values())
     names = [
         _name_topic(topic)
-        + (f", “{topic.mention}”" if topic.mention and fold(topic.mention) != fold(topic.entity.label) else "")
+        + (
+            f", “{topic.mention}”"
+            if topic.mention and fold_name(topic.mention) != fold_name(topic.entity.label)
+            else ""
+        )
         for topic in topics
     ]
     ids = {topic.entity.id for topic in topics}
@@ -62,11 +66,11 @@ def answer_lines(
     quotes: the snippets of the first items, in a graph made from text. reasons: what is known of the first items.
     """
     evidence = answer.evidence
-    yield click.style(printable(evidence.question.text), bold=True)
-    yield f"  {click.style(printable(answer.text), fg='green' if answer.found else 'yellow')}"
+    yield click.style(make_printable(evidence.question.text), bold=True)
+    yield f"  {click.style(make_printable(answer.text), fg='green' if answer.found else 'yellow')}"
     own = [entity for entity in answer.entities if entity.origin == "model"]
     if own:
-        yield f"  the model's own, not in the evidence: {printable(', '.join(entity.name for entity in own))}"
+        yield f"  the model's own, not in the evidence: {make_printable(', '.join(entity.name for entity in own))}"
     if answer.found and (first := answer.answers[0]).origin != "model":
         ranks = ", ".join(str(index + 1) for index in first.evidence)
         kind = f", resting on {'path' if evidence.kind == 'chain' else 'triple'} " if ranks else ""
@@ -78,16 +82,16 @@ def answer_lines(
         )
         yield click.style(f"  {how_sure}{kind}{ranks}", dim=True)
     if answer.why:
-        yield click.style(f"  because: {printable('; '.join(answer.why))}", dim=True)
+        yield click.style(f"  because: {make_printable('; '.join(answer.why))}", dim=True)
     yield from evidence_lines(evidence, max_items, num_asked, quotes, reasons)
 
 
 def trace_lines(costs: Sequence[StageCost]) -> Iterator[str]:
     """Yield a table of what the stages of a batch took, with the sum."""
     yield f"  {'stage':<24}{'ms':>7}{'Cypher':>8}{'FAISS':>7}{'device':>8}{'model':>7}"
-    for cost in (*costs, *merge_costs(replace(each, stage="all") for each in costs)):
+    for cost in (*costs, *merge_stage_costs(replace(each, stage="all") for each in costs)):
         calls = f"{cost.round_trips:>8}{cost.searches:>7}{cost.batches:>8}{cost.llm.calls:>7}"
-        yield f"  {printable(cost.stage):<24}{cost.seconds * 1000:>7.0f}{calls}"
+        yield f"  {make_printable(cost.stage):<24}{cost.seconds * 1000:>7.0f}{calls}"
 
 
 def evidence_lines(
@@ -100,18 +104,18 @@ def evidence_lines(
     """Yield the ranked items with their snippets and reasons, the linked entities, and the cost of the batch."""
     for rank, item in enumerate(evidence.items[:max_items], start=1):
         group = "" if item.group is None else f"[{item.group + 1}] "
-        line, _, more = item_text(item.value, evidence.labels, max_names=MAX_ENDS).partition("\n")
-        yield f"  {rank:>2}. {item.score:6.3f}  {group}{printable(line)}{'; …' if more else ''}"
+        line, _, more = format_item(item.value, evidence.labels, max_names=MAX_ENDS).partition("\n")
+        yield f"  {rank:>2}. {item.score:6.3f}  {group}{make_printable(line)}{'; …' if more else ''}"
         for snippet in quotes[rank - 1] if rank <= len(quotes) else ():
-            yield click.style(f"      “{printable(snippet)}”", dim=True)
+            yield click.style(f"      “{make_printable(snippet)}”", dim=True)
         for line in reasons[rank - 1].lines() if rank <= len(reasons) else ():
-            yield click.style(f"      {printable(line)}", dim=True)
+            yield click.style(f"      {make_printable(line)}", dim=True)
     if cut := len(evidence.cut_paths):
         yield click.style(f"  bounds cut {cut} of the paths: not all their ends were read", dim=True)
     for text in evidence.left_out:
-        yield click.style(f"  {printable(text)}", dim=True)
+        yield click.style(f"  {make_printable(text)}", dim=True)
     trips = evidence.round_trips
-    topics, others = map(printable, topic_lines(evidence))
+    topics, others = map(make_printable, topic_lines(evidence))
     cost = f"{evidence.seconds * 1000:.0f} ms, {trips} round trip{'' if trips == 1 else 's'} to the database"
     every = f" for all {num_asked:,} questions" if num_asked > 1 else ""
     if last := "; ".join([f"about {topics}"] * bool(topics) + [cost + every] * bool(num_asked)):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..progress import say
+from ..progress import print_to_stderr
 from . import show
 from .options import engine_options, json_option
 
@@ -37,7 +37,7 @@ def command(engine: Engine, text: str | None, of_relations: bool, top_k: int, as
       lodestar search --relations "where was someone born"
     """
     from ..errors import UsageError
-    from ..evidence.data import topic_data
+    from ..evidence.data import serialise_topic
     from ..relations.describing import find_ambiguous_phrases
 
     if of_relations:
@@ -51,9 +51,9 @@ def command(engine: Engine, text: str | None, of_relations: bool, top_k: int, as
             say_ambiguous_phrases(find_ambiguous_phrases(relations, lexicon=True))
     elif text is not None:
         topics = engine.link(text)
-        show([*map(topic_data, topics)], map(_topic_line, topics), as_json=as_json)
+        show([*map(serialise_topic, topics)], map(_topic_line, topics), as_json=as_json)
         if not topics and not as_json:
-            say("no known entity in the text")
+            print_to_stderr("no known entity in the text")
     else:
         raise UsageError("expected a text, or --relations to list all relations")
 
@@ -66,7 +66,7 @@ def _topic_line(topic: Topic) -> str:
 
 def relation_row(relation: RelationInfo, score: float | None = None) -> dict[str, Any]:
     """Return a relation with its words, and how near it is, as plain data."""
-    from ..neo4j.catalogue import phrases_of
+    from ..neo4j.catalogue import list_relation_phrases
 
     return {
         "relation": relation.name,
@@ -76,14 +76,16 @@ def relation_row(relation: RelationInfo, score: float | None = None) -> dict[str
         "description": relation.description,
         "head": relation.head.kind,
         "tail": relation.tail.kind,
-        "phrases": [{"text": p.text, "origin": p.origin, "inverse": p.inverse} for p in phrases_of(relation)],
+        "phrases": [
+            {"text": p.text, "origin": p.origin, "inverse": p.inverse} for p in list_relation_phrases(relation)
+        ],
         **({} if score is None else {"score": round(score, 4)}),
     }
 
 
 def relation_lines(relation: RelationInfo, score: float | None = None) -> Iterator[str]:
     """Yield a relation and what is known of its meaning, the phrases by direction and source."""
-    from ..neo4j.catalogue import phrases_of
+    from ..neo4j.catalogue import list_relation_phrases
 
     label = "" if relation.shown_label == relation.name else f": {relation.shown_label}"
     ends = f"({relation.head} → {relation.tail}, {relation.count:,} triples)"
@@ -92,7 +94,7 @@ def relation_lines(relation: RelationInfo, score: float | None = None) -> Iterat
     if relation.description:
         yield f"  {relation.description}"
     texts: dict[tuple[bool, str], list[str]] = {}
-    for phrase in phrases_of(relation):
+    for phrase in list_relation_phrases(relation):
         texts.setdefault((phrase.inverse, phrase.origin), []).append(phrase.text)
     for (inverse, origin), some in sorted(texts.items(), key=lambda item: item[0][0]):
         yield f"  {'←' if inverse else '→'} {origin}: {'; '.join(some)}"
@@ -101,4 +103,4 @@ def relation_lines(relation: RelationInfo, score: float | None = None) -> Iterat
 def say_ambiguous_phrases(found: Sequence[AmbiguousPhrase]) -> None:
     """Say which phrases ask for several relations."""
     for each in found:
-        say(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other")
+        print_to_stderr(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other")

@@ -11,7 +11,7 @@ import click
 
 from ...models import MAX_HOP
 from ...models.kinds import LearnsFrom, list_installed_kinds, load_kind
-from ..progress import say
+from ..progress import print_to_stderr
 from . import echo, print_json
 from .options import SEED, database_options, json_option
 
@@ -104,14 +104,16 @@ def _train(
 ) -> None:
     """Train a kind, and print its figures. given: the options of what it learns from."""
     from ...loaders.question_sets import read_questions
-    from ..progress import progress_bar
+    from ..progress import show_progress_bar
     from ..training import TrainingRequest, read_sets, train_in_folder, training_config
 
     kind = load_kind(name)
     config = training_config(kind, changes, epochs=epochs, precision=settings.precision, seed=seed)
-    request = TrainingRequest(train_files, dev_files, out, settings, read_questions, seed, limit, given, say)
+    request = TrainingRequest(
+        train_files, dev_files, out, settings, read_questions, seed, limit, given, print_to_stderr
+    )
     train, dev, folder = read_sets(kind, config, request, any_graph=any_graph)
-    with progress_bar(out.name, "training") as (progress, tell):
+    with show_progress_bar(out.name, "training") as (progress, tell):
 
         def on_step(network: str, epoch: int, done: int, total: int, loss: float) -> None:
             progress(f"{network} {epoch + 1}" + (f", loss {loss:.2f}" if done == total else ""), done, total)
@@ -128,7 +130,7 @@ def _train(
     else:
         for network, figures in description.figures.items():
             echo(f"{network:<24}{_figures_text(figures, kind.figures)}")
-    say(f"the checkpoint is in {out}, trained in {sum(description.seconds.values()) / 60:.1f} minutes")
+    print_to_stderr(f"the checkpoint is in {out}, trained in {sum(description.seconds.values()) / 60:.1f} minutes")
 
 
 def _figures_text(figures: Mapping[str, float], names: Sequence[str]) -> str:

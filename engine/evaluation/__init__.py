@@ -65,7 +65,7 @@ def normalise_answer(text: str) -> str:
     return fold_spelling(" ".join(words)) or " ".join(folded.split())
 
 
-def distinct_gold(gold: Sequence[GoldAnswer]) -> tuple[GoldAnswer, ...]:
+def merge_equal_gold_answers(gold: Sequence[GoldAnswer]) -> tuple[GoldAnswer, ...]:
     """Return the distinct gold answers: answers with the same id, or with equal names, become one with all names."""
     names: dict[str | frozenset[str], dict[str, None]] = {}
     for answer in gold:
@@ -78,10 +78,10 @@ def match_predictions(predictions: Sequence[Prediction], gold: Sequence[GoldAnsw
     """Return for each prediction, in rank order, whether it is right, by one-to-one matching.
 
     A prediction and a gold answer agree by id where both have one, else by a name. The matching is a maximum one of the
-    predictions and `distinct_gold`, in which earlier ranks take precedence (Kuhn's augmenting paths in rank order). A
-    repeated prediction (the same id, or no ids and the same name) is wrong.
+    predictions and `merge_equal_gold_answers`, in which earlier ranks take precedence (Kuhn's augmenting paths in rank
+    order). A repeated prediction (the same id, or no ids and the same name) is wrong.
     """
-    candidates = _candidates(predictions, distinct_gold(gold))
+    candidates = _candidates(predictions, merge_equal_gold_answers(gold))
     holder: dict[int, int] = {}
     dead: set[int] = set()
     return tuple(_augment(prediction, candidates, holder, dead) for prediction in range(len(predictions)))
@@ -137,14 +137,14 @@ def _augment(start: int, candidates: list[list[int]], holder: dict[int, int], de
     return False
 
 
-def answer_scores(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> dict[str, float]:
+def compute_answer_scores(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> dict[str, float]:
     """Return the scores of ranked predictions that `match_predictions` judges, by ir-measures.
 
     With r right of p predictions and g distinct gold answers: precision r / p, recall r / g, F1 2r / (p + g), Hit
     [r > 0], Hits@1 [the first is right], exact match [r = p = g]; MRR and nDCG@10 of the ranking.
     """
     right = match_predictions(predictions, gold)
-    ranked = _rank_scores(right, len(distinct_gold(gold)))
+    ranked = _rank_scores(right, len(merge_equal_gold_answers(gold)))
     names = {"hits_at_1": "Success@1", "f1": "SetF", "precision": "SetP", "recall": "SetR"}
     strict = {name: ranked[measure] for name, measure in names.items()}
     strict["hit"] = float(any(right)) if gold else ranked["SetF"]
@@ -169,7 +169,7 @@ def _rank_scores(right: Sequence[bool], num_gold: int) -> dict[str, float]:
     return {str(found.measure): found.value for found in ir_measures.iter_calc(measures, gold, run)}
 
 
-def rog_scores(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> dict[str, float]:
+def compute_rog_scores(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> dict[str, float]:
     """Return the scores of ranked predictions by the substring rule of published baselines; ids are ignored.
 
     Source: the evaluation script of RoG (Luo et al. 2024). Texts are lower-cased; ASCII punctuation, articles and extra
@@ -198,7 +198,7 @@ def _text(name: str) -> str:
     return " ".join(_ARTICLE.sub(" ", name.replace("_", " ").lower().translate(_NO_PUNCTUATION)).split())
 
 
-def path_scores(paths: Sequence[RetrievedPath], question: GoldQuestion) -> dict[str, float]:
+def compute_path_scores(paths: Sequence[RetrievedPath], question: GoldQuestion) -> dict[str, float]:
     """Return the scores of ranked paths; those of gold paths only for a question that has some.
 
     hits_at_1_any, hits_any@k: a gold answer is among the ends of the first path, or of the first k. hits_at_1_expected:
@@ -208,7 +208,7 @@ def path_scores(paths: Sequence[RetrievedPath], question: GoldQuestion) -> dict[
     ends are exactly the gold answers.
     """
     gold = question.answers
-    num_gold = len(distinct_gold(gold))
+    num_gold = len(merge_equal_gold_answers(gold))
     right = [match_predictions(path.ends, gold) for path in paths[:1]]
     first = right[0] if right else ()
 
@@ -246,7 +246,7 @@ _CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class ConfidenceInterval:
     low: float
     high: float
 
@@ -256,14 +256,14 @@ class PairedComparison:
     """System a against b: the mean difference a − b with its interval, the p-value, and where each is better."""
 
     difference: float
-    interval: Interval
+    interval: ConfidenceInterval
     p_value: float
     num_won: int
     num_lost: int
     num_tied: int
 
 
-def bootstrap_interval(values: Sequence[float], *, num_samples: int = 10_000, seed: int = 0) -> Interval:
+def bootstrap_interval(values: Sequence[float], *, num_samples: int = 10_000, seed: int = 0) -> ConfidenceInterval:
     """Return the 95 % percentile bootstrap interval of the mean (Efron & Tibshirani 1993, chapter 13).
 
     Raises `ValueError` without a value, for a value that is not finite, or without a sample.
@@ -277,10 +277,10 @@ def bootstrap_interval(values: Sequence[float], *, num_samples: int = 10_000, se
         for start in range(0, num_samples, _CHUNK)
     ]
     low, high = np.quantile(np.concatenate(means) / num_values, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Interval(float(low), float(high))
+    return ConfidenceInterval(float(low), float(high))
 
 
-def compare_pairs(
+def compare_paired_scores(
     a: Sequence[float], b: Sequence[float], *, num_samples: int = 10_000, seed: int = 0
 ) -> PairedComparison:
     """Compare two systems on the same questions with a two-sided sign-flip randomisation test.

@@ -20,8 +20,8 @@ import numpy as np
 
 from ..errors import UsageError
 from ..whole_file import write_text_file
-from . import PairedComparison, bootstrap_interval, compare_pairs, expected_calibration_error
-from .runs import KINDS, PAGE, RECORDS, REPORT, RIGHT_F1, Record, Run
+from . import PairedComparison, bootstrap_interval, compare_paired_scores, expected_calibration_error
+from .runs import KINDS, PAGE, RECORDS, REPORT, RIGHT_F1, QuestionRecord, Run
 
 FORMAT = 3
 MAX_WRONG = 100
@@ -48,7 +48,7 @@ def make_report(run: Run, command: str = "lodestar ask") -> dict[str, Any]:
                 "question": record.question,
                 "answered": [answer.name for answer in record.answers],
                 "expected": record.expected,
-                "because": because(record),
+                "because": explain_miss(record),
                 "ask": _command(command, () if run.linked else question.topic_ids, question.text),
             }
             for question, record in wrong[:MAX_WRONG]
@@ -68,7 +68,7 @@ def _command(command: str, topics: Sequence[str], question: str) -> str:
     return f"{command} {shlex.join([*words, *(['--'] if question.startswith('-') else []), question])}"
 
 
-def because(record: Record) -> str:
+def explain_miss(record: QuestionRecord) -> str:
     if record.failure:
         return f"it failed: {record.failure}"
     if not record.expected:
@@ -82,7 +82,7 @@ def because(record: Record) -> str:
     return why.format(place) if place is not None else why.partition(" at {}")[0]
 
 
-def _misses(wrong: Sequence[Record]) -> dict[str, Any]:
+def _misses(wrong: Sequence[QuestionRecord]) -> dict[str, Any]:
     missed = [record.miss for record in wrong if record.miss]
     kinds = Counter(miss.kind for miss in missed)
     places = {kind: Counter(str(m.place) for m in missed if m.kind == kind and m.place is not None) for kind in kinds}
@@ -101,12 +101,12 @@ def _mean(values: Iterable[float], seed: int) -> Figure:
     return {"mean": float(np.mean(found)), **asdict(bootstrap_interval(found, seed=seed)), "n": len(found)}
 
 
-def _figures(records: Sequence[Record], seed: int) -> dict[str, Figure]:
+def _figures(records: Sequence[QuestionRecord], seed: int) -> dict[str, Figure]:
     metrics = dict.fromkeys(metric for record in records for metric in record.scores)
     return {metric: _mean((r.scores[metric] for r in records if metric in r.scores), seed) for metric in metrics}
 
 
-def _calibration(records: Sequence[Record]) -> Figure | None:
+def _calibration(records: Sequence[QuestionRecord]) -> Figure | None:
     answered = [(record, c) for record in records if (c := record.shown_confidence) is not None]
     if not answered:
         return None
@@ -128,7 +128,7 @@ def _abstention(run: Run, seed: int) -> dict[str, Figure]:
     }
 
 
-def _cost(records: Sequence[Record]) -> dict[str, Any]:
+def _cost(records: Sequence[QuestionRecord]) -> dict[str, Any]:
     stages = dict.fromkeys(stage for record in records for stage in record.seconds)
     counted = [record for record in records if record.num_prompt_tokens is not None]
     tokens = {
@@ -142,14 +142,14 @@ def _cost(records: Sequence[Record]) -> dict[str, Any]:
     }
 
 
-def _stage(records: Sequence[Record], stage: str) -> Figure:
+def _stage(records: Sequence[QuestionRecord], stage: str) -> Figure:
     reached = [record for record in records if stage in record.seconds]
     trips = [sum(r.round_trips.values()) if stage == _TOTAL else r.round_trips.get(stage, 0) for r in reached]
     p50, p95, p99 = (float(value) for value in np.percentile([r.seconds[stage] for r in reached], [50, 95, 99]))
     return {"p50_s": p50, "p95_s": p95, "p99_s": p99, "round_trips": float(np.mean(trips)), "n": len(reached)}
 
 
-def report_page(report: Mapping[str, Any], most: int = MAX_WRONG) -> str:
+def format_report(report: Mapping[str, Any], most: int = MAX_WRONG) -> str:
     """Return the report as Markdown: what was right, `most` of the wrong questions, the figures, the cost."""
     what, cost = report["what"], report["cost"]
     lines = [f"# {what['dataset']['name']}: {what['recipe']['name']}", "", f"**{format_summary(report)}**", ""]
@@ -216,7 +216,7 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def write_report(folder: Path, report: Mapping[str, Any]) -> None:
     write_text_file(folder / REPORT, json.dumps(report, indent=1, ensure_ascii=False))
-    write_text_file(folder / PAGE, report_page(report) + "\n")
+    write_text_file(folder / PAGE, format_report(report) + "\n")
 
 
 COMPARED = (
@@ -231,12 +231,12 @@ COMPARED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RunComparison:
     """Run a against run b. `won` are the questions whose first answer is right only in a, `lost` only in b."""
 
     tests: dict[str, PairedComparison]
-    won: tuple[Record, ...]
-    lost: tuple[Record, ...]
+    won: tuple[QuestionRecord, ...]
+    lost: tuple[QuestionRecord, ...]
 
     def as_json(self) -> dict[str, Any]:
         tests = {metric: asdict(test) for metric, test in self.tests.items()}
@@ -260,7 +260,7 @@ class Comparison:
         return "\n".join(lines)
 
 
-def compare_runs(a: Sequence[Record], b: Sequence[Record], seed: int = 0) -> Comparison:
+def compare_runs(a: Sequence[QuestionRecord], b: Sequence[QuestionRecord], seed: int = 0) -> RunComparison:
     """Compare two runs. Raises `UsageError` unless both asked the same questions."""
     of_b = {record.id: record for record in b}
     if only := len({record.id for record in a} ^ of_b.keys()):
@@ -269,11 +269,11 @@ def compare_runs(a: Sequence[Record], b: Sequence[Record], seed: int = 0) -> Com
         raise UsageError("expected two runs of this version of `lodestar eval`, with questions: run them again")
     pairs = [(record, of_b[record.id]) for record in a]
     tests = {
-        metric: compare_pairs(
+        metric: compare_paired_scores(
             [mine.scores[metric] for mine, _ in pairs], [theirs.scores[metric] for _, theirs in pairs], seed=seed
         )
         for metric in COMPARED
     }
     hits = [(mine, mine.scores[COMPARED[0]] - theirs.scores[COMPARED[0]]) for mine, theirs in pairs]
     won, lost = (tuple(mine for mine, gain in hits if gain * sign > 0) for sign in (1, -1))
-    return Comparison(tests, won, lost)
+    return RunComparison(tests, won, lost)

@@ -18,11 +18,11 @@ from typing import Any
 from ...models import one_line
 from ...models.kinds import decode_dataclass
 from ...models.text.encoders import SentenceEncoder
-from ...models.whole_file import file_sha256, open_file
+from ...models.whole_file import compute_file_sha256, open_file_for_writing
 from ..api import Engine
 from ..errors import InputError, LodestarError, UsageError
 from ..evidence import Answer
-from ..evidence.bridges import to_chains
+from ..evidence.bridges import convert_to_chains
 from ..gold_questions import (
     NO_ANSWER,
     NO_TOPIC,
@@ -30,23 +30,30 @@ from ..gold_questions import (
     GoldQuestion,
     QuestionSet,
     SkippedQuestion,
-    look_up_aliases,
-    look_up_answers,
+    add_gold_aliases,
+    look_up_gold_answers,
     look_up_topic_ids,
 )
 from ..machine import code_sha256, describe_machine
 from ..neo4j.catalogue import read_catalogue, read_graph_state, read_loads
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph import stream_mediator_relations
-from ..parallel import HERE, PerProcess, Workers
+from ..parallel import HERE, PerProcessResource, WorkerPool
 from ..recipes import Recipe
 from ..retrieval.beam import FrontierBounds
 from ..settings import Settings
-from ..supervision import Miner, MiningOptions
+from ..supervision import MiningOptions, PathMiner
 from ..supervision.mining import mine_in_halves
 from ..values import Chain, Scored
 from ..whole_file import check_output_file, lock_file, parse_json, translate_storage_errors, write_text_file
-from . import Prediction, RetrievedPath, answer_scores, match_predictions, path_scores, rog_scores
+from . import (
+    Prediction,
+    RetrievedPath,
+    compute_answer_scores,
+    compute_path_scores,
+    compute_rog_scores,
+    match_predictions,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -78,40 +85,40 @@ KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Miss:
+class MissReason:
     """Why a question is answered wrongly: one of `KINDS`; place: the rank of the path that is not the first."""
 
     kind: str
     place: int | None = None
 
 
-class Diagnosis:
+class MissDiagnoser:
     """Determines the kinds of misses in the graph of a gateway, for searches of at most `max_hop` hops: at which stage
     a gold answer was lost, by the paths that mining finds between topics and gold answers."""
 
     def __init__(self, gateway: Gateway, max_hop: int, *, return_to_topic: bool = False) -> None:
         options = MiningOptions(max_hop=max_hop, return_to_topic=return_to_topic, bounds=EVERY)
         mediating = frozenset(gateway.stream(stream_mediator_relations()))
-        self._miner = Miner(gateway, gateway.run(read_catalogue()), mediating, options)
+        self._miner = PathMiner(gateway, gateway.run(read_catalogue()), mediating, options)
 
-    def miss(self, question: GoldQuestion, answer: Answer) -> Miss | None:
+    def miss(self, question: GoldQuestion, answer: Answer) -> MissReason | None:
         """Return the kind of miss of a question whose first answer is wrong or missing; None if it takes too long."""
         evidence = answer.evidence
         started = tuple(topic.entity.id for topic in evidence.topics)
         wanted = question.topic_ids
         if not started or (wanted and not set(wanted) & set(started)):
-            return Miss("not linked")
+            return MissReason("not linked")
         for rank, chain in enumerate(evidence.chains, start=1):
             ends = [Prediction(end.label, end.id) for end in chain.value.ends]
             if any(match_predictions(ends, question.answers)):
-                return Miss("lost by the answerer") if rank == 1 else Miss("not the first", rank)
+                return MissReason("lost by the answerer") if rank == 1 else MissReason("not the first", rank)
         (found,) = mine_in_halves(self._miner.mine, [replace(question, topic_ids=started, paths=())])
         if isinstance(found, SkippedQuestion):
             if found.reason == TOO_LONG:
                 return None
             kinds = {NO_TOPIC: "not linked", NO_ANSWER: "not in the graph"}
-            return Miss(kinds.get(found.reason, "out of reach"))
-        return Miss("pruned")
+            return MissReason(kinds.get(found.reason, "out of reach"))
+        return MissReason("pruned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +150,7 @@ class AnswerRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class QuestionRecord:
     """One question of a run with its metrics (`scores`). A `failure` is an error in one line; it counts as wrong.
 
     `confidence` is that of the whole answer. `expected` are the names of the first gold answers.
@@ -157,7 +164,7 @@ class Record:
     text: str = ""
     failure: str | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
-    miss: Miss | None = None
+    miss: MissReason | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     round_trips: Mapping[str, int] = field(default_factory=dict)
     confidence: float | None = None
@@ -182,25 +189,25 @@ class Record:
         return not self.answers and self.failure is None
 
 
-def read_records(folder: str | Path) -> list[Record]:
+def read_records(folder: str | Path) -> list[QuestionRecord]:
     """Return the complete records of a run's folder, as written. Raises `InputError` for an invalid line."""
-    file, records = Path(folder) / RECORDS, list[Record]()
+    file, records = Path(folder) / RECORDS, list[QuestionRecord]()
     for number, line in enumerate(_complete_lines(file), start=1):
         try:
-            records.append(decode_dataclass(Record, line))
+            records.append(decode_dataclass(QuestionRecord, line))
         except (ValueError, RecursionError) as error:
             raise InputError(f"{file}:{number}: expected a record of a run: {one_line(error)}") from error
     return records
 
 
 @contextmanager
-def open_records(folder: Path) -> Iterator[Callable[[Record], None]]:
+def open_record_writer(folder: Path) -> Iterator[Callable[[QuestionRecord], None]]:
     """Yield what appends a record, on the disk before it returns. A line that a kill cut short is removed first."""
     file = folder / RECORDS
-    with translate_storage_errors(file), open_file(file, "ab") as opened:
+    with translate_storage_errors(file), open_file_for_writing(file, "ab") as opened:
         opened.truncate(sum(map(len, _complete_lines(file))))
 
-        def add(record: Record) -> None:
+        def add(record: QuestionRecord) -> None:
             line = json.dumps(asdict(record), ensure_ascii=False, separators=(",", ":"))
             opened.write(line.encode() + b"\n")
             opened.flush()
@@ -214,7 +221,7 @@ def _complete_lines(file: Path) -> list[bytes]:
     return [line for line in lines if line.endswith(b"\n")]
 
 
-def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
+def judge_answer(question: GoldQuestion, answer: Answer) -> QuestionRecord:
     """Return the record of a question that was answered or abstained from; triples in its evidence are no paths."""
     evidence = answer.evidence
     chains = evidence.chains
@@ -241,21 +248,25 @@ def judge_answer(question: GoldQuestion, answer: Answer) -> Record:
     )
 
 
-def record_failure(question: GoldQuestion, failure: str) -> Record:
+def record_failure(question: GoldQuestion, failure: str) -> QuestionRecord:
     """Return the record of a question that failed with an error: every metric is 0, none is left out."""
     return replace(_record(question), failure=failure, scores=dict.fromkeys(_scores(question, [], []), 0.0))
 
 
-def _record(question: GoldQuestion) -> Record:
+def _record(question: GoldQuestion) -> QuestionRecord:
     expected = tuple(next(iter(answer.names), answer.id or "") for answer in question.answers[:MAX_ENDS])
-    return Record(question.id, question.text, expected=expected)
+    return QuestionRecord(question.id, question.text, expected=expected)
 
 
 def _scores(
     question: GoldQuestion, predictions: Sequence[Prediction], paths: Sequence[RetrievedPath]
 ) -> dict[str, float]:
     gold = question.answers
-    return answer_scores(predictions, gold) | rog_scores(predictions, gold) | path_scores(paths, question)
+    return (
+        compute_answer_scores(predictions, gold)
+        | compute_rog_scores(predictions, gold)
+        | compute_path_scores(paths, question)
+    )
 
 
 def _rounded(confidence: float | None) -> float | None:
@@ -274,7 +285,7 @@ class RunOptions:
     """
 
     folder: Path
-    workers: Workers = HERE
+    workers: WorkerPool = HERE
     limit: int | None = None
     link: bool = False
     diagnose: bool = True
@@ -286,7 +297,7 @@ class Run:
     """A finished run: its records in the order of the set, and its provenance. linked: all topics, by the engine."""
 
     questions: tuple[GoldQuestion, ...]
-    records: tuple[Record, ...]
+    records: tuple[QuestionRecord, ...]
     provenance: dict[str, Any] = field(default_factory=dict)
     linked: bool = False
 
@@ -304,7 +315,7 @@ def ask_remaining_questions(
     """
     sample = questions.sample(options.limit, recipe.seed)
     opening = partial(_open, sample, recipe, settings, options.diagnose)
-    with _hold_folder(options.folder), PerProcess(opening) as opened:
+    with _hold_folder(options.folder), PerProcessResource(opening) as opened:
         run = opened.value
         if run.warning:
             _log.warning(run.warning)
@@ -314,7 +325,7 @@ def ask_remaining_questions(
         done = {record.id: record for record in read_records(options.folder)}
         left = [question for question in asked if question.id not in done]
         progress(len(asked) - len(left), len(asked))
-        with open_records(options.folder) as add:
+        with open_record_writer(options.folder) as add:
             for record in options.workers.map(partial(_ask, opened, options.link), left, ordered=False):
                 add(record)
                 done[record.id] = record
@@ -326,7 +337,7 @@ def ask_remaining_questions(
 class _Opened:
     engine: Engine
     questions: tuple[GoldQuestion, ...]
-    diagnosis: Diagnosis | None
+    diagnosis: MissDiagnoser | None
     warning: str
 
 
@@ -334,17 +345,17 @@ class _Opened:
 def _open(sample: Sequence[GoldQuestion], recipe: Recipe, settings: Settings, diagnose: bool) -> Iterator[_Opened]:
     with Engine(settings, recipe=recipe) as engine:
         gateway = engine.gateway()
-        known = look_up_answers(sample, gateway)
+        known = look_up_gold_answers(sample, gateway)
         questions = look_up_topic_ids(known.questions, gateway)
         parts = recipe.parts.values()
         max_hop = max((getattr(part, "max_hop", 0) for part in parts), default=0) or 2
         returns = any(getattr(part, "return_to_topic", False) for part in parts)
-        diagnosis = Diagnosis(gateway, max_hop, return_to_topic=returns)
+        diagnosis = MissDiagnoser(gateway, max_hop, return_to_topic=returns)
         engine.prepare()
         yield _Opened(engine, questions, diagnosis if diagnose else None, known.warning)
 
 
-def _ask(opened: PerProcess[_Opened], link: bool, question: GoldQuestion) -> Record:
+def _ask(opened: PerProcessResource[_Opened], link: bool, question: GoldQuestion) -> QuestionRecord:
     """Ask a question and return its record; an engine error becomes a failure in it, a bug is raised.
 
     Without a diagnosis misses have no kind.
@@ -356,22 +367,22 @@ def _ask(opened: PerProcess[_Opened], link: bool, question: GoldQuestion) -> Rec
         if answer.failure is not None:
             raise answer.failure
         total_s = time.perf_counter() - started_s
-        (chains,) = to_chains(engine.gateway(), [answer.evidence])
+        (chains,) = convert_to_chains(engine.gateway(), [answer.evidence])
         answer = replace(answer, evidence=chains)
     except LodestarError as error:
         seconds = {"failed": time.perf_counter() - started_s}
         failed = record_failure(question, f"{type(error).__name__}: {error}")
-        return replace(failed, seconds=seconds, miss=Miss("failed") if diagnosis else None)
+        return replace(failed, seconds=seconds, miss=MissReason("failed") if diagnosis else None)
     record = judge_answer(question, answer)
     if not record.right and any(gold.id is None for gold in question.answers):
         ends = (end.id for chain in chains.items for end in chain.value.ends)
         ids = dict.fromkeys((*(each.id for each in answer.answers if each.id), *ends))
-        question = look_up_aliases(question, list(ids)[:MAX_RENAMED], engine.gateway())
+        question = add_gold_aliases(question, list(ids)[:MAX_RENAMED], engine.gateway())
         record = judge_answer(question, answer)
     miss = None
     if diagnosis and not record.right:
         first_is_right = record.scores["strict/hits_at_1"] == 1
-        miss = Miss("in part") if first_is_right else diagnosis.miss(question, answer)
+        miss = MissReason("in part") if first_is_right else diagnosis.miss(question, answer)
     return replace(record, seconds={**record.seconds, "total": total_s}, miss=miss)
 
 
@@ -446,7 +457,7 @@ def _provenance(run: _Opened, recipe: Recipe, questions: QuestionSet, options: R
             "recipe": recipe.as_json(),
             "topics": {0: "linked", len(run.questions): "given"}.get(num_given, topics),
             "checkpoints": {  # their descriptions have the hashes of the other files
-                name: " ".join(file_sha256(file) for file in sorted(Path(folder).glob("*.json")))
+                name: " ".join(compute_file_sha256(file) for file in sorted(Path(folder).glob("*.json")))
                 for name, folder in checkpoints.items()
                 if folder
             },

@@ -10,11 +10,20 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, cast
 import numpy as np
 
 from ...models.calibration import sigmoid
-from ..context import StageCost, merge_costs
+from ..context import StageCost, merge_stage_costs
 from ..errors import LodestarError
-from ..values import AnswerEntity, Chain, Entity, Item, Question, Scored, Topic, check_finite
-from .data import AnswerData, AnswerKind, EvidenceData, Reason, answer_data, entity_data, evidence_data, round_score
-from .text import NO_LABELS, Labels, item_text, path_words
+from ..values import AnswerEntity, Chain, Entity, Item, Question, Scored, Topic, check_scores_finite
+from .data import (
+    AnswerData,
+    AnswerKind,
+    EvidenceData,
+    Reason,
+    round_score,
+    serialise_answer,
+    serialise_entity,
+    serialise_evidence,
+)
+from .text import NO_LABELS, Labels, format_item, format_path
 
 if TYPE_CHECKING:
     from ..llm import TokenUsage
@@ -39,7 +48,7 @@ class Calibration:
 
     def probability(self, score: float) -> float:
         """Return P for a score; raise `CheckpointError` for one that is no number."""
-        check_finite(np.array([score]), "a scorer", log_probabilities=True)
+        check_scores_finite(np.array([score]), "a scorer", log_probabilities=True)
         if self.unit == "probability":
             return min(max(score, 0.0), 1.0)
         return float(sigmoid(self.slope * score + self.intercept))
@@ -68,7 +77,7 @@ Our own choice."""
 
 
 @dataclass(frozen=True, slots=True)
-class Certainty:
+class AnswerCertainty:
     """How sure it is that the first answer is right: an `EvidenceExtra` of evidence about one path with one score.
 
     margin: how far the score is above that of the best path that leads elsewhere. lacking: how far the relation that
@@ -114,7 +123,7 @@ class EvidenceTrace:
 
 
 @dataclass(frozen=True, slots=True)
-class Absence:
+class NoEvidenceReason:
     """Why evidence has no items, or none that fits, in words.
 
     reason: as a code. nearest: the entities with the nearest names, where none is known by what was asked about. fault:
@@ -143,7 +152,7 @@ class Evidence(Generic[ItemT_co]):
     items: tuple[Scored[ItemT_co], ...] = ()
     calibration: Calibration | None = None
     left_out: tuple[str, ...] = ()
-    absence: Absence | None = None
+    absence: NoEvidenceReason | None = None
     extras: tuple[EvidenceExtra, ...] = ()
     trace: EvidenceTrace = field(default_factory=EvidenceTrace, compare=False, repr=False)
     labels: Labels = field(default_factory=lambda: NO_LABELS, compare=False, repr=False)
@@ -173,7 +182,7 @@ class Evidence(Generic[ItemT_co]):
     def cut_paths(self) -> tuple[str, ...]:
         chains = (each.value for each in self.chains)
         return tuple(
-            f"{chain.topic.label}: {path_words(chain.relation_path.steps, self.labels)}"
+            f"{chain.topic.label}: {format_path(chain.relation_path.steps, self.labels)}"
             for chain in chains
             if chain.cut
         )
@@ -209,11 +218,11 @@ class Evidence(Generic[ItemT_co]):
     def confidence(self) -> float | None:
         """The probability that the first item leads to a right answer, None where the scores have no calibration.
 
-        It is what a `Certainty` says, if the first item still has the path and the score that it is about.
+        It is what a `AnswerCertainty` says, if the first item still has the path and the score that it is about.
         """
         if not self.items:
             return None
-        first, said = self.items[0], self.extra_of(Certainty)
+        first, said = self.items[0], self.extra_of(AnswerCertainty)
         known = self.probability(0)
         if said is None or known is None or not isinstance(first.value, Chain):
             return known
@@ -241,11 +250,11 @@ class Evidence(Generic[ItemT_co]):
 
     def add_costs(self, costs: Iterable[StageCost]) -> Evidence[ItemT_co]:
         """Return the evidence with more costs, added to those of the same stage."""
-        return replace(self, trace=replace(self.trace, costs=merge_costs((*self.trace.costs, *costs))))
+        return replace(self, trace=replace(self.trace, costs=merge_stage_costs((*self.trace.costs, *costs))))
 
     def to_dict(self, *, trace: bool = False) -> EvidenceData:
         """Return it as plain data for JSON (docs/how-it-works.md); `trace` adds what each stage took and left."""
-        return evidence_data(self, trace=trace)
+        return serialise_evidence(self, trace=trace)
 
     def __repr__(self) -> str:
         best = f", best {self.items[0].value!r}" if self.items else f", {self.note}" if self.note else ""
@@ -280,7 +289,7 @@ class PlanAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan, what it says and what it gives, as plain data."""
-        found = [{**entity_data(entity), "key": round_score(key)} for entity, key in self.found]
+        found = [{**serialise_entity(entity), "key": round_score(key)} for entity, key in self.found]
         names = ("plan", "how", "total", "missing", "number", "yes", "says", "reason")
         return {"plan": {**{name: getattr(self, name) for name in names}, "found": found}}
 
@@ -296,7 +305,7 @@ class GraphToken:
         return {}
 
 
-def graph_token(evidence: Evidence[Item]) -> tuple[float, ...]:
+def find_graph_token(evidence: Evidence[Item]) -> tuple[float, ...]:
     token = evidence.extra_of(GraphToken)
     return () if token is None else token.values
 
@@ -389,7 +398,7 @@ class Answer:
 
     def to_dict(self, *, trace: bool = False) -> AnswerData:
         """Return it with its evidence as plain data for JSON, as ``ask --json`` prints it."""
-        return answer_data(self, trace=trace)
+        return serialise_answer(self, trace=trace)
 
     def __repr__(self) -> str:
         sure = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
@@ -405,7 +414,7 @@ MAX_NAMED, MAX_UNSURE = 10, 3
 """Entities that the text of an answer names."""
 
 
-def name_entities(entities: Sequence[AnswerEntity], total: int | None = None, *, unsure: bool = False) -> str:
+def format_entity_names(entities: Sequence[AnswerEntity], total: int | None = None, *, unsure: bool = False) -> str:
     """Return the names of the first entities, of an unsure answer fewer, and how many more there are.
 
     Values that differ in their language or datatype alone are named once.
@@ -424,10 +433,12 @@ MAX_ANSWER_LINES = 3
 """Lines of evidence after an answer."""
 
 
-def answer_text(answer: Answer) -> str:
+def format_answer(answer: Answer) -> str:
     """Return an answer as text for a chat, with the first lines of its evidence."""
     best = answer.evidence.items[:MAX_ANSWER_LINES]
-    lines = [line for each in best for line in item_text(each.value, answer.evidence.labels, max_names=5).splitlines()]
+    lines = [
+        line for each in best for line in format_item(each.value, answer.evidence.labels, max_names=5).splitlines()
+    ]
     because = "\n".join(f"- {line}" for line in (*answer.why, *lines[:MAX_ANSWER_LINES]))
     if not answer.found:
         note = answer.evidence.note

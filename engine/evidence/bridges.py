@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from ..neo4j import Request, Row, template
+from ..neo4j import Request, Row, load_query
 from ..neo4j.graph import MENTIONED_WITH, Pair, read_snippets
-from ..values import Chain, ChainStep, Entity, RelationStep, Scored, Triple, first_group
+from ..values import Chain, ChainStep, Entity, RelationStep, Scored, Triple, find_first_group
 from . import Calibration, Evidence, Item, Kind, item_sort_key
 
 if TYPE_CHECKING:
@@ -39,25 +39,27 @@ def convert_item_kind(db: Database, evidence: Sequence[Evidence[Item]], kind: Ki
     chains."""
     if kind is None:
         return list(evidence)
-    return [to_triples(each) for each in evidence] if kind == "triple" else to_chains(db, evidence)
+    return [convert_to_triples(each) for each in evidence] if kind == "triple" else convert_to_chains(db, evidence)
 
 
-def to_triples(evidence: Evidence[Item]) -> Evidence[Triple]:
+def convert_to_triples(evidence: Evidence[Item]) -> Evidence[Triple]:
     """Return the triples of the chains, each with score and group of its best chain; the calibration stays."""
     if evidence.kind == "triple":
         return cast(Evidence[Triple], evidence)
     best: dict[Triple, Scored[Triple]] = {}
     for scored in evidence.items:
-        for triple in triples_of(scored.value):
+        for triple in list_triples(scored.value):
             known = best.get(triple, Scored(triple, float("-inf")))
-            best[triple] = Scored(triple, max(known.score, scored.score), first_group((known.group, scored.group)))
+            best[triple] = Scored(triple, max(known.score, scored.score), find_first_group((known.group, scored.group)))
     chains = (each.value for each in evidence.chains)
     retrieved = tuple((chain.topic.id, str(chain.relation_path)) for chain in chains)
     triples = _as(evidence, "triple", sorted(best.values(), key=item_sort_key))
     return replace(triples, trace=replace(evidence.trace, retrieved=retrieved))
 
 
-def to_chains(db: Database, evidence: Sequence[Evidence[Item]], max_length: int = MAX_HOP) -> list[Evidence[Chain]]:
+def convert_to_chains(
+    db: Database, evidence: Sequence[Evidence[Item]], max_length: int = MAX_HOP
+) -> list[Evidence[Chain]]:
     """Return the chains that triples make from the topics of each question, by breadth-first search in the database.
 
     One query for each `ASKED_TOGETHER` questions (after ReG, section 4.2), none where all evidence has chains already.
@@ -69,12 +71,12 @@ def to_chains(db: Database, evidence: Sequence[Evidence[Item]], max_length: int 
     of_triples = [cast(Evidence[Triple], evidence[place]) for place in places]
     asked = [(each.items, [topic.entity for topic in each.topics]) for each in of_triples]
     found = [cast(Evidence[Chain], each) for each in evidence]
-    for place, each, paths in zip(places, of_triples, grow_paths(db, asked, max_length), strict=True):
+    for place, each, paths in zip(places, of_triples, find_relation_paths(db, asked, max_length), strict=True):
         found[place] = _make_chains(each, paths)
     return found
 
 
-def _make_chains(evidence: Evidence[Triple], paths: Sequence[GrownPath]) -> Evidence[Chain]:
+def _make_chains(evidence: Evidence[Triple], paths: Sequence[GroundedRelationPath]) -> Evidence[Chain]:
     topics = frozenset(topic.entity for topic in evidence.topics)
     groups = [each.group for each in evidence.items]
     values = [each.score for each in evidence.items]
@@ -87,7 +89,7 @@ def _make_chains(evidence: Evidence[Triple], paths: Sequence[GrownPath]) -> Evid
             on_way = _triples_on_way(path, ends)
             best = [max(values[triple] for triple in step) for step in on_way]
             score = _score_path(best, onward.get(place), one_by_one)
-            made.append(Scored(chain, score, first_group(groups[triple] for step in on_way for triple in step)))
+            made.append(Scored(chain, score, find_first_group(groups[triple] for step in on_way for triple in step)))
     made.sort(key=evidence.chain_order)
     calibration = Calibration("probability", of=one_by_one.of) if one_by_one else evidence.calibration
     chains = replace(_as(evidence, "chain", made[:MAX_CHAINS]), calibration=calibration)
@@ -95,7 +97,7 @@ def _make_chains(evidence: Evidence[Triple], paths: Sequence[GrownPath]) -> Evid
     return replace(chains, left_out=(*chains.left_out, CUT)) if is_cut else chains
 
 
-def _is_cut(paths: Sequence[GrownPath]) -> bool:
+def _is_cut(paths: Sequence[GroundedRelationPath]) -> bool:
     num_paths = Counter((path.topic, len(path.steps)) for path in paths)
     num_steps: Counter[tuple[Entity, int]] = Counter()
     for path in paths:
@@ -116,7 +118,7 @@ def _score_path(best: Sequence[float], onward: float | None, calibration: Calibr
     return math.prod(map(calibration.probability, best)) * stops
 
 
-def _lead_on(paths: Sequence[GrownPath], scores: Sequence[float]) -> dict[int, float]:
+def _lead_on(paths: Sequence[GroundedRelationPath], scores: Sequence[float]) -> dict[int, float]:
     onward: dict[int, float] = {}
     for path in paths:
         if path.parent is not None:
@@ -125,7 +127,7 @@ def _lead_on(paths: Sequence[GrownPath], scores: Sequence[float]) -> dict[int, f
     return onward
 
 
-def _triples_on_way(path: GrownPath, ends: Iterable[Entity]) -> list[list[int]]:
+def _triples_on_way(path: GroundedRelationPath, ends: Iterable[Entity]) -> list[list[int]]:
     wanted = {end.id for end in ends}
     found: list[list[int]] = []
     for step, walked in zip(reversed(path.steps), reversed(path.walked), strict=True):
@@ -135,7 +137,7 @@ def _triples_on_way(path: GrownPath, ends: Iterable[Entity]) -> list[list[int]]:
     return found
 
 
-def triples_of(item: Item) -> Iterable[Triple]:
+def list_triples(item: Item) -> Iterable[Triple]:
     if isinstance(item, Triple):
         return (item,)
     return dict.fromkeys(triple for step in item.triples() for triple in step)
@@ -146,7 +148,7 @@ def _as(evidence: Evidence[Item], kind: Kind, items: Sequence[Scored[ItemT]]) ->
 
 
 @dataclass(frozen=True, slots=True)
-class GrownPath:
+class GroundedRelationPath:
     """A relation path from a topic with all triples on it, and its ends in the order in which they are met.
 
     parent: the place of the path that it goes on from, None for the topic. walked: of each step the places of its
@@ -164,18 +166,18 @@ Asked = tuple[Sequence[Scored[Triple]], Sequence[Entity]]
 """The triples of a question, and its topics."""
 
 
-def grow_paths(
+def find_relation_paths(
     db: Database,
     asked: Sequence[Asked],
     max_length: int = MAX_HOP,
     max_paths: int = MAX_CHAINS + 1,
-) -> list[list[GrownPath]]:
+) -> list[list[GroundedRelationPath]]:
     """Return the relation paths from each topic of each question, the shorter first; a literal is only ever an end.
 
     Of one length and topic those `max_paths` are kept whose weakest step is the best. One query for each
     `ASKED_TOGETHER` questions, all of them together; none where no question has triples and topics.
     """
-    found: list[list[GrownPath]] = [[] for _ in asked]
+    found: list[list[GroundedRelationPath]] = [[] for _ in asked]
     places = [place for place, (triples, topics) in enumerate(asked) if triples and topics]
     parts = [places[start : start + ASKED_TOGETHER] for start in range(0, len(places), ASKED_TOGETHER)]
     requests = [expand_chains([asked[place] for place in part], max_length, max_paths) for part in parts]
@@ -211,7 +213,7 @@ def expand_chains(asked: Sequence[Asked], max_length: int, max_paths: int) -> Re
         "max_steps": MAX_STEPS,
         "num_ranks": max(len(each["heads"]) for each in questions),
     }
-    return Request(template("expand_chains"), params, list)
+    return Request(load_query("expand_chains"), params, list)
 
 
 def _number_nodes(triples: Sequence[Scored[Triple]], topics: Sequence[Entity]) -> dict[Entity, int]:
@@ -227,14 +229,14 @@ def _rank_scores(triples: Sequence[Scored[Triple]]) -> dict[float, int]:
 
 
 def _grow(
-    found: list[GrownPath],
+    found: list[GroundedRelationPath],
     levels: Sequence[Sequence[tuple[int, int, list[int]]]],
     triples: Sequence[Scored[Triple]],
     topic: Entity,
 ) -> None:
     ranks = _rank_scores(triples)
-    known: list[tuple[tuple[int, tuple[int, ...]], GrownPath, int | None]] = [
-        ((0, ()), GrownPath(topic, (), (), None, ()), None)
+    known: list[tuple[tuple[int, tuple[int, ...]], GroundedRelationPath, int | None]] = [
+        ((0, ()), GroundedRelationPath(topic, (), (), None, ()), None)
     ]
     for level in levels:
         longer = []
@@ -245,7 +247,7 @@ def _grow(
             ends = tuple(dict.fromkeys(end for _, end in links))
             step = RelationStep(own[0].relation, code % 2 == 1, all(end.is_mediator for end in ends))
             steps = (*parent.steps, ChainStep(step, links))
-            path = GrownPath(topic, steps, ends, place, (*parent.walked, tuple(walked)))
+            path = GroundedRelationPath(topic, steps, ends, place, (*parent.walked, tuple(walked)))
             weakest = max(rank, min(ranks[triples[triple].score] for triple in walked))
             longer.append(((weakest, (*codes, code)), path))
         order = sorted(range(len(longer)), key=lambda row: longer[row][0])

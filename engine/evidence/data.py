@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from ..values import Chain, Entity, Topic, Triple
-from .text import NO_LABELS, Labels, item_text, relation_words
+from .text import NO_LABELS, Labels, format_item, format_relation
 
 if TYPE_CHECKING:
     from . import Answer, Evidence, Item
@@ -127,14 +127,14 @@ class AnswerData(EvidenceData):
     answerer: str
 
 
-def entity_data(entity: Entity) -> EntityData:
+def serialise_entity(entity: Entity) -> EntityData:
     return {"id": entity.id, "name": entity.name}
 
 
-def topic_data(topic: Topic) -> TopicData:
+def serialise_topic(topic: Topic) -> TopicData:
     """Return a topic entity with how it was found; no mention where the asker named it by id."""
     return {
-        **entity_data(topic.entity),
+        **serialise_entity(topic.entity),
         "kind": topic.kind,
         "mention": topic.mention,
         "span": None if topic.span is None else list(topic.span),
@@ -145,16 +145,16 @@ def topic_data(topic: Topic) -> TopicData:
     }
 
 
-def triple_data(triple: Triple, labels: Labels = NO_LABELS) -> TripleData:
+def serialise_triple(triple: Triple, labels: Labels = NO_LABELS) -> TripleData:
     return {
-        "head": entity_data(triple.head),
+        "head": serialise_entity(triple.head),
         "relation": triple.relation,
-        "label": relation_words(triple.relation, labels),
-        "tail": entity_data(triple.tail),
+        "label": format_relation(triple.relation, labels),
+        "tail": serialise_entity(triple.tail),
     }
 
 
-def item_data(evidence: Evidence[Item], index: int) -> ItemData:
+def serialise_item(evidence: Evidence[Item], index: int) -> ItemData:
     """Return an item with its rank, counted from 1, its score, and the probability that it leads to an answer."""
     scored = evidence.items[index]
     item = scored.value
@@ -163,34 +163,34 @@ def item_data(evidence: Evidence[Item], index: int) -> ItemData:
         "rank": index + 1,
         "score": round_score(scored.score),
         "probability": round_score(evidence.probability(index)),
-        "text": item_text(item, evidence.labels),
+        "text": format_item(item, evidence.labels),
     }
     if isinstance(item, Chain):
-        data["topic"] = entity_data(item.topic)
+        data["topic"] = serialise_entity(item.topic)
         data["relation_path"] = str(item.relation_path)
-        data["ends"] = [entity_data(end) for end in item.answers]
+        data["ends"] = [serialise_entity(end) for end in item.answers]
         data["cut"] = item.cut
         triples = dict.fromkeys(triple for step in item.triples() for triple in step)
-        data["triples"] = [triple_data(triple, evidence.labels) for triple in triples]
+        data["triples"] = [serialise_triple(triple, evidence.labels) for triple in triples]
     else:
-        data["triples"] = [triple_data(item, evidence.labels)]
+        data["triples"] = [serialise_triple(item, evidence.labels)]
     if scored.group is not None:
         data["group"] = scored.group
     return data
 
 
-def evidence_data(evidence: Evidence[Item], *, trace: bool = False) -> EvidenceData:
+def serialise_evidence(evidence: Evidence[Item], *, trace: bool = False) -> EvidenceData:
     """Return evidence; `trace` adds what `explain` shows: costs, what stood after each stage, and the calibration."""
     data: EvidenceData = {
         "format": FORMAT,
         "id": evidence.question.id,
         "question": evidence.question.text,
-        "topics": [topic_data(topic) for topic in evidence.topics],
-        "items": [item_data(evidence, index) for index in range(len(evidence.items))],
+        "topics": [serialise_topic(topic) for topic in evidence.topics],
+        "items": [serialise_item(evidence, index) for index in range(len(evidence.items))],
         "reason": evidence.reason,
         "note": evidence.note,
         "left_out": list(evidence.cuts),
-        "did_you_mean": [entity_data(entity) for entity in evidence.absence.nearest] if evidence.absence else [],
+        "did_you_mean": [serialise_entity(entity) for entity in evidence.absence.nearest] if evidence.absence else [],
         "seconds": round(evidence.seconds, 4),
         "round_trips": evidence.round_trips,
     }
@@ -215,14 +215,14 @@ def evidence_data(evidence: Evidence[Item], *, trace: bool = False) -> EvidenceD
     return data
 
 
-def answer_data(answer: Answer, *, trace: bool = False) -> AnswerData:
+def serialise_answer(answer: Answer, *, trace: bool = False) -> AnswerData:
     """Return an answer with its evidence; what an entity rests on are ranks of items, counted from 1."""
     near = answer.nearest
     nearest: NearestData | None = None
     if near is not None:
         nearest = {"answer": near.text, "kind": near.kind, "number": near.number, "yes": near.yes}
     return {
-        **evidence_data(answer.evidence, trace=trace),
+        **serialise_evidence(answer.evidence, trace=trace),
         "answer": answer.text,
         "found": answer.found,
         "kind": answer.kind,

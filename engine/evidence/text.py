@@ -37,11 +37,11 @@ _Relations = tuple[tuple[str, bool], ...]
 _Hop = tuple[_Relations, Entity]
 
 
-def item_text(item: Item, labels: Labels = NO_LABELS, *, max_names: int = MAX_NAMES) -> str:
-    """Return a chain or a triple as lines; see `chain_text`."""
+def format_item(item: Item, labels: Labels = NO_LABELS, *, max_names: int = MAX_NAMES) -> str:
+    """Return a chain or a triple as lines; see `format_chain`."""
     if isinstance(item, Triple):
         return _consecutive_triples_text([item], labels)
-    return chain_text(item, labels, max_names=max_names)
+    return format_chain(item, labels, max_names=max_names)
 
 
 def _consecutive_triples_text(triples: Sequence[Triple], labels: Labels = NO_LABELS) -> str:
@@ -59,7 +59,7 @@ def _consecutive_triples_text(triples: Sequence[Triple], labels: Labels = NO_LAB
     return " ".join(words)
 
 
-def chain_text(chain: Chain, labels: Labels = NO_LABELS, *, max_names: int = MAX_NAMES) -> str:
+def format_chain(chain: Chain, labels: Labels = NO_LABELS, *, max_names: int = MAX_NAMES) -> str:
     """Return a chain as lines, one for each way through named entities, with at most `max_names` ends."""
     shown: set[str] = set()
     lines: list[str] = []
@@ -80,7 +80,7 @@ def chain_text(chain: Chain, labels: Labels = NO_LABELS, *, max_names: int = MAX
     return "\n".join(lines)
 
 
-def relation_words(relation: str, labels: Labels = NO_LABELS) -> str:
+def format_relation(relation: str, labels: Labels = NO_LABELS) -> str:
     """Return what a relation is called: its label, else its name in words (``location.country.capital`` is "country
     capital").
 
@@ -92,7 +92,7 @@ def relation_words(relation: str, labels: Labels = NO_LABELS) -> str:
     return one_line(words) or one_line(relation)
 
 
-def labels_of(relations: Iterable[RelationInfo]) -> Labels:
+def get_relation_labels(relations: Iterable[RelationInfo]) -> Labels:
     """Return the labels that say what names do not: "author" of P50; what the user says counts in any case."""
     return {each.name: each.shown_label for each in relations if each.said_label or _says_more(each)}
 
@@ -100,18 +100,18 @@ def labels_of(relations: Iterable[RelationInfo]) -> Labels:
 def _says_more(relation: RelationInfo) -> bool:
     of_label, of_name = (
         set(re.findall(r"\w+", text.casefold().replace("_", " ")))
-        for text in (relation.shown_label, relation_words(relation.name))
+        for text in (relation.shown_label, format_relation(relation.name))
     )
     return not of_label <= of_name
 
 
-def shorten_iris(relation: str, labels: Labels = NO_LABELS) -> str:
+def shorten_relation(relation: str, labels: Labels = NO_LABELS) -> str:
     """Return a relation by its label, else by its name as it is, but for an IRI, of which the last part is kept."""
-    return labels.get(relation) or _IRI.sub(lambda iri: relation_words(iri[0]), relation)
+    return labels.get(relation) or _IRI.sub(lambda iri: format_relation(iri[0]), relation)
 
 
-def path_words(steps: Iterable[RelationStep], labels: Labels = NO_LABELS) -> str:
-    return " → ".join("^" * step.inverse + shorten_iris(step.relation, labels) for step in steps)
+def format_path(steps: Iterable[RelationStep], labels: Labels = NO_LABELS) -> str:
+    return " → ".join("^" * step.inverse + shorten_relation(step.relation, labels) for step in steps)
 
 
 def _ways(chain: Chain) -> dict[tuple[tuple[_Hop, ...], _Relations], list[Entity]]:
@@ -142,8 +142,10 @@ def _hops(path: Path) -> list[_Hop]:
 
 def _arrow(relations: _Relations, labels: Labels) -> str:
     if all(inverse for _, inverse in relations):
-        return f"←[{', '.join(relation_words(relation, labels) for relation, _ in relations)}]—"
-    words = (f"{'inverse of ' if inverse else ''}{relation_words(relation, labels)}" for relation, inverse in relations)
+        return f"←[{', '.join(format_relation(relation, labels) for relation, _ in relations)}]—"
+    words = (
+        f"{'inverse of ' if inverse else ''}{format_relation(relation, labels)}" for relation, inverse in relations
+    )
     return f"—[{', '.join(words)}]→"
 
 
@@ -155,7 +157,7 @@ EVIDENCE_TOKENS = 2_000
 T = TypeVar("T")
 
 
-def fit_evidence(
+def format_evidence(
     items: Sequence[Scored[Item]],
     labels: Labels = NO_LABELS,
     *,
@@ -233,7 +235,7 @@ def _block(run: Sequence[int], items: Sequence[Scored[Item]], labels: Labels, ma
         text = _consecutive_triples_text(triples, labels)
     else:
         most = max_names if run[0] < NUM_NAMED else min(max_names, FEW_NAMES)
-        text = item_text(items[run[0]].value, labels, max_names=most)
+        text = format_item(items[run[0]].value, labels, max_names=most)
     return f"[{min(run) + 1}] " + text.replace("\n", "\n    ")
 
 

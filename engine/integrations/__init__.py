@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..evidence import Evidence, Item, PlanAnswer
-from ..evidence.data import FORMAT, item_data
+from ..evidence.data import FORMAT, serialise_item
 from ..values import Chain
 
 MAX_NAMED = 20
@@ -74,7 +74,7 @@ def _plan_item(evidence: Evidence[Item], plan: PlanAnswer) -> EvidenceItem:
 
 
 def _item(evidence: Evidence[Item], index: int) -> EvidenceItem:
-    data, item = item_data(evidence, index), evidence.items[index].value
+    data, item = serialise_item(evidence, index), evidence.items[index].value
     if isinstance(item, Chain):
         identity = f"{item.topic.id} {item.relation_path}"
     else:

@@ -10,7 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import ConfigDict, Field
 
-from ..evidence import answer_text
+from ..evidence import format_answer
 from ..evidence.data import AnswerData
 from . import EvidenceFinder
 
@@ -56,6 +56,6 @@ def make_tool(engine: Engine) -> BaseTool:
         """Answer a question in plain words from a knowledge graph. The answer rests on paths of the graph alone, which
         follow it; it says so where there is none."""
         (answer,) = engine.ask_batch([question])
-        return answer_text(answer), answer.to_dict()
+        return format_answer(answer), answer.to_dict()
 
     return StructuredTool.from_function(ask_knowledge_graph, response_format="content_and_artifact")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import DamerauLevenshtein
 
-from ...models.wording import FUNCTION_WORDS, fold, strip_marks
+from ...models.wording import FUNCTION_WORDS, fold_name, strip_marks
 from ..neo4j.graph import (
     EntitySignature,
     NamedEntity,
@@ -36,7 +36,7 @@ _MAX_WORDS = 32
 _SHORTEST = 3
 
 
-def resolve_names(db: Database, names: Sequence[str]) -> dict[str, Entity]:
+def resolve_entity_names(db: Database, names: Sequence[str]) -> dict[str, Entity]:
     """Return the entity with each name, ignoring case and accents. Of several entities, take the one with the most
     triples, then the first by id. One round trip; unknown names are left out."""
     pools = db.run(find_entity_candidates([[NameQuery(write_phrase_query(name), NAMESAKES)] for name in names]))
@@ -79,7 +79,7 @@ def _write_loose_query(tokens: Sequence[Token]) -> str:
 
 def _select_nearest(tokens: Sequence[Token], pool: Iterable[NamedEntity]) -> tuple[Entity, ...]:
     def agreement(name: str) -> float:
-        target = fold(name)
+        target = fold_name(name)
         size = max(1, len(target.split()))
         runs = (" ".join(t.folded for t in tokens[at : at + size]) for at in range(max(1, len(tokens) - size + 1)))
         return max(DamerauLevenshtein.normalized_similarity(run, target) for run in runs)
@@ -107,7 +107,7 @@ def look_up_topics(
     ]
     signatures = read_topic_signatures(db, list(dict.fromkeys([*given, *found])))
     if unknown := [id_ for id_ in dict.fromkeys(given) if id_ not in signatures]:
-        entities = resolve_names(db, unknown)
+        entities = resolve_entity_names(db, unknown)
         named = db.run(read_signatures([entity.id for entity in entities.values()])) if entities else {}
         signatures |= {name: named[entity.id] for name, entity in entities.items() if entity.id in named}
     return [
@@ -115,7 +115,7 @@ def look_up_topics(
             question,
             _make_given_topics(question, signatures)
             if question.topic_entities
-            else tuple(add_signatures(some, signatures)),
+            else tuple(add_topic_signatures(some, signatures)),
         )
         for question, some in zip(questions, linked, strict=True)
     ]
@@ -129,7 +129,7 @@ def read_topic_signatures(db: Database, ids: Sequence[str]) -> dict[str, EntityS
     return {id_: signature for some in found for id_, signature in some.items()}
 
 
-def add_signatures(found: Sequence[Topic], signatures: Mapping[str, EntitySignature]) -> list[Topic]:
+def add_topic_signatures(found: Sequence[Topic], signatures: Mapping[str, EntitySignature]) -> list[Topic]:
     """Return a linker's candidates with their data from the graph; those that it does not have are left out."""
     return [
         replace(each, entity=known.entity, degree=known.degree, relations=known.relations) if known else each

@@ -21,10 +21,17 @@ import numpy as np
 from ...models.placement import count_call
 from ...models.text.encoders import EncoderUnavailableError, FloatArray, SentenceEncoder
 from ...models.text.vectors import TextVectors
-from ...models.whole_file import atomic_write, file_sha256, make_private_folder
+from ...models.whole_file import atomic_write, compute_file_sha256, make_private_folder
 from ..errors import EncoderError, UsageError
-from ..neo4j import Request, template
-from ..neo4j.catalogue import Catalogue, Edition, read_catalogue, read_edition, read_graph_state, type_words
+from ..neo4j import Request, load_query
+from ..neo4j.catalogue import (
+    Edition,
+    RelationCatalogue,
+    read_catalogue,
+    read_graph_edition,
+    read_graph_state,
+    verbalise_type,
+)
 from ..neo4j.gateway import Gateway
 from ..progress import Progress, ignore_progress
 from ..settings import Connection, Settings
@@ -43,10 +50,10 @@ MAX_NAME_CHARS = 200
 class EntityTypes:
     """Types of entities, from the domains and ranges of their relations in the catalogue."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: RelationCatalogue) -> None:
         self._of: Mapping[int, str] = {
-            **{relation.number: type_words(relation.domain) for relation in catalogue.relations},
-            **{-relation.number: type_words(relation.range) for relation in catalogue.relations},
+            **{relation.number: verbalise_type(relation.domain) for relation in catalogue.relations},
+            **{-relation.number: verbalise_type(relation.range) for relation in catalogue.relations},
         }
 
     def of(self, relations: Sequence[int], most: int = MAX_KINDS) -> tuple[str, ...]:
@@ -149,12 +156,12 @@ class EntityIndex:
         ]
 
 
-def index_folder(settings: Settings, connection: Connection) -> Path:
+def get_entity_index_folder(settings: Settings, connection: Connection) -> Path:
     key = hashlib.sha256(f"{connection.uri}\n{connection.database}".encode())
     return settings.home_dir / "indexes" / key.hexdigest()[:16]
 
 
-def read_meta(folder: Path) -> _EntityIndexMeta | None:
+def read_index_description(folder: Path) -> _EntityIndexMeta | None:
     """Return the description of the folder's index; None if there is none or its format is unknown."""
     try:
         content = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
@@ -173,7 +180,7 @@ def open_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | N
     """
     import faiss
 
-    meta = read_meta(folder)
+    meta = read_index_description(folder)
     try:
         if meta is None:
             raise ValueError("cannot be read")
@@ -193,7 +200,7 @@ def _read_files(folder: Path, meta: _EntityIndexMeta, dimension: int) -> tuple[f
     import pyarrow as pa
 
     hashes = {VECTORS: meta.vectors_sha256, ROWS: meta.rows_sha256}
-    if any(file_sha256(folder / name) != sha256 for name, sha256 in hashes.items()):
+    if any(compute_file_sha256(folder / name) != sha256 for name, sha256 in hashes.items()):
         raise ValueError("is damaged")
     index = _map_index(folder / VECTORS)
     with pa.memory_map(str(folder / ROWS)) as source:
@@ -283,7 +290,7 @@ def _write_index(folder: Path, index: faiss.Index, ids: Sequence[str], edition: 
         table = pa.table({"id": pa.array(ids, pa.large_string())})
         with pa.OSFile(str(rows), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
-        meta = _EntityIndexMeta(revision, edition, len(ids), file_sha256(vectors), file_sha256(rows))
+        meta = _EntityIndexMeta(revision, edition, len(ids), compute_file_sha256(vectors), compute_file_sha256(rows))
         content = json.dumps({"format": FORMAT, **asdict(meta)}, indent=2) + "\n"
         description.write_text(content, encoding="utf-8")
 
@@ -315,7 +322,7 @@ def index_entities(
             f"the graph has {state.num_entities:,} entities, and their index takes much time and disk space "
             f"(docs/how-it-works.md): expected at most {max_entities:,}; raise it with --max-entities"
         )
-    edition = gateway.run(read_edition())
+    edition = gateway.run(read_graph_edition())
     kinds = EntityTypes(gateway.run(read_catalogue()))
 
     ids: list[str] = []
@@ -335,7 +342,7 @@ def index_entities(
 
 def _read_kinds(after: str) -> Request[list[tuple[Entity, tuple[int, ...]]]]:
     return Request(
-        template("read_entity_kinds"),
+        load_query("read_entity_kinds"),
         {"after": after, "limit": PAGE},
         lambda rows: [(Entity(id_, name), tuple(signature)) for id_, name, signature in rows],
     )

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ...models import Range
 from ...models.wording import FUNCTION_WORDS, INDEX_STOP_WORDS, join_stop_words, strip_marks
-from ...models.wording.operators import is_compared
-from ..neo4j import Request, Row, template
+from ...models.wording.operators import stands_in_comparison
+from ..neo4j import Request, Row, load_query
 from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, find_literals_by_prefix, read_search_names
 from ..parts import Linker, option, part
-from ..relations import words_of_relation
-from ..values import Entity, Question, Topic, literal_term
-from . import NOTHING, add_signatures, read_topic_signatures
+from ..relations import make_relation_words
+from ..values import Entity, Question, Topic, format_literal_term
+from . import NOTHING, add_topic_signatures, read_topic_signatures
 from .entity_index import EntityTypes, NearestEntitySearch
 from .names import (
     MAX_WORDS,
@@ -29,16 +29,16 @@ from .names import (
     Mention,
     QuestionWords,
     Token,
-    compute_features,
-    compute_probabilities,
+    compute_mention_features,
+    compute_mention_probabilities,
+    drop_punctuation_mismatches,
+    find_demonym_places,
     find_mention,
-    find_places,
     is_unspaced,
-    mark_question_content,
-    prefer_signs,
+    mark_question_content_words,
     tokenise,
 )
-from .reranking import Floats, RelationFeatureExtractor, weigh_candidates
+from .reranking import Floats, RelationFeatureExtractor, compute_candidate_probabilities
 
 if TYPE_CHECKING:
     from ..context import Context, Database
@@ -69,7 +69,7 @@ def write_full_text_queries(text: str, pool: int, per_word: int) -> list[NameQue
     """
     tokens = tokenise(text)[:MAX_WORDS]
     spelled = [_spell(text, token) for token in tokens]
-    is_content = mark_question_content(text, tokens)
+    is_content = mark_question_content_words(text, tokens)
     alone = [some for content, some in zip(is_content, spelled, strict=True) if content and not is_unspaced(some[0])]
     parts = [f'"{word}"^2' for some in alone for word in some]
     neighbours = list(pairwise(zip(spelled, is_content, strict=True)))
@@ -87,7 +87,9 @@ def write_full_text_queries(text: str, pool: int, per_word: int) -> list[NameQue
     joined = [f'"{run}"' for run in (*_find_joined_runs(text, tokens), *_find_stop_names(tokens, is_content))]
     parts = [*(f"{run}^3" for run in joined), *parts]
     whole = " ".join(list(dict.fromkeys(parts))[:MAX_CLAUSES]) or NOTHING
-    singles = [" ".join(f'"{word}"' for word in (*some, *find_places(some[0]))) for some in alone[:WORD_QUERIES]]
+    singles = [
+        " ".join(f'"{word}"' for word in (*some, *find_demonym_places(some[0]))) for some in alone[:WORD_QUERIES]
+    ]
     pairs = [f'"{left[0]} {right[0]}"' for (left, is_left), (right, is_right) in neighbours if is_left and is_right]
     others = dict.fromkeys([*joined[:WORD_QUERIES], *singles, *pairs[:WORD_QUERIES]])
     return [NameQuery(whole, pool), *(NameQuery(query, per_word, READ) for query in others)]
@@ -156,7 +158,7 @@ class FullText(Linker):
     def open(self, graph: GraphResources) -> FullTextLinker:
         vectors, relations = graph.shared.vectors, graph.catalogue.relations
         # the lexicon's phrases are left out: the weights were not fitted with them
-        words = {r.number: words_of_relation(r, lambda p: p.origin != "lexicon") for r in relations}
+        words = {r.number: make_relation_words(r, lambda p: p.origin != "lexicon") for r in relations}
         return FullTextLinker(
             self.top_k,
             graph.type_words,
@@ -179,8 +181,8 @@ class FullText(Linker):
         literals = find_value_topics(ctx.db, texts)
         ids = dict.fromkeys(each.entity.id for some in (*found, *literals) for each in some)
         signatures = read_topic_signatures(ctx.db, list(ids))
-        reranked = linker.rerank(texts, [add_signatures(some, signatures) for some in found])
-        values = [[each for each in add_signatures(some, signatures) if each.relations] for some in literals]
+        reranked = linker.rerank(texts, [add_topic_signatures(some, signatures) for some in found])
+        values = [[each for each in add_topic_signatures(some, signatures) if each.relations] for some in literals]
         return [
             tuple(sorted((*linker._drop_kinds(some), *own), key=lambda each: -each.score))
             for some, own in zip(reranked, values, strict=True)
@@ -231,17 +233,19 @@ class FullTextLinker:
 
     def _find_all_mentions(self, words: QuestionWords, pool: Iterable[NamedEntity]) -> list[Mention]:
         found = (find_mention(words, named, LEAST_SIMILARITY, self.type_words) for named in pool)
-        return prefer_signs(words, [each for each in found if each is not None])
+        return drop_punctuation_mismatches(words, [each for each in found if each is not None])
 
     def _weigh(self, words: QuestionWords, found: Sequence[Mention]) -> list[float]:
-        weighed: list[float] = compute_probabilities(compute_features(words, found, self.type_words)).tolist()
+        weighed: list[float] = compute_mention_probabilities(
+            compute_mention_features(words, found, self.type_words)
+        ).tolist()
         return weighed
 
     def _rank_mentions(self, words: QuestionWords, found: Sequence[Mention]) -> tuple[Topic, ...]:
         weighed = zip(self._weigh(words, found), found, strict=True)
         likely = sorted(weighed, key=lambda each: (-each[0], each[1].named.entity.id))
         kept = likely[: CONSIDERED if self.extractor else self.top_k]
-        return tuple(make_candidate(words, mention, probability) for probability, mention in kept)
+        return tuple(make_topic_candidate(words, mention, probability) for probability, mention in kept)
 
     def rerank(self, texts: Sequence[str], found: Sequence[Sequence[Topic]]) -> list[list[Topic]]:
         """Return the candidates of each question with their probabilities by words and relations, best first."""
@@ -255,7 +259,7 @@ class FullTextLinker:
         assert self.extractor is not None
         if not some:
             return []
-        likely = weigh_candidates(some, relations).tolist()
+        likely = compute_candidate_probabilities(some, relations).tolist()
         weighed = [
             replace(each, score=p, probability=p, kind=self.extractor.kind(each))
             for p, each in zip(likely, some, strict=True)
@@ -267,7 +271,7 @@ class FullTextLinker:
         return others if any((topic.probability or 0.0) >= SURE_TOPIC for topic in others) else topics
 
 
-def make_candidate(words: QuestionWords, found: Mention, probability: float | None = None) -> Topic:
+def make_topic_candidate(words: QuestionWords, found: Mention, probability: float | None = None) -> Topic:
     span = words.span(found.start, found.end)
     return Topic(
         found.named.entity,
@@ -312,7 +316,7 @@ def parse_values(text: str) -> list[_ValueMention]:
     """Return the values in a text: dates, quoted texts, and other numbers of at least two digits; none that stands in a
     comparison. A number comes with and without the next word, which may be a unit; of values with the same start the
     longer comes first."""
-    found = [value for value in _parse_all(text) if not is_compared(text, value.start)]
+    found = [value for value in _parse_all(text) if not stands_in_comparison(text, value.start)]
     sure = [value for value in found if value.sure]
     kept = sure + [value for value in found if not value.sure and not any(value.overlaps(other) for other in sure)]
     return sorted(kept, key=lambda each: (each.start, -each.end))[:MAX_VALUES]
@@ -368,7 +372,7 @@ def find_value_topics(db: Database, texts: Sequence[str]) -> list[list[Topic]]:
 
 
 def _write_terms(form: _ValueMention) -> list[str]:
-    whole = [literal_term(text) for text in form.written]
+    whole = [format_literal_term(text) for text in form.written]
     return [*whole, f'"{form.written[0]}T'] if form.sure and form.written[0][:4].isdigit() else whole
 
 
@@ -448,7 +452,7 @@ def _find_fitting(asked: Sequence[dict[str, Any]]) -> Request[list[set[str]]]:
             found[place].add(id_)
         return found
 
-    return Request(template("find_namesakes"), {"asked": list(asked), "limit": MAX_NEIGHBOURS}, decode)
+    return Request(load_query("find_namesakes"), {"asked": list(asked), "limit": MAX_NEIGHBOURS}, decode)
 
 
 def _find_qualifiers(at: int, words: QuestionWords, mentions: Sequence[Mention]) -> Iterator[_Qualifier]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from rapidfuzz.distance import DamerauLevenshtein
 
 from ...models.calibration import sigmoid
-from ...models.wording import FUNCTION_WORDS, LETTER_FOR_MARK, NEVER_NAMES, find_initials, fold, mask_marks
+from ...models.wording import FUNCTION_WORDS, LETTER_FOR_MARK, NEVER_NAMES, find_initials, fold_name, mask_marks
 from ..neo4j.graph import NamedEntity
 
 MAX_CHARS = 400
@@ -59,7 +59,7 @@ def tokenise(text: str) -> list[Token]:
     tokens = []
     for match in _WORD.finditer(mask_marks(text.replace("_", " "))):
         word = _POSSESSIVE.sub("", text[match.start() : match.end()])
-        if folded := fold(word).replace(".", ""):
+        if folded := fold_name(word).replace(".", ""):
             tokens.append(Token(word, folded, match.start(), match.start() + len(word)))
     return tokens
 
@@ -85,7 +85,7 @@ def _mark_content_words(tokens: Sequence[Token]) -> list[bool]:
     ]
 
 
-def mark_question_content(text: str, tokens: Sequence[Token]) -> list[bool]:
+def mark_question_content_words(text: str, tokens: Sequence[Token]) -> list[bool]:
     """Return the same for a question, in which a capitalised function word within a sentence may be a name (Them).
 
     This does not apply to a text without function words in small letters, which capitalises every word, nor to
@@ -121,7 +121,7 @@ _SHORTEST_STEM = 3
 
 
 @cache
-def find_places(word: str) -> tuple[str, ...]:
+def find_demonym_places(word: str) -> tuple[str, ...]:
     """Return folded words that may name the place of a folded adjective, except the adjective itself."""
     if len(word) < SHORTEST or not word.isalpha():
         return ()
@@ -153,7 +153,7 @@ class NameForm(NamedTuple):
     kind: FormKind
 
 
-def derive_forms(search_names: Sequence[str], type_words: Collection[str]) -> Iterator[tuple[str, NameForm]]:
+def derive_name_forms(search_names: Sequence[str], type_words: Collection[str]) -> Iterator[tuple[str, NameForm]]:
     """Yield the names of an entity with their forms, whole names first.
 
     Of `Anna_Maria_Smith (actress)`: whole; without what stands after a bracket or comma; without a last word that names
@@ -240,7 +240,7 @@ class QuestionWords:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = tokenise(text)[:MAX_WORDS]
-        self.is_content = mark_question_content(text, self.tokens)
+        self.is_content = mark_question_content_words(text, self.tokens)
         self.is_cased = any(token.text != token.text.lower() for token in self.tokens[1:])
         self._keys = tuple(token.key for token in self.tokens)
         self._places: dict[str, list[int]] = {}
@@ -250,7 +250,7 @@ class QuestionWords:
         self._adjective: dict[str, int] = {}
         for at, token in enumerate(self.tokens):
             if self.is_content[at] and not (self.is_cased and token.text.islower()):
-                for place in find_places(token.folded):
+                for place in find_demonym_places(token.folded):
                     self._adjective.setdefault(place, at)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
@@ -287,7 +287,7 @@ def find_mention(
     """Return the best mention of an entity, or None: the one with the most words, then the best kind of form. A name
     with a typo comes last."""
     found: list[Mention] = []
-    for name, form in derive_forms(named.search_names, type_words):
+    for name, form in derive_name_forms(named.search_names, type_words):
         if (start := words.find(form.words)) is not None:
             found.append(Mention(named, name, form.kind, start, start + len(form.words), 1.0))
         elif form.kind in ("whole", "unbracketed", "last") and (at := words.find_adjective(form.words)) is not None:
@@ -315,7 +315,7 @@ def _find_with_typo(words: QuestionWords, named: NamedEntity, min_similarity: fl
 _SIGNS = re.compile(r"[+#*/&@$%=<>~^|\\]")
 
 
-def prefer_signs(words: QuestionWords, found: Sequence[Mention]) -> list[Mention]:
+def drop_punctuation_mismatches(words: QuestionWords, found: Sequence[Mention]) -> list[Mention]:
     """Return the mentions without names of the same words that have other signs than stand there: for C++ not C."""
     right: dict[tuple[int, int], list[Mention]] = {}
     exact = [each for each in found if each.similarity == 1 and each.kind in ("whole", "unbracketed")]
@@ -354,14 +354,14 @@ MENTION_WEIGHTS = (
 )  # fmt: skip
 
 
-def compute_probabilities(x: Floats, weights: npt.ArrayLike = MENTION_WEIGHTS) -> Floats:
+def compute_mention_probabilities(x: Floats, weights: npt.ArrayLike = MENTION_WEIGHTS) -> Floats:
     """Return the probability that the question is about each mention's entity, (num_mentions,). `x` comes from
-    `compute_features`."""
+    `compute_mention_features`."""
     likelihood: Floats = sigmoid(x @ np.asarray(weights))
     return likelihood
 
 
-def compute_features(words: QuestionWords, found: Sequence[Mention], type_words: Collection[str]) -> Floats:
+def compute_mention_features(words: QuestionWords, found: Sequence[Mention], type_words: Collection[str]) -> Floats:
     """Return the `MENTION_FEATURES` of mentions, compared with one another, (num_mentions, num_features)."""
     if not found:
         return np.zeros((0, len(MENTION_FEATURES)))

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.calibration import sigmoid
-from ...models.similarity import PathSimilarity, PathsOfTopic, SimilarityWeights
+from ...models.similarity import PathSimilarity, SimilarityWeights, TopicPaths
 from ...models.text import DirectedRelation, Hop, RelationWords
 from ...models.text.vectors import TextVectors
 from ...models.word_places import mask_topic
@@ -61,7 +61,7 @@ class RelationFeatureExtractor:
                 mine = hops.setdefault(question, {})
                 mine |= {n: ((DirectedRelation(self._words[abs(n)], n < 0),),) for n in self._list_hops(topic)}
         asked = {question: paths for question, paths in hops.items() if paths}
-        parts = [[PathsOfTopic(q, list(paths.values()), [0.0] * len(paths))] for q, paths in asked.items()]
+        parts = [[TopicPaths(q, list(paths.values()), [0.0] * len(paths))] for q, paths in asked.items()]
         known = {
             question: dict(zip(paths, scores.tolist(), strict=True))
             for (question, paths), ((scores, _),) in zip(
@@ -128,13 +128,13 @@ WEIGHTS = (-0.63, 0.98, 1.33, 3.01, 0.49, 0.27, -0.45)
 _LEAST = 1e-6
 
 
-def weigh_candidates(found: Sequence[Topic], relations: Floats) -> Floats:
+def compute_candidate_probabilities(found: Sequence[Topic], relations: Floats) -> Floats:
     """Return p of each candidate, (num_candidates,), by names and by the `RELATION_FEATURES`."""
-    probability: Floats = sigmoid(compute_features(found, relations) @ np.asarray(WEIGHTS))
+    probability: Floats = sigmoid(compute_candidate_features(found, relations) @ np.asarray(WEIGHTS))
     return probability
 
 
-def compute_features(found: Sequence[Topic], relations: Floats) -> Floats:
+def compute_candidate_features(found: Sequence[Topic], relations: Floats) -> Floats:
     """Return x, (num_candidates, num_features), in the order of `FEATURES`. A topic's score is p by names."""
     p = np.clip([candidate.score for candidate in found], _LEAST, 1 - _LEAST)
     return np.column_stack([np.ones(len(found)), np.log(p) - np.log1p(-p), relations])

@@ -107,7 +107,7 @@ MAX_LISTED_CHARS = 200
 """Of a text in a list that a schema asks for, as long as a name in the evidence: it ends a name that repeats itself."""
 
 
-def list_schema(most: int, *names: str, choices: Sequence[str] = (), least: int = 0) -> dict[str, Any]:
+def make_list_schema(most: int, *names: str, choices: Sequence[str] = (), least: int = 0) -> dict[str, Any]:
     """Return the JSON schema of an object with a list of at least and at most so many texts under each name, if there
     are choices of these, else of at most `MAX_LISTED_CHARS` characters."""
     items = {"type": "string"} | ({"enum": list(choices)} if choices else {"maxLength": MAX_LISTED_CHARS})
@@ -123,7 +123,7 @@ def list_schema(most: int, *names: str, choices: Sequence[str] = (), least: int 
 _JSON_START = re.compile(r"[{\[]")
 
 
-def drop_cut_line(content: str) -> str:
+def drop_truncated_line(content: str) -> str:
     """Return a reply that was cut off without its last line, which may end in the middle of a name.
 
     JSON stays as it is, since what is whole in it can be told.
@@ -139,10 +139,10 @@ MAX_CHARS_PER_TOKEN = 20
 """Of a long text; an endpoint that reports fewer tokens reports a wrong count."""
 
 
-def usage_of(prompt: Prompt, completed: Completed) -> ChatUsage:
+def compute_usage(prompt: Prompt, completed: Completed) -> ChatUsage:
     """Return the cost of one prompt from its outcome; a failure costs one call."""
     if isinstance(completed, UnusableReplyError):
-        return replace(usage_of(prompt, completed.said), failed=1)
+        return replace(compute_usage(prompt, completed.said), failed=1)
     if isinstance(completed, LLMError):
         return ChatUsage(calls=1, failed=1)
     if completed.cached:
@@ -170,7 +170,7 @@ def _num_tokens(reported: int, *texts: str) -> int:
     return sum(-(-len(text) // 4) for text in texts)
 
 
-def key_of(address: str, model: str, prompt: Prompt, options: dict[str, Any]) -> str:
+def make_cache_key(address: str, model: str, prompt: Prompt, options: dict[str, Any]) -> str:
     """Return the cache key of a call: equal for equal content, and nothing can be read from it."""
     messages = [[message.role, message.content] for message in prompt.messages]
     return sha256(json.dumps([address, model, messages, options], sort_keys=True).encode()).hexdigest()
@@ -190,7 +190,7 @@ def fill_placeholders(template: str, *, question: str, evidence: str) -> str:
     Tags <question> and <evidence> inside the data are escaped, so that data cannot end its section, and so are the
     marks of turns in chat templates, which many servers read as such inside a message, too.
     """
-    values = {"question": escape_data(question), "evidence": escape_data(evidence)}
+    values = {"question": escape_prompt_text(question), "evidence": escape_prompt_text(evidence)}
     return re.sub(r"\{(question|evidence)\}", lambda match: values[match[1]], template)
 
 
@@ -200,13 +200,13 @@ _ENDS_SECTION = re.compile(
 _HARMLESS = {"<": "‹", "[": "［"}
 
 
-def escape_data(text: str) -> str:
+def escape_prompt_text(text: str) -> str:
     """Return external text, escaped so that it can end neither its section of the template nor its turn of a chat."""
     encodable = text.encode("utf-8", "replace").decode("utf-8")
     return _ENDS_SECTION.sub(lambda match: _HARMLESS[match[0]], encodable)
 
 
-def end_of_thoughts(content: str) -> int:
+def find_end_of_reasoning(content: str) -> int:
     thoughts = _THOUGHTS.match(content)
     return thoughts.end() if thoughts else 0
 
@@ -232,7 +232,7 @@ _NUMBERS = re.compile(r"(?<![\w.-])(\d{1,6})(?:\s*(?:-|–|\bto\b)\s*(\d{1,6}))?
 _NONE = re.compile(r"\b(none|no|nothing|empty)\b|\[\s*\]", re.IGNORECASE)
 
 
-def read_numbers(reply: str, count: int, *, in_list: bool = False) -> frozenset[int] | None:
+def parse_numbers(reply: str, count: int, *, in_list: bool = False) -> frozenset[int] | None:
     """Return the numbers from 1 to `count` that a reply names; None where it says nothing of the kind.
 
     Expected is ``{"chains": [1, 3]}`` or ``1, 4, 7``: numbers stand in an object under one of several keys, else in a
@@ -240,7 +240,7 @@ def read_numbers(reply: str, count: int, *, in_list: bool = False) -> frozenset[
     number, ranges (``2-5``) and words around are read as well. A reply without a number, but with a word such as
     "none", names none.
     """
-    content = reply[end_of_thoughts(reply) :]
+    content = reply[find_end_of_reasoning(reply) :]
     found = [value[key] for value in find_json_objects(content) for key in _KEYS & value.keys()]
     lists = re.findall(r"\[[^\[\]]*\]", content)
     if found:

@@ -18,7 +18,15 @@ import openai
 
 from ..errors import LLMError
 from ..settings import is_loopback
-from . import Completion, Prompt, PromptTooLongError, TokenUsage, UnusableReplyError, drop_cut_line, key_of
+from . import (
+    Completion,
+    Prompt,
+    PromptTooLongError,
+    TokenUsage,
+    UnusableReplyError,
+    drop_truncated_line,
+    make_cache_key,
+)
 
 MAX_TOKENS = 10**9
 """More tokens than any reply has."""
@@ -182,7 +190,7 @@ class ChatEndpoint:
         """Return the cache key of this call, from the endpoint's address, the model, the messages and the options."""
         parts = urlsplit(self.base_url)
         address = f"{parts.scheme}://{self.where}{parts.path.rstrip('/')}"
-        return key_of(address, self.model, prompt, self._options(prompt))
+        return make_cache_key(address, self.model, prompt, self._options(prompt))
 
     @property
     def _name(self) -> str:
@@ -288,7 +296,7 @@ def parse_completion(body: bytes, prompt: Prompt, model: str, name: str) -> Comp
             Completion(""),
         ) from None
     if finish == "length" and prompt.json:
-        content = drop_cut_line(content)
+        content = drop_truncated_line(content)
     usage = _usage(reply.get("usage"))
     completion = Completion(content, usage=usage, model=model)
     if refusal.strip():

@@ -13,9 +13,9 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from ..errors import InputError, LLMError, LodestarError, StorageError
-from ..parallel import start
+from ..parallel import start_in_thread
 from ..settings import Settings, sends_openai_env
-from . import ChatUsage, Completed, Completion, Prompt, TokenUsage, usage_of
+from . import ChatUsage, Completed, Completion, Prompt, TokenUsage, compute_usage
 from .endpoint import ChatEndpoint
 from .gguf import GGUF, GgufEndpoint
 
@@ -93,7 +93,7 @@ class ChatGateway:
             for place, prompt in numbered:
                 outcomes[place] = self._look_up_or_send(prompt)
 
-        threads = [start(work, "lodestar-chat") for _ in range(min(self._concurrency, len(prompts)))]
+        threads = [start_in_thread(work, "lodestar-chat") for _ in range(min(self._concurrency, len(prompts)))]
         try:
             for each in threads:
                 each.result()
@@ -117,7 +117,7 @@ class ChatGateway:
                 return LLMError(str(error))
             if cached is not None and prompt.is_read(cached.content):
                 with self._counting:
-                    self.usage += usage_of(prompt, cached)
+                    self.usage += compute_usage(prompt, cached)
                 return cached
             completed = self._send(prompt)
             if isinstance(completed, Completion) and prompt.is_read(completed.content):
@@ -138,7 +138,7 @@ class ChatGateway:
             finally:
                 with self._counting:
                     self._under_way -= 1
-                    self.usage += usage_of(prompt, completed)
+                    self.usage += compute_usage(prompt, completed)
             return completed
 
     def _over_budget(self) -> str:

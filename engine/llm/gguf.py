@@ -12,7 +12,7 @@ from pathlib import Path
 from ..errors import LLMError, require_extra
 from ..machine import num_free_cpus
 from ..progress import show_waiting
-from . import Completion, Prompt, key_of
+from . import Completion, Prompt, make_cache_key
 from .endpoint import ChatEndpoint
 
 GGUF = "gguf"
@@ -62,7 +62,7 @@ class GgufEndpoint:
         options = {"logprobs": prompt.logprobs, "max_tokens": prompt.max_tokens, "schema": prompt.schema}
         stat = self.path.stat()
         file = f"{self.path.name} {stat.st_size} {stat.st_mtime_ns}"
-        return key_of(GGUF, file, prompt, options | {"json": prompt.json})
+        return make_cache_key(GGUF, file, prompt, options | {"json": prompt.json})
 
     def _open(self) -> ChatEndpoint:
         if self._endpoint is None:

@@ -23,7 +23,7 @@ Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class QueryTemplate:
     name: str
     mode: str
     text: str
@@ -55,17 +55,17 @@ def quote_identifier(identifier: str) -> str:
 
 
 @cache
-def template(name: str) -> Template:
+def load_query(name: str) -> QueryTemplate:
     """Return the template of ``<name>.cypher`` from any folder of `cypher/`."""
     source = _files()[f"{name}.cypher"].read_text(encoding="utf-8")
     mode = re.search(r"^// mode: *(\w+)$", source, re.MULTILINE)
     assert mode, f"{name}.cypher has no line `mode:`"
     text = re.sub(r" *\{\{> (\w+)\}\}", lambda part: _files()[f"{part[1]}.cypher"].read_text(encoding="utf-8"), source)
     lines = (line for line in text.splitlines() if not line.startswith("//"))
-    return Template(name, mode[1], "\n".join(lines).strip())
+    return QueryTemplate(name, mode[1], "\n".join(lines).strip())
 
 
-def all_names() -> list[str]:
+def list_query_names() -> list[str]:
     """Return the names of all templates, sorted; other files of `cypher/` have pieces of queries."""
     texts = {name: file.read_text(encoding="utf-8") for name, file in _files().items()}
     return sorted(name.removesuffix(".cypher") for name, text in texts.items() if "// mode:" in text)
@@ -84,7 +84,7 @@ class Request(Generic[T]):
     `decode` gets the rows as tuples in the order of the template's ``returns``; `names` fills its placeholders.
     """
 
-    template: Template
+    template: QueryTemplate
     params: Mapping[str, Any]
     decode: Callable[[Sequence[Row]], T]
     names: Mapping[str, str | Sequence[str]] = field(default_factory=dict)

@@ -98,7 +98,7 @@ def import_graph(
     home.importing.touch()
     progress("importing", 0, 0)
     try:
-        exit_code, output = process.run(
+        exit_code, output = process.run_neo4j_command(
             home,
             class_path,
             [*_COMMAND, f"--max-off-heap-memory={total_mb // 3}m", f"--report-file={home.logs / REPORT}"]
@@ -122,7 +122,7 @@ def import_graph(
         raise
 
 
-def keep_logs(home: ServerHome, keeper: ServerHome) -> None:
+def move_import_logs(home: ServerHome, keeper: ServerHome) -> None:
     """Move the log and report of the last import to the logs of another home."""
     for name in (LOG, REPORT):
         if (home.logs / name).exists():
@@ -157,7 +157,7 @@ def _check_import(exit_code: int, output: str, home: ServerHome, files: ImportFi
             f"programs; {log}"
         )
     if exit_code:
-        reason = process.failure_reason(output) or f"exit code {exit_code}"
+        reason = process.find_failure_reason(output) or f"exit code {exit_code}"
         raise EmbeddedServerError(f"Neo4j's importer failed: {reason}; {log}")
     found = {what: int(number) for number, what in _SUMMARY.findall(output.rpartition("IMPORT DONE")[2])}
     if (found["nodes"], found["relationships"]) != (files.num_nodes, files.num_relationships):

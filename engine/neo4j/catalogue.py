@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, fields
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal
 
-from ...models.wording import lexicon_phrases
+from ...models.wording import list_lexicon_phrases
 from ...models.wording.kinds import NO_KIND, EndKind
 from ..errors import GraphError, StaleCatalogueError
-from . import Request, Row, template
+from . import Request, Row, load_query
 
 if TYPE_CHECKING:
     from .gateway import Gateway
@@ -25,7 +25,7 @@ GRAPH_VERSION = 3
 
 Edition = tuple[int, str | None, str | None, int, str | None, int]
 """What differs after a load began, finished or was deleted, single triples were changed, or relations were described:
-see ``read_edition.cypher``."""
+see ``read_graph_edition.cypher``."""
 
 Origin = Literal["user", "source", "llm", "lexicon"]
 """Who said it, in the order of trust."""
@@ -34,7 +34,7 @@ ORIGIN_OF: dict[str, Origin] = {origin: origin for origin in ORIGINS}
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
+class RelationPhrase:
     """Words by which people ask for the tails of a relation, or `inverse` for its heads."""
 
     text: str
@@ -46,7 +46,7 @@ class Phrase:
         return f"{'inverse' if self.inverse else 'forward'} {self.origin}"
 
     @classmethod
-    def of(cls, text: str, tag: str) -> Phrase:
+    def of(cls, text: str, tag: str) -> RelationPhrase:
         direction, _, origin = tag.partition(" ")
         return cls(text, ORIGIN_OF.get(origin, "source"), direction == "inverse")
 
@@ -72,7 +72,7 @@ class RelationInfo:
     said_label: str | None = None
     """What the user would have it called; `label` is what it was called when it was loaded."""
     description: str | None = None
-    phrases: tuple[Phrase, ...] = ()
+    phrases: tuple[RelationPhrase, ...] = ()
     """What people ask for it by, without the lexicon's."""
     head: EndKind = NO_KIND
     tail: EndKind = NO_KIND
@@ -87,7 +87,7 @@ class RelationInfo:
     @classmethod
     def of_row(cls, row: Row) -> RelationInfo:
         number, name, label, count, domain, range_, inverse, stored_as, said, about, phrases, tags, head, tail = row
-        said_phrases = tuple(map(Phrase.of, phrases or (), tags or ()))
+        said_phrases = tuple(map(RelationPhrase.of, phrases or (), tags or ()))
         kinds = _end(head), _end(tail)
         return cls(number, name, label, count, domain, range_, inverse, stored_as, said, about, said_phrases, *kinds)
 
@@ -97,27 +97,27 @@ def _end(stored: Sequence[Any]) -> EndKind:
     return EndKind(kind, share or 0.0, tuple(words or ())) if kind or words else NO_KIND
 
 
-def phrases_of(relation: RelationInfo) -> tuple[Phrase, ...]:
+def list_relation_phrases(relation: RelationInfo) -> tuple[RelationPhrase, ...]:
     """Return all phrases of a relation, the best trusted first: its label as the user said it, what is stored with it,
     and what the lexicon has for its label."""
-    said = [Phrase(relation.said_label)] if relation.said_label else []
-    forward, inverse = lexicon_phrases(relation.shown_label.rpartition(LABEL_SEPARATOR)[2].replace("_", " "))
+    said = [RelationPhrase(relation.said_label)] if relation.said_label else []
+    forward, inverse = list_lexicon_phrases(relation.shown_label.rpartition(LABEL_SEPARATOR)[2].replace("_", " "))
     found = (
         *said,
         *relation.phrases,
-        *(Phrase(text, "lexicon") for text in forward),
-        *(Phrase(text, "lexicon", inverse=True) for text in inverse),
+        *(RelationPhrase(text, "lexicon") for text in forward),
+        *(RelationPhrase(text, "lexicon", inverse=True) for text in inverse),
     )
     return tuple(sorted(dict.fromkeys(found), key=lambda phrase: ORIGINS.index(phrase.origin)))
 
 
-def type_words(type_: str | None) -> str:
+def verbalise_type(type_: str | None) -> str:
     """Return the words of a type's last part (`location.country` is "country"); empty for None."""
     return (type_ or "").rpartition(".")[2].replace("_", " ").lower()
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogue:
+class RelationCatalogue:
     """All relations of the graph, by number."""
 
     relations: tuple[RelationInfo, ...]
@@ -249,8 +249,10 @@ class LoadManifest:
     """Triples of its source that were removed one by one since, and are not among `num_triples`."""
 
 
-def read_catalogue() -> Request[Catalogue]:
-    return Request(template("read_catalogue"), {}, lambda rows: Catalogue(tuple(map(RelationInfo.of_row, rows))))
+def read_catalogue() -> Request[RelationCatalogue]:
+    return Request(
+        load_query("read_catalogue"), {}, lambda rows: RelationCatalogue(tuple(map(RelationInfo.of_row, rows)))
+    )
 
 
 def read_graph_state() -> Request[GraphState]:
@@ -275,26 +277,26 @@ def read_graph_state() -> Request[GraphState]:
             num_other_nodes=max(num_nodes - num_own_nodes, 0),
         )
 
-    return Request(template("read_graph_state"), {}, decode)
+    return Request(load_query("read_graph_state"), {}, decode)
 
 
 def read_database_id() -> Request[str]:
     """Read the id of the database, which is the same under every address."""
-    return Request(template("read_database_id"), {}, lambda rows: str(rows[0][0]))
+    return Request(load_query("read_database_id"), {}, lambda rows: str(rows[0][0]))
 
 
-def read_edition() -> Request[Edition]:
+def read_graph_edition() -> Request[Edition]:
     """Read the edition, which differs after every change of the graph by Lodestar."""
 
     def decode(rows: Sequence[Row]) -> Edition:
         num_loads, started, finished, num_relations, described, num_changes = rows[0]
         return num_loads, started, finished, num_relations, described, num_changes
 
-    return Request(template("read_edition"), {}, decode)
+    return Request(load_query("read_edition"), {}, decode)
 
 
 def read_loads() -> Request[tuple[LoadManifest, ...]]:
-    return Request(template("read_loads"), {}, lambda rows: tuple(_manifest(properties) for (properties,) in rows))
+    return Request(load_query("read_loads"), {}, lambda rows: tuple(_manifest(properties) for (properties,) in rows))
 
 
 def _manifest(properties: dict[str, Any]) -> LoadManifest:
@@ -304,12 +306,12 @@ def _manifest(properties: dict[str, Any]) -> LoadManifest:
 
 def read_relation_counts() -> Request[dict[str, int]]:
     """Count the triples of each relation in the graph itself; reads every relationship."""
-    return Request(template("read_relation_counts"), {}, dict)
+    return Request(load_query("read_relation_counts"), {}, dict)
 
 
 def count_signature_mismatches() -> Request[int]:
     """Count the entities whose relation signature disagrees with the graph; reads every relationship."""
-    return Request(template("check_signatures"), {}, lambda rows: int(rows[0][0]))
+    return Request(load_query("check_signatures"), {}, lambda rows: int(rows[0][0]))
 
 
 def look_up_relation_name(number: int, relations: Mapping[int, str]) -> str:
@@ -322,7 +324,7 @@ def look_up_relation_name(number: int, relations: Mapping[int, str]) -> str:
     return name
 
 
-def read_figures(gateway: Gateway) -> dict[str, Any] | None:
+def read_graph_figures(gateway: Gateway) -> dict[str, Any] | None:
     """Return the sizes and loads of a graph as JSON data; None for an empty one."""
     state = gateway.run(read_graph_state())
     loads = list_loads(gateway)
@@ -333,7 +335,7 @@ def read_figures(gateway: Gateway) -> dict[str, Any] | None:
         "num_literals": state.num_literals,
         "num_relations": state.num_relations,
         "num_triples": state.num_triples,
-        "kinds": read_kinds(gateway),
+        "kinds": count_entities_by_kind(gateway),
         "loads": loads,
     }
 
@@ -350,7 +352,7 @@ def list_loads(gateway: Gateway) -> list[dict[str, Any]]:
 MAX_KINDS = 1_000
 
 
-def read_kinds(gateway: Gateway) -> dict[str, int]:
+def count_entities_by_kind(gateway: Gateway) -> dict[str, int]:
     """Return how many things are of each kind, those of its subclasses too, by the name of the kind."""
     from ...models.text import SUBCLASS_RELATIONS, TYPE_RELATIONS
 
@@ -361,7 +363,7 @@ def read_kinds(gateway: Gateway) -> dict[str, int]:
         if r.label.rpartition(LABEL_SEPARATOR)[2] in TYPE_RELATIONS:
             params = {"relation": r.name, "subclass": subclass, "limit": MAX_KINDS}
             found.update(
-                gateway.run(Request(template("count_kinds"), params, dict, {"RELATION": r.stored_as or r.name}))
+                gateway.run(Request(load_query("count_kinds"), params, dict, {"RELATION": r.stored_as or r.name}))
             )
     return dict(found.most_common())
 
@@ -375,10 +377,10 @@ def stream_triples(gateway: Gateway) -> Iterator[tuple[str, Sequence[Sequence[An
     """Stream heads with some of their triples, in order; more of the same head may follow."""
     names = sorted(relation.name for relation in gateway.run(read_catalogue()).relations)
     params = {"ranks": {name: rank for rank, name in enumerate(names)}, "chunk_size": STREAMED}
-    yield from gateway.stream(Request(template("stream_triples"), params, itemgetter(0)), STREAMED)
+    yield from gateway.stream(Request(load_query("stream_triples"), params, itemgetter(0)), STREAMED)
 
 
 def stream_names(gateway: Gateway) -> Iterator[tuple[str, Sequence[Any]]]:
     """Stream the named entities with their properties name, aliases and name_tags."""
-    for id_, *names in gateway.stream(Request(template("stream_names"), {}, itemgetter(0)), STREAMED):
+    for id_, *names in gateway.stream(Request(load_query("stream_names"), {}, itemgetter(0)), STREAMED):
         yield str(id_), names

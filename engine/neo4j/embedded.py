@@ -23,7 +23,7 @@ from ..errors import (
     LodestarError,
     PortTakenError,
 )
-from ..progress import Progress, ignore_progress, say, show_waiting
+from ..progress import Progress, ignore_progress, print_to_stderr, show_waiting
 from ..settings import Connection, Settings
 from ..whole_file import lock_file
 from . import home as files
@@ -41,7 +41,7 @@ _OPTIONS = ("bolt_port", "http_port", "heap_mb", "pagecache_mb")
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class ServerStatus:
     """The state of a server. Ports and memory are those of the last start, 0 before the first."""
 
     name: str
@@ -99,7 +99,7 @@ class EmbeddedServer:
         heap_mb: int | None = None,
         pagecache_mb: int | None = None,
         progress: bool = True,
-    ) -> Status:
+    ) -> ServerStatus:
         """Start the server unless it runs, and return when Bolt and Browser answer.
 
         Omitted values are those given before, else defaults: free ports, and memory by the machine's and the size of
@@ -146,12 +146,12 @@ class EmbeddedServer:
         """The size of the graph's files that the page cache holds, in MB."""
         return files.measure_store_size(self.home) >> 20
 
-    def status(self) -> Status:
+    def status(self) -> ServerStatus:
         state = self.home.read_state()
         server = self._find()
         is_ready = server and state and process.is_listening(server, state)
         shown = state or ServerState(NEO4J_VERSION, 0, 0, 0, 0)
-        return Status(
+        return ServerStatus(
             self.name,
             "running" if is_ready else "starting" if server else "stopped",
             server.pid if server else None,
@@ -220,19 +220,19 @@ class EmbeddedServer:
 
     def adopt(
         self, incoming: EmbeddedServer, *, progress: bool = True, before_stop: Callable[[], None] = lambda: None
-    ) -> Status:
+    ) -> ServerStatus:
         """Replace the graph by that of `incoming`, which is deleted; users and password stay.
 
         A running server is stopped and then started again with the same options. After any interruption, even a kill,
         the graph is either the complete old or the complete new one; an `EmbeddedServerError` says when it is the old
         one.
         """
-        from .bulk_import import keep_logs
+        from .bulk_import import move_import_logs
 
         with self._lock(), incoming._lock():
             incoming._stop()
             incoming._settle()
-            files.require_whole(incoming.home)
+            files.check_home_complete(incoming.home)
             self.home.create()
             status = self.status()
             try:
@@ -244,23 +244,25 @@ class EmbeddedServer:
             finally:
                 if status.phase != "stopped":
                     self._start(dict.fromkeys(_OPTIONS), progress=progress)
-            files.delete_leftovers(self.home)
-            keep_logs(incoming.home, self.home)
+            files.delete_import_leftovers(self.home)
+            move_import_logs(incoming.home, self.home)
             incoming.home.delete()
             return self.status()
 
     # Steps; their caller holds the lock
 
-    def _start(self, given: Mapping[str, int | None], *, progress: bool) -> Status:
+    def _start(self, given: Mapping[str, int | None], *, progress: bool) -> ServerStatus:
         last = self.home.read_state()
         try:
             self._stop()  # one whose state file was lost, or whose starter was killed
             self._settle(sweep=False)
             try:
                 self._launch(given, progress=progress)
-            except files.CutLogError as error:
+            except files.TruncatedLogError as error:
                 self._stop()
-                say(f"{error}: starting it with all that was written before; `lodestar db check` compares it")
+                print_to_stderr(
+                    f"{error}: starting it with all that was written before; `lodestar db check` compares it"
+                )
                 self._launch(given, progress=progress, cuts_log=True)
             except PortTakenError:  # between the look and the start another process took it: a second look finds others
                 if given["bolt_port"] or given["http_port"]:
@@ -271,7 +273,7 @@ class EmbeddedServer:
             self._stop()
             self.home.write_state(last)
             raise
-        files.delete_leftovers(self.home)
+        files.delete_import_leftovers(self.home)
         return self.status()
 
     def _settle(self, *, sweep: bool = True) -> None:
@@ -279,7 +281,7 @@ class EmbeddedServer:
             process.kill_leftover_commands(self.home)
             files.finish_graph_swap(self.home)
             if sweep:
-                files.delete_leftovers(self.home)
+                files.delete_import_leftovers(self.home)
 
     def _delete(self) -> None:
         if self.home.folder.exists():
@@ -294,7 +296,7 @@ class EmbeddedServer:
         bolt_port = files.choose_port(given["bolt_port"], (last.bolt_port, usual[0]), "--bolt-port")
         http_port = files.choose_port(given["http_port"], (last.http_port, usual[1]), "--http-port")
         if http_port == bolt_port:
-            http_port = files.free_port({bolt_port})
+            http_port = files.find_free_port({bolt_port})
         total_mb = machine.memory_mb()
         heap_mb = given["heap_mb"] or last.given_heap_mb
         pagecache_mb = given["pagecache_mb"] or last.given_pagecache_mb
@@ -311,9 +313,9 @@ class EmbeddedServer:
     def _launch(self, given: Mapping[str, int | None], *, progress: bool, cuts_log: bool = False) -> None:
         """Write the configuration, launch the server's process, and wait until it answers and accepts the password.
 
-        Raises `CutLogError` where the log of transactions ends in the middle of one; with `cuts_log` that is cut off.
+        Raises `TruncatedLogError` where the log of transactions ends in the middle of one; `cuts_log` cuts that off.
         """
-        from .catalogue import read_edition
+        from .catalogue import read_graph_edition
         from .gateway import Gateway
 
         state = self._plan(given)
@@ -323,7 +325,7 @@ class EmbeddedServer:
         self.home.write_configuration(state, cuts_log=cuts_log)
         self.home.ensure_password()
         ends_with_parent = self.target is not None and threading.current_thread() is threading.main_thread()
-        self._child = process.launch(self.home, state, class_path, for_us_alone=ends_with_parent)
+        self._child = process.launch_server(self.home, state, class_path, for_us_alone=ends_with_parent)
         server = psutil.Process(self._child.pid)
         self.home.write_state(replace(state, pid=server.pid, started_s=server.create_time()))
         with show_waiting(f"starting Neo4j {self.name!r}", shown=progress):
@@ -331,7 +333,7 @@ class EmbeddedServer:
         try:
             with Gateway(self.connection(START_TIMEOUT_S)) as gateway:  # the first query of a busy machine is slow
                 gateway.version()
-                gateway.run(read_edition())
+                gateway.run(read_graph_edition())
         except AuthenticationError as error:
             raise EmbeddedServerError(
                 f"{self.home.password_file}: expected the password of user {USER}, which was changed in the server: "

@@ -33,13 +33,13 @@ from ..errors import (
     QueryTimeoutError,
     UnsupportedVersionError,
 )
-from ..parallel import start
+from ..parallel import start_in_thread
 from ..settings import GRACE_S, Connection, Settings
-from . import Request, Row, template
-from .catalogue import read_edition
+from . import Request, Row, load_query
+from .catalogue import read_graph_edition
 
 if TYPE_CHECKING:
-    from ..context import Trace
+    from ..context import CallTrace
 
 T = TypeVar("T")
 
@@ -126,7 +126,7 @@ def _find_tls_fault(error: BaseException) -> str:
     return said if any(isinstance(each, ssl.SSLError) for each in errors) else ""
 
 
-def check_version(connection: Connection, agent: str) -> str:
+def check_server_version(connection: Connection, agent: str) -> str:
     """Return the server's version. Raises `UnsupportedVersionError` if it is older than Lodestar needs."""
     version = agent.partition("/")[2]
     try:
@@ -141,7 +141,7 @@ def check_version(connection: Connection, agent: str) -> str:
     return version
 
 
-def connection_of(driver: neo4j.Driver, settings: Settings) -> Connection:
+def make_driver_connection(driver: neo4j.Driver, settings: Settings) -> Connection:
     """Return the connection of somebody's own driver, with the database and the timeout of the settings."""
     scheme = "neo4j" if isinstance(driver, neo4j.Neo4jDriver) else "bolt"
     connection = Connection(f"{scheme}://", database=settings.database, timeout_s=settings.query_timeout_s)
@@ -172,7 +172,7 @@ class OpenTransaction:
 
     def take(self) -> None:
         """Wait for the lock. Needs the constraint ``load_lock``."""
-        self.run(Request(template("hold_load_lock"), {}, lambda _: None))
+        self.run(Request(load_query("hold_load_lock"), {}, lambda _: None))
 
     def alive(self) -> bool:
         """Return whether the transaction, and so its lock, still exist. One round trip."""
@@ -194,7 +194,7 @@ class OpenTransaction:
 
     def commit(self) -> None:
         """Keep what the requests wrote, without the node of the lock, and free the lock."""
-        self.run(Request(template("release_load_lock"), {}, lambda _: None))
+        self.run(Request(load_query("release_load_lock"), {}, lambda _: None))
         self._released.set()
         with self._in_use:
             self._transaction.commit()
@@ -218,7 +218,7 @@ class Gateway:
         self.connection = connection
         self._is_own_driver = driver is None
         self._is_stalled = threading.Event()
-        self._trace: Trace | None = None
+        self._trace: CallTrace | None = None
         with translate_errors(connection):
             self._driver = driver or GraphDatabase.driver(connection.uri, **connection.driver_options)
 
@@ -230,7 +230,7 @@ class Gateway:
 
     def close(self) -> None:
         if self._is_own_driver:
-            closing = start(self._driver.close, "lodestar-close")
+            closing = start_in_thread(self._driver.close, "lodestar-close")
             if not self._is_stalled.is_set():  # closing waits for the stalled query
                 closing.result()
 
@@ -242,12 +242,14 @@ class Gateway:
             self._driver.verify_authentication() if self.connection.password else None
             return info
 
-        version = check_version(self.connection, self._wait(start(server_info, "lodestar-query")).agent)
+        version = check_server_version(
+            self.connection, self._wait(start_in_thread(server_info, "lodestar-query")).agent
+        )
         if self.connection.is_routed:
-            self._wait(start(self._see_last_writes, "lodestar-query"))
+            self._wait(start_in_thread(self._see_last_writes, "lodestar-query"))
         return version
 
-    def counted(self, trace: Trace) -> Gateway:
+    def counted(self, trace: CallTrace) -> Gateway:
         """Return this gateway for a call: its round trips count in the trace."""
         of_call = copy(self)
         of_call._trace = trace
@@ -257,7 +259,9 @@ class Gateway:
         """Run a request in a thread, which Ctrl-C need not wait for, and return its decoded answer."""
         if self._trace is not None:
             self._trace.count(round_trips=1)
-        return request.decode(self._wait(start(partial(self._query, request, self._timeout_s()), "lodestar-query")))
+        return request.decode(
+            self._wait(start_in_thread(partial(self._query, request, self._timeout_s()), "lodestar-query"))
+        )
 
     def run_all(self, requests: Sequence[Request[Any]]) -> list[Any]:
         """Run requests at the same time, at most `MAX_CONCURRENT`, and return their decoded answers, in order."""
@@ -266,7 +270,7 @@ class Gateway:
         answers: list[Any] = []
         for first in range(0, len(requests), MAX_CONCURRENT):
             some, timeout_s = requests[first : first + MAX_CONCURRENT], self._timeout_s()
-            futures = [start(partial(self._query, each, timeout_s), "lodestar-query") for each in some]
+            futures = [start_in_thread(partial(self._query, each, timeout_s), "lodestar-query") for each in some]
             answers += [request.decode(self._wait(future)) for request, future in zip(some, futures, strict=True)]
         return answers
 
@@ -305,19 +309,19 @@ class Gateway:
         with self._session() as session:
             with translate_errors(self.connection):
                 hold = OpenTransaction(session.begin_transaction(metadata=metadata, timeout=0))
-                waiting = start(hold.take, "lodestar-lock")
+                waiting = start_in_thread(hold.take, "lodestar-lock")
                 try:
                     in_time = bool(wait([waiting], wait_s).done)
-                    if not in_time and not any(self.run(Request(template("read_waiting"), {"token": token}, _first))):
+                    if not in_time and not any(self.run(Request(load_query("read_waiting"), {"token": token}, _first))):
                         in_time = bool(wait([waiting], self.connection.timeout_s).done)  # nobody has it: a slow server
                 finally:
                     if not waiting.done():
-                        self.run(Request(template("end_transactions"), {"token": token}, len))
+                        self.run(Request(load_query("end_transactions"), {"token": token}, len))
                         wait([waiting])
                 if not in_time:
                     raise LoadInProgressError("another load is running on this graph: wait for it to end")
                 waiting.result()
-            start(hold.keep_alive, "lodestar-lock")
+            start_in_thread(hold.keep_alive, "lodestar-lock")
             try:
                 yield hold
             finally:
@@ -367,7 +371,7 @@ class Gateway:
         """Get the bookmark of the server that takes writes: whichever server is read from then on waits until it has
         what others wrote, such as a load that has just ended. If no server takes writes, reads go on without."""
         with suppress(*_NO_SERVER):
-            self._query(read_edition(), self.connection.timeout_s, at_writer=True)
+            self._query(read_graph_edition(), self.connection.timeout_s, at_writer=True)
 
     def _wait(self, future: Future[T]) -> T:
         timeout_s = self.connection.timeout_s + GRACE_S

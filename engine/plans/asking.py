@@ -12,40 +12,40 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ...models import Range, Share
 from ...models.calibration import sigmoid
-from ...models.wording import STOP_WORDS, singular
-from ...models.wording.operators import find_operators, read_noun
-from ..answering import Extractive
-from ..evidence import LEAST_PROBABILITY, NOT_THERE, UNSTATED, Answer, Certainty, Evidence, PlanAnswer
+from ...models.wording import STOP_WORDS, singularise
+from ...models.wording.operators import find_operators, list_wanted_nouns
+from ..answering import ExtractiveAnswerer
+from ..evidence import LEAST_PROBABILITY, NOT_THERE, UNSTATED, Answer, AnswerCertainty, Evidence, PlanAnswer
 from ..evidence.text import NO_LABELS, Labels
 from ..linking import select_start_topics
 from ..neo4j.graph import find_literals_by_prefix, read_value_signatures
 from ..parts import Reorganiser, option, part
 from ..values import Chain, LinkedQuestion, Scored, Topic
-from .accounting import withhold_unaccounted
-from .by_llm import Written, is_same, write_plans
-from .compile import PlanResult, compile_plan, execute
+from .accounting import withhold_answers_with_unused_words
+from .by_llm import WrittenPlan, have_equal_results, write_plans
+from .compile import PlanResult, compile_plan, execute_plans
 from .items import YES
 from .plan import (
-    Both,
-    Compare,
-    Count,
-    Exists,
-    Find,
-    Follow,
-    Has,
-    Kind,
+    AggregateValue,
+    CompareNumbers,
+    CountMembers,
+    FilteredSet,
+    FindMembers,
+    FollowPath,
+    HasMembers,
+    HasPathTo,
+    Intersection,
+    KindSet,
     Plan,
-    Rank,
-    Topics,
-    Total,
-    Where,
-    plan_data,
-    walk,
+    RankGroups,
+    TopicSet,
+    iterate_parts,
+    serialise_plan,
 )
 from .planner import Candidate, Planner
-from .schema import GraphSchema, read_schema, read_types_of
-from .sentence import explain
-from .words import StepWords, tokenise
+from .schema import GraphSchema, read_entity_types, read_schema
+from .sentence import verbalise_plan
+from .words import StepWordMatcher, tokenise
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -74,7 +74,7 @@ UNITS = {
 
 
 @cache
-def read_weights() -> Mapping[str, Mapping[str, float]]:
+def read_plan_weights() -> Mapping[str, Mapping[str, float]]:
     """Return the learned weights of plans, and those of how sure the best one is."""
     data: Mapping[str, Mapping[str, float]] = json.loads(
         files(__name__.rpartition(".")[0]).joinpath("weights.json").read_text(encoding="utf-8")
@@ -83,7 +83,7 @@ def read_weights() -> Mapping[str, Mapping[str, float]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ExecutedPlan:
     """A plan with what it gives, and the probability that it is what was asked."""
 
     candidate: Candidate
@@ -97,7 +97,7 @@ class Plans(Reorganiser):
     """Answers questions about kinds, numbers, times and sets by plans that the database executes (docs/questions.md).
 
     A question with a word that no plan understands keeps what the retriever finds. Where both give an answer, each is
-    as likely as it is beside the other (`compare`), and the likelier one is given.
+    as likely as it is beside the other (`make_comparison_features`), and the likelier one is given.
     """
 
     follows_answers: ClassVar[bool] = True
@@ -118,9 +118,11 @@ class Plans(Reorganiser):
         if not asking:
             return evidence
         found, topics = find_plans(ctx, [questions[at] for at in asking])
-        paths = withhold_unaccounted(ctx, Extractive()(ctx, [evidence[at] for at in asking]), strict=True)
+        paths = withhold_answers_with_unused_words(
+            ctx, ExtractiveAnswerer()(ctx, [evidence[at] for at in asking]), strict=True
+        )
         unsure = []
-        for at, path, best, some in zip(asking, paths, choose(ctx, found), topics, strict=True):
+        for at, path, best, some in zip(asking, paths, choose_plans(ctx, found), topics, strict=True):
             is_sure = path.found and not path.unsure
             if best is not None:
                 evidence[at], is_sure = self._decide(ctx, questions[at], evidence[at], path, best, some)
@@ -130,19 +132,19 @@ class Plans(Reorganiser):
                 unsure.append((at, path, best, some))
         if self.samples and unsure:
             asked = [(questions[at].question.text, some) for at, _, _, some in unsure]
-            schema, steps = schema_of(ctx), _planner_of(ctx).steps
+            schema, steps = get_graph_schema(ctx), _planner_of(ctx).steps
             plans = write_plans(ctx, schema, steps, asked, self.samples)
             for (at, path, best, some), plan in zip(unsure, plans, strict=True):
                 evidence[at] = self._decide_written(ctx, questions[at], evidence[at], path, best, some, plan)
         return evidence
 
     def _decide(
-        self, ctx: Context, question: LinkedQuestion, evidence: Evidence[Any], path: Answer, best: Chosen,
+        self, ctx: Context, question: LinkedQuestion, evidence: Evidence[Any], path: Answer, best: ExecutedPlan,
         topics: Sequence[Topic],
     ) -> tuple[Evidence[Any], bool]:  # fmt: skip
         """Return the evidence of a plan or of the path beside it, whichever is likelier with what the other says, and
         whether its answer can be stated."""
-        beside_path, beside_plan = compare(best, path)
+        beside_path, beside_plan = make_comparison_features(best, path)
         of_plan, of_path = _probability("beside_path", beside_path), _probability("beside_plan", beside_plan)
         if unread := best.candidate.unread:
             of_plan, of_path = min(of_plan, UNSTATED), min(of_path, UNSTATED)
@@ -161,14 +163,14 @@ class Plans(Reorganiser):
         return replace(found, left_out=evidence.left_out), of_plan >= self.stated_from
 
     def _decide_written(
-        self, ctx: Context, question: LinkedQuestion, evidence: Evidence[Any], path: Answer, best: Chosen | None,
-        topics: Sequence[Topic], written: Written | str,
+        self, ctx: Context, question: LinkedQuestion, evidence: Evidence[Any], path: Answer, best: ExecutedPlan | None,
+        topics: Sequence[Topic], written: WrittenPlan | str,
     ) -> Evidence[Any]:  # fmt: skip
         """Return the evidence of a plan that a language model wrote, if it is likelier than what was found without."""
         if isinstance(written, str):
             return replace(evidence, left_out=(*evidence.left_out, f"the language model wrote no plan: {written}"))
         ends = {end.id for end in path.answers}
-        found_too = best is not None and is_same(best.result, written.result)
+        found_too = best is not None and have_equal_results(best.result, written.result)
         found_too |= path.found and ends == {row.entity.id for row in written.result.rows}
         probability = (AGREED if found_too else ALONE) * written.share
         known = evidence.extra_of(PlanAnswer)
@@ -176,11 +178,11 @@ class Plans(Reorganiser):
             probability = min(probability, UNSTATED)
         if probability < (known.probability or 0.0 if known else 0.0):
             return evidence
-        chosen = Chosen(Candidate(written.plan, {}, 0.0, False), written.result, probability)
+        chosen = ExecutedPlan(Candidate(written.plan, {}, 0.0, False), written.result, probability)
         return _make_evidence(ctx, question, chosen, topics, self.stated_from)
 
 
-def compare(best: Chosen, path: Answer) -> tuple[dict[str, float], dict[str, float]]:
+def make_comparison_features(best: ExecutedPlan, path: Answer) -> tuple[dict[str, float], dict[str, float]]:
     """Return what it is read from that a plan is right beside a path, and that the path is; empty for the path where
     both lead to the same things, or where it leads to none."""
     rows, ends = {row.entity.id for row in best.result.rows}, {each.id for each in path.answers}
@@ -199,7 +201,7 @@ def compare(best: Chosen, path: Answer) -> tuple[dict[str, float], dict[str, flo
 
 
 def _probability(name: str, feats: Mapping[str, float]) -> float:
-    weights = read_weights()[name]
+    weights = read_plan_weights()[name]
     return float(sigmoid(sum(weights.get(each, 0.0) * value for each, value in feats.items())))
 
 
@@ -210,7 +212,7 @@ def _log_odds(probability: float) -> float:
 
 def _set_probability(evidence: Evidence[Any], probability: float) -> Evidence[Any]:
     """Return evidence whose first path is right with another probability, where its probability is known."""
-    known = evidence.extra_of(Certainty)
+    known = evidence.extra_of(AnswerCertainty)
     if known is None:
         return evidence
     others = tuple(each for each in evidence.extras if each is not known)
@@ -233,7 +235,7 @@ def _may_need_plan(question: LinkedQuestion) -> bool:
         or {"and", "or", "than", "vs", "versus", "where"}.intersection(words)
         or {"that", "which", "who", "whose"}.intersection(words[2:])
         or any(word[:1].isdigit() for word in words)
-        or any(singular(word) != word for word in read_noun(text)[-1:])
+        or any(singularise(word) != word for word in list_wanted_nouns(text)[-1:])
     )
 
 
@@ -261,43 +263,45 @@ def find_plans(
     ctx: Context, questions: Sequence[LinkedQuestion]
 ) -> tuple[list[list[Candidate]], list[tuple[Topic, ...]]]:
     """Return plans for each question, best first, and its topics; none where the best leaves an operator word out."""
-    schema = schema_of(ctx)
+    schema = get_graph_schema(ctx)
     planner = _planner_of(ctx)
-    topics, kinds = look_up(ctx, questions, schema)
+    topics, kinds = look_up_named_topics(ctx, questions, schema)
     found = [planner.plan(q.question.text, some, kinds) for q, some in zip(questions, topics, strict=True)]
     understood = [[each for each in some if not (each.leaves_operator or some[0].leaves_operator)] for some in found]
     return understood, topics
 
 
-def schema_of(ctx: Context) -> GraphSchema:
+def get_graph_schema(ctx: Context) -> GraphSchema:
     graph, db = ctx.graph, ctx.db
     found: GraphSchema = graph.get_or_make(GraphSchema, lambda: read_schema(db, graph.catalogue, graph.words))
     return found
 
 
 def _planner_of(ctx: Context) -> Planner:
-    found: Planner = ctx.graph.get_or_make(Planner, lambda: make_planner(ctx.graph, schema_of(ctx)))
+    found: Planner = ctx.graph.get_or_make(Planner, lambda: make_planner(ctx.graph, get_graph_schema(ctx)))
     return found
 
 
 def make_planner(graph: GraphResources, schema: GraphSchema) -> Planner:
-    return Planner(schema, StepWords(graph.words, schema.ends, graph.shared.vectors), read_weights()["plans"])
+    return Planner(
+        schema, StepWordMatcher(graph.words, schema.ends, graph.shared.vectors), read_plan_weights()["plans"]
+    )
 
 
 def _is_plain_question(plan: Plan) -> bool:
     """Whether a plan has no operator and names at most one thing."""
     named = set()
-    for each in walk(plan):
-        if isinstance(each, Topics):
+    for each in iterate_parts(plan):
+        if isinstance(each, TopicSet):
             named.add(each.ids)
-        elif not isinstance(each, Find | Follow | Kind | Both | Has) and not (
-            isinstance(each, Where) and isinstance(each.condition, Has)
+        elif not isinstance(each, FindMembers | FollowPath | KindSet | Intersection | HasPathTo) and not (
+            isinstance(each, FilteredSet) and isinstance(each.condition, HasPathTo)
         ):
             return False
     return len(named) == 1
 
 
-def look_up(
+def look_up_named_topics(
     ctx: Context, questions: Sequence[LinkedQuestion], schema: GraphSchema
 ) -> tuple[list[tuple[Topic, ...]], dict[str, tuple[str, ...]]]:
     """Return the topics of each question with the texts of the graph that it names, and the kinds of all by id."""
@@ -307,7 +311,7 @@ def look_up(
     by_text = {term: some for term, some in zip(terms, found, strict=True) if some}
     ids = [each.id for some in by_text.values() for each in some]
     entities = list(dict.fromkeys(t.entity.id for q in questions for t in q.topics if not t.entity.is_literal))
-    read = read_types_of(entities, ctx.graph.catalogue, ctx.graph.words)
+    read = read_entity_types(entities, ctx.graph.catalogue, ctx.graph.words)
     signatures, of_entity = ctx.db.run_all([read_value_signatures(ids), read])
     kinds = {
         id_: tuple(dict.fromkeys(kind for each in some for kind in schema.kind_names.get(each, ())))
@@ -339,10 +343,10 @@ def _list_grams(text: str) -> dict[str, str]:
     return found
 
 
-def choose(ctx: Context, found: Sequence[Sequence[Candidate]]) -> list[Chosen | None]:
+def choose_plans(ctx: Context, found: Sequence[Sequence[Candidate]]) -> list[ExecutedPlan | None]:
     """Execute the likeliest plan of each question, all together; where it gives nothing, one that is likelier then."""
-    schema, weight = schema_of(ctx), read_weights()["plans"]["gives_nothing"]
-    chosen: list[Chosen | None] = [None] * len(found)
+    schema, weight = get_graph_schema(ctx), read_plan_weights()["plans"]["gives_nothing"]
+    chosen: list[ExecutedPlan | None] = [None] * len(found)
     waiting = [list(some) for some in found]
     for _ in range(MAX_TRIES):
         asked = [
@@ -350,45 +354,45 @@ def choose(ctx: Context, found: Sequence[Sequence[Candidate]]) -> list[Chosen | 
             for at, some in enumerate(waiting)
             if some and ((best := chosen[at]) is None or some[0].score > best.candidate.score)
         ]
-        results = execute(ctx, [compile_plan(plan.plan, schema) for _, plan in asked])
+        results = execute_plans(ctx, [compile_plan(plan.plan, schema) for _, plan in asked])
         for (at, plan), result in zip(asked, results, strict=True):
             if result is None:
                 continue
             emptied = replace(plan, feats={**plan.feats, "gives_nothing": 1.0}, score=plan.score + weight)
             each, best = emptied if result.is_empty else plan, chosen[at]
             if best is None or each.score > best.candidate.score:
-                chosen[at] = Chosen(each, result, certainty(each, found[at]))
+                chosen[at] = ExecutedPlan(each, result, compute_plan_certainty(each, found[at]))
     return chosen
 
 
-def certainty(best: Candidate, others: Sequence[Candidate]) -> float:
+def compute_plan_certainty(best: Candidate, others: Sequence[Candidate]) -> float:
     """Return the probability that a plan is right: logistic in its features, its score, and how far that is ahead."""
     own = _order_conditions(best.plan)
     behind = max((each.score for each in others if _order_conditions(each.plan) != own), default=best.score - FARTHEST)
     feats = {**best.feats, "one": 1.0, "score": best.score, "ahead": min(best.score - behind, FARTHEST)}
-    return float(sigmoid(sum(weight * feats[name] for name, weight in read_weights()["certainty"].items())))
+    return float(sigmoid(sum(weight * feats[name] for name, weight in read_plan_weights()["certainty"].items())))
 
 
 def _order_conditions(plan: Plan) -> Any:
     """Return a plan by which two are the same that differ in the order of conditions alone."""
     of, tests = getattr(plan, "of", plan), []
-    while isinstance(of, Where):
+    while isinstance(of, FilteredSet):
         tests.append(of.condition)
         of = of.of
     return type(plan), of, sorted(map(repr, tests))
 
 
 def _make_evidence(
-    ctx: Context, question: LinkedQuestion, best: Chosen, topics: Sequence[Topic], stated_from: float
+    ctx: Context, question: LinkedQuestion, best: ExecutedPlan, topics: Sequence[Topic], stated_from: float
 ) -> Evidence[Any]:
     """Return the evidence of a plan: the triples that its first results rest on, with what it gives."""
     triples = dict.fromkeys(triple for row in best.result.rows for triple in row.witness)
     items = tuple(Scored(triple, best.probability) for triple in triples)
-    used = {id_ for each in walk(best.candidate.plan) if isinstance(each, Topics) for id_ in each.ids}
+    used = {id_ for each in iterate_parts(best.candidate.plan) if isinstance(each, TopicSet) for id_ in each.ids}
     topics = [topic for topic in topics if topic.entity.id in used]
     names = {topic.entity.id: topic.entity.label for topic in topics}
     plan = best.candidate.plan
-    dimension = schema_of(ctx).dimensions.get(plan.path[-1], "") if isinstance(plan, Total) else ""
+    dimension = get_graph_schema(ctx).dimensions.get(plan.path[-1], "") if isinstance(plan, AggregateValue) else ""
     answer = _make_answer(plan, best.result, names, dimension, ctx.graph.labels)
     answer = replace(answer, probability=best.probability, unsure=best.probability < stated_from)
     return Evidence(question.question, tuple(topics), "triple", items, extras=(answer,))
@@ -399,13 +403,15 @@ def _make_answer(
 ) -> PlanAnswer:
     """Return what a plan gives as answers are made of it; names: of topics, by id; dimension: of its number."""
     found = tuple((row.entity, row.key) for row in result.rows)
-    base = PlanAnswer(plan_data(plan), explain(plan, names, labels), found, result.total, missing=result.missing)
-    if isinstance(plan, Exists | Compare):
+    base = PlanAnswer(
+        serialise_plan(plan), verbalise_plan(plan, names, labels), found, result.total, missing=result.missing
+    )
+    if isinstance(plan, HasMembers | CompareNumbers):
         if result.yes is None:
             return replace(base, reason="a value is missing")
-        no = NOT_THERE if isinstance(plan, Exists) else "no"
+        no = NOT_THERE if isinstance(plan, HasMembers) else "no"
         return replace(base, yes=result.yes, says="yes" if result.yes else no)
-    if isinstance(plan, Count | Total):
+    if isinstance(plan, CountMembers | AggregateValue):
         if result.number is None:
             return replace(base, reason=f"none of {result.missing:,} has a value")
         unit, size = UNITS.get(dimension, (dimension, 1.0))
@@ -413,7 +419,7 @@ def _make_answer(
         number = int(number) if math.isclose(number, round(number)) else number
         said = f"{number:,.10g}" if isinstance(number, float) else f"{number:,}"
         return replace(base, number=number, says=f"{said} {unit}".strip())
-    if isinstance(plan, Rank):
+    if isinstance(plan, RankGroups):
         said = ", ".join(f"{row.entity.label}: {row.key or 0:,.10g}" for row in result.rows[:10])
         return (
             replace(base, says=said + (" …" if result.total > 10 else ""))

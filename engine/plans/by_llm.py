@@ -15,14 +15,14 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from ...models.wording import STOP_WORDS, singular
+from ...models.wording import STOP_WORDS, singularise
 from ..errors import InputError, LLMError
-from ..llm import Completed, Message, Prompt, end_of_thoughts, escape_data, find_json_objects
+from ..llm import Completed, Message, Prompt, escape_prompt_text, find_end_of_reasoning, find_json_objects
 from ..values import Topic
-from .compile import PlanResult, compile_plan, execute
-from .plan import Plan, read_plan
-from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetClass, back, path_of
-from .words import StepWords, tokenise
+from .compile import PlanResult, compile_plan, execute_plans
+from .plan import Plan, parse_plan
+from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetStatistics, parse_step_path, reverse_step
+from .words import StepWordMatcher, tokenise
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -55,7 +55,7 @@ class _Vocabulary:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenPlan:
     """A plan that a model wrote, and what it gives. share: of the samples that give the same."""
 
     plan: Plan
@@ -69,7 +69,7 @@ def _read_instructions() -> str:
     return files(__name__.rpartition(".")[0]).joinpath("instructions.txt").read_text(encoding="utf-8")
 
 
-def _choose_vocabulary(schema: GraphSchema, steps: StepWords, text: str, topics: Sequence[Topic]) -> _Vocabulary:
+def _choose_vocabulary(schema: GraphSchema, steps: StepWordMatcher, text: str, topics: Sequence[Topic]) -> _Vocabulary:
     """Return the kinds, names and relations that a question is likeliest to need."""
     words = [token.text for token in tokenise(text) if token.text not in STOP_WORDS]
     steps.prepare(words, ())
@@ -79,14 +79,14 @@ def _choose_vocabulary(schema: GraphSchema, steps: StepWords, text: str, topics:
         for step, fit in steps.match(word).items():
             fits[step.removeprefix("^")] += fit
     forward = [step for step in schema.ends if not step.startswith("^")]
-    forward.sort(key=lambda step: -fits.get(step, 0.0) - 0.2 * (path_of(step)[0] in at_topics))
+    forward.sort(key=lambda step: -fits.get(step, 0.0) - 0.2 * (parse_step_path(step)[0] in at_topics))
     shown, lines = {}, []
     for step in forward[:MAX_RELATIONS]:
         name = _show(step, steps, shown)
-        shown |= {name: step, f"^{name}": back(step)}
-        start = schema.ends.get(back(step), SetClass())
+        shown |= {name: step, f"^{name}": reverse_step(step)}
+        start = schema.ends.get(reverse_step(step), SetStatistics())
         lines.append(f"{name}: {_say_class(start)} -> {_say_class(schema.ends[step])}")
-    named = {singular(word) for word in words}
+    named = {singularise(word) for word in words}
     kinds = sorted(schema.of_kind, key=lambda kind: (not named & {kind, kind.split()[-1]}, kind))[:MAX_KINDS]
     names: dict[str, tuple[str, ...]] = {}
     for topic in topics:
@@ -98,13 +98,13 @@ def _choose_vocabulary(schema: GraphSchema, steps: StepWords, text: str, topics:
     return _Vocabulary(names, {kind: kind for kind in kinds}, shown, numbered, dated, tuple(lines))
 
 
-def _show(step: str, steps: StepWords, taken: Mapping[str, str]) -> str:
+def _show(step: str, steps: StepWordMatcher, taken: Mapping[str, str]) -> str:
     """Return the words of a relation; its own name where another one has the same words."""
     said = next(iter(steps.texts.get(step, ())), step.replace(THROUGH, " / "))
     return step.replace(THROUGH, " / ") if said in taken else said
 
 
-def _say_class(cls: SetClass) -> str:
+def _say_class(cls: SetStatistics) -> str:
     return cls.value or max(cls.kinds, key=lambda kind: cls.kinds[kind], default="thing")
 
 
@@ -168,11 +168,11 @@ def _make_prompt(text: str, vocabulary: _Vocabulary, sample: int = 0) -> Prompt:
     content = "\n".join(
         [
             _read_instructions(),
-            f"Kinds: {escape_data(', '.join(vocabulary.kinds))}",
+            f"Kinds: {escape_prompt_text(', '.join(vocabulary.kinds))}",
             "Relations:",
-            *(f"- {escape_data(line)}" for line in relations),
-            f"Names: {escape_data(', '.join(vocabulary.names))}",
-            f"Question: {escape_data(' '.join(text.split()))}",
+            *(f"- {escape_prompt_text(line)}" for line in relations),
+            f"Names: {escape_prompt_text(', '.join(vocabulary.names))}",
+            f"Question: {escape_prompt_text(' '.join(text.split()))}",
         ]
     )
     return Prompt(content, json=True, schema=_reply_schema(vocabulary), max_tokens=MAX_REPLY_TOKENS)
@@ -189,10 +189,10 @@ def _read_reply(outcome: Completed, vocabulary: _Vocabulary) -> Plan:
     """Return the plan in a reply. Raises `InputError` that says what is wrong with it, `LLMError` for a failed call."""
     if isinstance(outcome, LLMError):
         raise outcome
-    data = next(find_json_objects(outcome.content[end_of_thoughts(outcome.content) :]), None)
+    data = next(find_json_objects(outcome.content[find_end_of_reasoning(outcome.content) :]), None)
     if data is None:
         raise InputError("That is no whole JSON object")
-    return read_plan(json.dumps(_translate(data.get("plan", data), vocabulary)))  # type: ignore[no-any-return]
+    return parse_plan(json.dumps(_translate(data.get("plan", data), vocabulary)))  # type: ignore[no-any-return]
 
 
 def _translate(data: Any, vocabulary: _Vocabulary) -> Any:
@@ -204,7 +204,7 @@ def _translate(data: Any, vocabulary: _Vocabulary) -> Any:
     for key, value in data.items():
         if key in ("path", "by"):
             found[key] = [
-                each for name in _list(value) for each in path_of(_look_up(name, vocabulary.steps, "relation"))
+                each for name in _list(value) for each in parse_step_path(_look_up(name, vocabulary.steps, "relation"))
             ]
         elif key == "names":
             found["ids"] = [id_ for name in _list(value) for id_ in _look_up(name, vocabulary.names, "name")]
@@ -238,8 +238,12 @@ def _read_value(text: str, is_dated: bool) -> Json:
 
 
 def write_plans(
-    ctx: Context, schema: GraphSchema, steps: StepWords, asked: Sequence[tuple[str, Sequence[Topic]]], samples: int
-) -> list[Written | str]:
+    ctx: Context,
+    schema: GraphSchema,
+    steps: StepWordMatcher,
+    asked: Sequence[tuple[str, Sequence[Topic]]],
+    samples: int,
+) -> list[WrittenPlan | str]:
     """Return for each question with its topics the plan that most of some samples agree with by what they give, or why
     there is none. Two batches of prompts, the second one of repairs."""
     vocabularies = [_choose_vocabulary(schema, steps, text, topics) for text, topics in asked]
@@ -253,7 +257,9 @@ def write_plans(
     for _ in range(2):
         outcomes = ctx.llm.complete([prompt for _, prompt in turns])
         read = [_read(outcome, vocabularies[at]) for (at, _), outcome in zip(turns, outcomes, strict=True)]
-        results = iter(execute(ctx, [compile_plan(each, schema) for each in read if not isinstance(each, Exception)]))
+        results = iter(
+            execute_plans(ctx, [compile_plan(each, schema) for each in read if not isinstance(each, Exception)])
+        )
         repairs = []
         for (at, prompt), outcome, plan in zip(turns, outcomes, read, strict=True):
             result = None if isinstance(plan, Exception) else next(results)
@@ -274,14 +280,14 @@ def _read(outcome: Completed, vocabulary: _Vocabulary) -> Plan | LLMError | Inpu
         return error
 
 
-def _agree(some: Sequence[tuple[Plan, PlanResult]], samples: int) -> Written:
+def _agree(some: Sequence[tuple[Plan, PlanResult]], samples: int) -> WrittenPlan:
     """Return the first of the plans that most others agree with."""
-    votes = [sum(is_same(result, other) for _, other in some) for _, result in some]
+    votes = [sum(have_equal_results(result, other) for _, other in some) for _, result in some]
     best = votes.index(max(votes))
-    return Written(*some[best], votes[best] / samples)
+    return WrittenPlan(*some[best], votes[best] / samples)
 
 
-def is_same(one: PlanResult, two: PlanResult) -> bool:
+def have_equal_results(one: PlanResult, two: PlanResult) -> bool:
     """Whether two plans give the same."""
     given, other = ((r.yes, r.number, r.total, {row.entity.id for row in r.rows}) for r in (one, two))
     return given == other

@@ -11,11 +11,11 @@ from typing import Any
 from ..linking.full_text import find_dates
 from ..values import Topic
 from .plan import (
-    Follow,
-    Topics,
+    FollowPath,
+    TopicSet,
 )
-from .schema import DATES, NUMBERS, GraphSchema, SetClass, back, path_of
-from .words import StepWords, tokenise
+from .schema import DATES, NUMBERS, GraphSchema, SetStatistics, parse_step_path, reverse_step
+from .words import StepWordMatcher, tokenise
 
 FEATURES: tuple[str, ...] = (
     "relation_words",  # how well the words of each relation fit it, summed
@@ -65,14 +65,14 @@ Feats = tuple[tuple[Any, ...], tuple[tuple[str, float], ...]]
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class ChartNode:
     """A part of a plan over some words. kind: what it is (set, words, superlative, …)."""
 
     kind: str
     plan: Any
     feats: Feats
     score: float
-    cls: SetClass = field(default_factory=SetClass)
+    cls: SetStatistics = field(default_factory=SetStatistics)
     more: Any = None
 
 
@@ -86,7 +86,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ComparedValue:
     """What a value is compared with; `last` with "between". measured: the properties that an adjective compares by."""
 
     first: Number
@@ -102,8 +102,8 @@ class Value:
 
 
 LEFT = "operator_left_out"
-NOTHING = SetClass()
-SEVERAL = SetClass()
+NOTHING = SetStatistics()
+SEVERAL = SetStatistics()
 """Of words in the plural."""
 WITHIN = ("located", "contained", "within")
 """Words for what holds or contains something."""
@@ -116,7 +116,7 @@ class Chart:
     def __init__(
         self,
         schema: GraphSchema,
-        steps: StepWords,
+        steps: StepWordMatcher,
         weights: Mapping[str, float],
         text: str,
         topics: Sequence[Topic],
@@ -128,7 +128,7 @@ class Chart:
         self.words = [token.text for token in self.tokens]
         self.said = [self.text[token.start : token.end] for token in self.tokens]
         self.dates = {start: (iso, end) for start, end, iso in find_dates(self.text)}
-        self.items: dict[tuple[int, int], list[Node]] = {}
+        self.items: dict[tuple[int, int], list[ChartNode]] = {}
         self.cost: dict[int, tuple[str, float]] = {}
         """Of leaving out a word: the feature, and its value."""
         self.topics, self.kinds_of = topics, kinds_of
@@ -151,71 +151,77 @@ class Chart:
         self,
         kind: str,
         plan: Any,
-        cls: SetClass | None = None,
-        parts: Sequence[Node] = (),
+        cls: SetStatistics | None = None,
+        parts: Sequence[ChartNode] = (),
         more: Any = None,
         **own: float,
-    ) -> Node:
+    ) -> ChartNode:
         score = 0.0
         for part in parts:
             score += part.score
         for name, value in own.items():
             score += self.weights[name] * value
         feats = (tuple([part.feats for part in parts]), tuple(own.items()))
-        return Node(kind, plan, feats, score, cls or NOTHING, more)
+        return ChartNode(kind, plan, feats, score, cls or NOTHING, more)
 
-    def make_set(self, plan: Any, cls: SetClass, parts: Sequence[Node], more: Any = None, **own: float) -> Node:
+    def make_set(
+        self, plan: Any, cls: SetStatistics, parts: Sequence[ChartNode], more: Any = None, **own: float
+    ) -> ChartNode:
         return self.make("set", plan, cls, parts, more, **own)
 
-    def add(self, start: int, end: int, *nodes: Node, cost: str = "", value: float = 1.0) -> None:
+    def add(self, start: int, end: int, *nodes: ChartNode, cost: str = "", value: float = 1.0) -> None:
         """Add what some words mean; cost: of leaving them out."""
         self.items.setdefault((start, end), []).extend(nodes)
         if cost:
             self.cost |= {at: (cost, value if at == start else 0.0) for at in range(start, end)}
 
-    def leave_out(self, node: Node, place: int) -> Node:
+    def leave_out(self, node: ChartNode, place: int) -> ChartNode:
         name, value = self.cost.get(self.places[place], ("word_left_out", 1.0))
         if not value:
             return node
         score = node.score + value * self.weights[name]
-        return Node(node.kind, node.plan, ((node.feats,), ((name, value),)), score, node.cls, node.more)
+        return ChartNode(node.kind, node.plan, ((node.feats,), ((name, value),)), score, node.cls, node.more)
 
-    def paths(self, one: SetClass, two: SetClass) -> list[tuple[tuple[str, ...], float, str]]:
+    def paths(self, one: SetStatistics, two: SetStatistics) -> list[tuple[tuple[str, ...], float, str]]:
         """Return paths that lead from one class to things of another, with the logarithm of their share."""
         known = self.known_paths.get((id(one), id(two)))
         if known is None:
             known = self.known_paths[id(one), id(two)] = (one, two, self._find_paths(one, two))
         return known[2]  # type: ignore[no-any-return]
 
-    def _find_paths(self, one: SetClass, two: SetClass) -> list[tuple[tuple[str, ...], float, str]]:
+    def _find_paths(self, one: SetStatistics, two: SetStatistics) -> list[tuple[tuple[str, ...], float, str]]:
         found = []
         for step, share in one.steps.items():
             end = self.schema.ends.get(step)
-            if end is not None and (back_share := two.steps.get(back(step), 0.0)):
+            if end is not None and (back_share := two.steps.get(reverse_step(step), 0.0)):
                 fit = 1.0 if two.value else self.overlap(end, two)
                 if fit > 0.05:
-                    found.append((path_of(step), math.log(share * fit * back_share), "relation_without_words"))
-        lasts = [last for last in map(back, two.steps) if last in self.schema.ends] if not found else []
+                    found.append((parse_step_path(step), math.log(share * fit * back_share), "relation_without_words"))
+        lasts = [last for last in map(reverse_step, two.steps) if last in self.schema.ends] if not found else []
         for first, share in one.steps.items() if lasts else ():
             middle = self.schema.ends.get(first, NOTHING).steps
             for last in lasts:
-                if last in middle and last != back(first):
+                if last in middle and last != reverse_step(first):
                     fit = 1.0 if two.value else self.overlap(self.schema.ends[last], two)
                     if fit > 0.3:
-                        path = (*path_of(first), *path_of(last))
+                        path = (*parse_step_path(first), *parse_step_path(last))
                         found.append((path, math.log(share * middle[last] * fit), "two_relations_without_words"))
         return sorted(found, key=lambda each: -each[1])[:4]
 
-    def leads_on(self, cls: SetClass, path: Sequence[str]) -> bool:
-        return any(path_of(step)[0] == path[0] for step in cls.steps)
+    def leads_on(self, cls: SetStatistics, path: Sequence[str]) -> bool:
+        return any(parse_step_path(step)[0] == path[0] for step in cls.steps)
 
-    def overlap(self, one: SetClass, two: SetClass) -> float:
+    def overlap(self, one: SetStatistics, two: SetStatistics) -> float:
         """Return how far the things of two classes may be the same, 0 to 1: by their kinds, else by their relations."""
         if one.value or two.value:
             return float(bool(one.value) and one.value == two.value)
         known = self.overlaps.get((id(one), id(two)))
         if known is None:
-            found = overlap_of(one.kinds, two.kinds) if one.kinds and two.kinds else overlap_of(one.steps, two.steps)
+            found = (
+                compute_share_overlap(one.kinds, two.kinds)
+                if one.kinds and two.kinds
+                else compute_share_overlap(one.steps, two.steps)
+            )
             known = self.overlaps[id(one), id(two)] = (one, two, found)
         return known[2]  # type: ignore[no-any-return]
 
@@ -225,11 +231,11 @@ class Chart:
 
     def is_one(self, plan: Any) -> bool:
         """Return whether a plan is one thing: a topic, or what a relation that leads to one leads to from there."""
-        if isinstance(plan, Follow):
+        if isinstance(plan, FollowPath):
             return self.is_one(plan.of) and all(step in self.schema.to_one for step in plan.path)
-        return isinstance(plan, Topics) and len(plan.ids) == 1
+        return isinstance(plan, TopicSet) and len(plan.ids) == 1
 
-    def measured(self, measured: str, cls: SetClass) -> list[tuple[str, tuple[str, ...], int, dict[str, float]]]:
+    def measured(self, measured: str, cls: SetStatistics) -> list[tuple[str, tuple[str, ...], int, dict[str, float]]]:
         """Return properties of a class that fit an adjective: the step, its path, its sign, features."""
         return [
             (step, path, sign, {"superlative_fits": fit, "property_two_steps_away": float(is_far)})
@@ -238,30 +244,30 @@ class Chart:
             for path, is_far in self.to_step(cls, step)
         ]
 
-    def to_step(self, cls: SetClass, step: str) -> list[tuple[tuple[str, ...], bool]]:
-        if step in cls.steps or (step not in self.schema.ends and path_of(step)[0] in cls.steps):
-            return [(path_of(step), False)]
+    def to_step(self, cls: SetStatistics, step: str) -> list[tuple[tuple[str, ...], bool]]:
+        if step in cls.steps or (step not in self.schema.ends and parse_step_path(step)[0] in cls.steps):
+            return [(parse_step_path(step), False)]
         if cls.value or step not in self.schema.ends:
             return []
         return [
-            ((*path_of(first), *path_of(step)), True)
+            ((*parse_step_path(first), *parse_step_path(step)), True)
             for first in cls.steps
             if (end := self.schema.ends.get(first)) and end.steps.get(step, 0.0) > 0.5 and not first.startswith("^")
         ][:3]
 
 
-def overlap_of(one: Mapping[str, float], two: Mapping[str, float]) -> float:
+def compute_share_overlap(one: Mapping[str, float], two: Mapping[str, float]) -> float:
     """Return how far two sets of shares have the same members, 0 to 1."""
     common = sum(min(share, two[name]) for name, share in one.items() if name in two)
     return common / max(1e-9, sum(one.values()), sum(two.values()))
 
 
-def word_features(fit: tuple[float, float], words: Node) -> dict[str, float]:
+def make_word_features(fit: tuple[float, float], words: ChartNode) -> dict[str, float]:
     """Return the features of words that fit a relation so far."""
     size = float(words.more or 1)
     return {"relation_words": fit[0] * size, "relation_words_off": (1 - fit[0]) * size, "relation_unsaid": fit[1]}
 
 
-def path_features(share: float, cost: str) -> dict[str, float]:
+def make_path_features(share: float, cost: str) -> dict[str, float]:
     """Return the features of a path that no words mean."""
     return {"share": share, cost: share if cost == "share" else 1.0}

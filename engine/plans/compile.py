@@ -18,32 +18,32 @@ from rapidfuzz import process
 
 from ... import cypher as cypher_folder
 from ..errors import InputError, QueryTimeoutError
-from ..neo4j import Request, Row, Template, quote_identifier
+from ..neo4j import QueryTemplate, Request, Row, quote_identifier
 from ..values import Entity, Triple
 from .plan import (
-    Best,
-    Both,
-    Compare,
-    Count,
-    CountOf,
-    Either,
-    Exists,
-    Find,
-    Follow,
-    Has,
-    Is,
-    Kind,
-    Lacks,
+    AggregateValue,
+    CompareNumbers,
+    ComparisonWithSet,
+    CountComparison,
+    CountMembers,
+    Difference,
+    FilteredSet,
+    FindMembers,
+    FollowPath,
+    HasMembers,
+    HasPathTo,
+    Intersection,
+    KindSet,
+    LacksPathTo,
     Part,
     Path,
     Plan,
-    Rank,
-    Than,
-    Topics,
-    Total,
-    Where,
-    Without,
-    check,
+    RankGroups,
+    TopByValue,
+    TopicSet,
+    Union,
+    ValueComparison,
+    check_plan,
 )
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class KindSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class PlanSchema:
     """What a plan may name. relations: the relationship type of each, by name; types: the relations from things to what
     they are; kinds: by name."""
 
@@ -112,28 +112,28 @@ def _fragment(name: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("//"))
 
 
-def compile_plan(plan: Plan, schema: Schema) -> Request[PlanResult]:
+def compile_plan(plan: Plan, schema: PlanSchema) -> Request[PlanResult]:
     """Return the request of a plan. Raises `InputError` for a plan that is too large, and one with a relation or a kind
     that the graph does not have."""
-    check(plan)
+    check_plan(plan)
     compiler = _Compiler(schema)
     text = compiler.whole(plan)
-    query = Template("plan", "read", text)
+    query = QueryTemplate("plan", "read", text)
     return Request(query, compiler.params | {"limit": MAX_ROWS}, lambda rows: _decode(plan, rows))
 
 
-def execute(ctx: Context, requests: Sequence[Request[PlanResult]]) -> list[PlanResult | None]:
+def execute_plans(ctx: Context, requests: Sequence[Request[PlanResult]]) -> list[PlanResult | None]:
     """Return what plans give, executed together; None for one that takes too long."""
     try:
         return ctx.db.run_all(requests)
     except QueryTimeoutError:
-        return [None] if len(requests) == 1 else [each for one in requests for each in execute(ctx, [one])]
+        return [None] if len(requests) == 1 else [each for one in requests for each in execute_plans(ctx, [one])]
 
 
 class _Compiler:
     """Composes the text of a query, and collects its parameters."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: PlanSchema) -> None:
         self.schema = schema
         self.params: dict[str, Any] = {}
 
@@ -147,29 +147,29 @@ class _Compiler:
 
     def whole(self, plan: Plan) -> str:
         match plan:
-            case Find(of) | Count(of) | Exists(of):
+            case FindMembers(of) | CountMembers(of) | HasMembers(of):
                 return self.fill("find", {"SET": self.set(of)})
-            case Total(of, path, how):
+            case AggregateValue(of, path, how):
                 texts = {"SET": self.set(of), "STEPS": self.steps(path), "VALUE": _fragment("value")}
                 return self.fill("total", texts, how=how)
-            case Rank(of, by, how, path):
+            case RankGroups(of, by, how, path):
                 values = {"STEPS": self.steps(path), "VALUE": _fragment("value")} if path else {}
                 keys = self.fill("rank_values" if path else "rank_counts", values)
                 return self.fill("rank", {"SET": self.set(of), "BY": self.steps(by), "VALUES": keys}, how=how)
-            case Compare(left, op, right):
+            case CompareNumbers(left, op, right):
                 return self.fill("compare", {"LEFT": self.whole(left), "RIGHT": self.whole(right)}, op=op)
 
     def set(self, of: Part) -> str:
         match of:
-            case Topics(ids):
+            case TopicSet(ids):
                 return self.fill("topics", ids=list(ids))
-            case Kind(name):
+            case KindSet(name):
                 return self.kind(name)
-            case Follow(inner, path):
+            case FollowPath(inner, path):
                 return self.follow(self.set(inner), path)
-            case Both(left, right) | Either(left, right) | Without(left, right):
+            case Intersection(left, right) | Union(left, right) | Difference(left, right):
                 return self.fill(of.do, {"LEFT": self.set(left), "RIGHT": self.set(right)})
-            case Best(inner, path, how, k, skip, count):
+            case TopByValue(inner, path, how, k, skip, count):
                 sign = -1 if how == "most" else 1
                 key = (
                     self.fill("key_count")
@@ -178,33 +178,33 @@ class _Compiler:
                 )
                 texts = {"SET": self.set(inner), "STEPS": self.steps(path), "KEY": key}
                 return self.fill("best", texts, sign=sign, k=k, skip=skip)
-            case Where(inner, condition):
+            case FilteredSet(inner, condition):
                 return self.where(self.set(inner), condition)
         raise AssertionError(of)
 
     def where(self, of: str, condition: Part) -> str:
         match condition:
-            case Has(path, to):
-                return self.fill("both", {"LEFT": of, "RIGHT": self.follow(self.set(to), reverse(path))})
-            case Lacks(path, None):
+            case HasPathTo(path, to):
+                return self.fill("both", {"LEFT": of, "RIGHT": self.follow(self.set(to), reverse_path(path))})
+            case LacksPathTo(path, None):
                 return self.fill("count_of", {"SET": of, "STEPS": self.steps(path)}, op="=", number=0)
-            case Lacks(path, to) if to is not None:
-                return self.fill("without", {"LEFT": of, "RIGHT": self.follow(self.set(to), reverse(path))})
-            case CountOf(path, op, number):
+            case LacksPathTo(path, to) if to is not None:
+                return self.fill("without", {"LEFT": of, "RIGHT": self.follow(self.set(to), reverse_path(path))})
+            case CountComparison(path, op, number):
                 return self.fill("count_of", {"SET": of, "STEPS": self.steps(path)}, op=op, number=number)
-            case Than(path, op, to, how):
+            case ComparisonWithSet(path, op, to, how):
                 texts = {"SET": of, "TO": self.set(to), "STEPS": self.steps(path), "VALUE": _fragment("value")}
                 return self.fill("than", texts, op=op, how=how)
-            case Is(path, op, number, date, text, unit):
+            case ValueComparison(path, op, number, date, text, unit):
                 if date is not None:
-                    first, last = days(date)
+                    first, last = compute_date_bounds(date)
                     test = self.fill("is_date", op=op, first=first, last=last)
                 elif text is not None:
                     test = self.fill("is_text", op=op, text=text.strip().lower())
                 else:
-                    from ..writing import to_base_unit  # it needs DuckDB
+                    from ..writing import convert_to_base_unit  # it needs DuckDB
 
-                    base, dimension = to_base_unit(number, unit)
+                    base, dimension = convert_to_base_unit(number, unit)
                     test = self.fill("is_number", op=op, number=base, unit=dimension)
                 texts = {"SET": of, "STEPS": self.steps(path), "VALUE": _fragment("value"), "TEST": test}
                 return self.fill("is", texts)
@@ -246,12 +246,12 @@ class _Compiler:
         return type_
 
 
-def reverse(path: Path) -> Path:
+def reverse_path(path: Path) -> Path:
     """Return the path that leads back."""
     return tuple(step[1:] if step.startswith("^") else f"^{step}" for step in reversed(path))
 
 
-def days(date: str) -> tuple[int, int]:
+def compute_date_bounds(date: str) -> tuple[int, int]:
     """Return the first and the last day of a date of any precision, as year · 10000 + month · 100 + day."""
     year, *rest = (int(each) for each in date.split("-"))
     first, last = [*rest, *(1, 1)[len(rest) :]], [*rest, *(12, 31)[len(rest) :]]
@@ -267,11 +267,11 @@ def _decode(plan: Plan, found: Sequence[Row]) -> PlanResult:
     total, number, missing, rows = found[0]
     decoded = tuple(_row(*row) for row in rows)
     match plan:
-        case Count() | Total():
+        case CountMembers() | AggregateValue():
             return PlanResult(total, decoded, missing, number)
-        case Exists():
+        case HasMembers():
             return PlanResult(total, decoded, yes=total > 0)
-        case Compare():
+        case CompareNumbers():
             return PlanResult(total or 0, decoded, yes=None if total is None else bool(total))
     return PlanResult(total, decoded, missing)
 

@@ -7,14 +7,25 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...models.wording import FUNCTION_WORDS, STOP_WORDS, fold, is_verb, singular
-from ...models.wording.kinds import noun_kind
+from ...models.wording import FUNCTION_WORDS, STOP_WORDS, fold_name, is_verb, singularise
+from ...models.wording.kinds import classify_noun
 from ...models.wording.operators import find_operators
 from ..values import Topic
-from .chart import LEFT, NOTHING, SEVERAL, WITHIN, Chart, Node, Number, Value, overlap_of, word_features
-from .plan import Follow, Is, Kind, Topics
-from .schema import THROUGH, SetClass, end_kind, kind_name, path_of
-from .words import dimension_of, lexicon, tokenise
+from .chart import (
+    LEFT,
+    NOTHING,
+    SEVERAL,
+    WITHIN,
+    Chart,
+    ChartNode,
+    ComparedValue,
+    Number,
+    compute_share_overlap,
+    make_word_features,
+)
+from .plan import FollowPath, KindSet, TopicSet, ValueComparison
+from .schema import THROUGH, SetStatistics, name_end_kind, normalise_kind_name, parse_step_path
+from .words import get_unit_dimension, read_plan_lexicon, tokenise
 
 CANDIDATES = 6
 """Relations that words propose."""
@@ -47,7 +58,7 @@ def _find_form(chart: Chart) -> tuple[str, int]:  # noqa: PLR0911
     return "plain", 0
 
 
-def find_items(chart: Chart) -> None:
+def fill_chart(chart: Chart) -> None:
     """Fill a chart with what its words may mean, and what it costs to leave each out."""
     chart.form, chart.begin = _find_form(chart)
     chart.topics = _drop_half_named(chart, chart.topics)
@@ -60,16 +71,16 @@ def find_items(chart: Chart) -> None:
     named = _find_topics(chart, taken)
     for at in range(begin, len(words)):
         for size in range(1, min(3, len(words) - at) + 1):
-            name = " ".join([*words[at : at + size - 1], singular(words[at + size - 1])])
+            name = " ".join([*words[at : at + size - 1], singularise(words[at + size - 1])])
             if name in chart.schema.of_kind and not taken & set(range(at, at + size)):
                 chart.add(
-                    at, at + size, chart.make("set", Kind(name), chart.schema.of_kind[name], (), name, kind_alone=1)
+                    at, at + size, chart.make("set", KindSet(name), chart.schema.of_kind[name], (), name, kind_alone=1)
                 )
                 chart.cost.update({p: ("kind_left_out", 1.0) for p in range(at, at + size) if p not in named})
-        name = chart.schema.largest.get(noun_kind(words[at]), "")
+        name = chart.schema.largest.get(classify_noun(words[at]), "")
         is_relation = bool(name) and max(chart.steps.match(words[at]).values(), default=0.0) > 0.9
-        if name and not is_relation and singular(words[at]) not in chart.schema.of_kind and at not in taken | named:
-            node = chart.make("set", Kind(name), chart.schema.of_kind[name], (), name, kind_alone=1, kind_by_noun=1)
+        if name and not is_relation and singularise(words[at]) not in chart.schema.of_kind and at not in taken | named:
+            node = chart.make("set", KindSet(name), chart.schema.of_kind[name], (), name, kind_alone=1, kind_by_noun=1)
             chart.add(at, at + 1, node)
     _find_compounds(chart)
     _find_roles(chart, taken)
@@ -78,7 +89,7 @@ def find_items(chart: Chart) -> None:
         noun = (
             at + 3 if words[at + 1 : at + 2] in (["and"], ["or"]) else at + 1
         )  # "major", "French or German suppliers"
-        before_noun = any(isinstance(node.plan, Kind) for node in chart.items.get((noun, noun + 1), ()))
+        before_noun = any(isinstance(node.plan, KindSet) for node in chart.items.get((noun, noun + 1), ()))
         if value and name == "word_left_out" and before_noun and at not in chart.particles:
             chart.cost[at] = ("modifier_left_out", value)
     _keep_operators(chart)
@@ -91,9 +102,9 @@ def _find_compounds(chart: Chart) -> None:
             next((node for node in chart.items.get(span, ()) if node.more in chart.schema.of_kind), None)
             for span in ((at, at + 1), (at + 1, at + 2))
         )
-        if not first or not second or singular(chart.words[at]) != chart.words[at]:
+        if not first or not second or singularise(chart.words[at]) != chart.words[at]:
             continue
-        is_alike = overlap_of(first.cls.steps, second.cls.steps) > 0.5  # both are products
+        is_alike = compute_share_overlap(first.cls.steps, second.cls.steps) > 0.5  # both are products
         if not is_alike and chart.paths(second.cls, first.cls):
             chart.compounds.add(at)
             chart.cost[at] = ("word_left_out", 0.0)
@@ -102,22 +113,24 @@ def _find_compounds(chart: Chart) -> None:
 def _find_roles(chart: Chart, taken: set[int]) -> None:
     """Add operators: not, and, or, average, each, same, superlatives, how long."""
     words, begin = chart.words, chart.begin
-    roles = {word: role for role, said in lexicon()["words"].items() for word in said.split()}
-    excepting = [at for at in range(len(words)) if " ".join(words[at : at + 2]) in lexicon()["except"]["phrases"]]
+    roles = {word: role for role, said in read_plan_lexicon()["words"].items() for word in said.split()}
+    excepting = [
+        at for at in range(len(words)) if " ".join(words[at : at + 2]) in read_plan_lexicon()["except"]["phrases"]
+    ]
     for at in excepting:
         chart.add(at, at + 2, chart.make("not", "except"), cost=LEFT)
-    measures = lexicon()["measures"]
+    measures = read_plan_lexicon()["measures"]
     for at, word in enumerate(words):
         if at in taken or {at, at - 1}.intersection(excepting):
             continue
         role = roles.get(word)
         third = words[at + 2] if word == "top" and at + 2 < len(words) else ""
-        if third in lexicon()["irregular"] or _base_of(third, "est", measures):  # the top three longest
+        if third in read_plan_lexicon()["irregular"] or _base_of(third, "est", measures):  # the top three longest
             chart.cost[at] = (LEFT, 0.0)
         elif role in ("both", "and"):
             chart.add(at, at + 1, chart.make("join", "and"))
             chart.cost.setdefault(at, ("word_left_out", 0.0))
-        elif word == "same" and singular("".join(words[at + 1 : at + 2])) != "".join(words[at + 1 : at + 2]):
+        elif word == "same" and singularise("".join(words[at + 1 : at + 2])) != "".join(words[at + 1 : at + 2]):
             continue  # the same states: all of them, or any?
         elif word == "as" and "same" in words[:at]:
             chart.cost[at] = ("word_left_out", 0.0)
@@ -165,7 +178,7 @@ def _find_particles(chart: Chart) -> dict[int, str]:
     for at in range(len(words) - 2):
         if words[at] in _PARTICLES and words[at + 1] in ("which", "what", "whom"):
             verbs = (v for v in range(at + 2, len(words)) if words[v] not in STOP_WORDS and v not in names)
-            verb = next((v for v in verbs if kind_name(words[v]) not in chart.schema.of_kind), None)
+            verb = next((v for v in verbs if normalise_kind_name(words[v]) not in chart.schema.of_kind), None)
             if verb is not None:
                 found.setdefault(verb, words[at])
     return {at: particle for at, particle in found.items() if words[at] not in STOP_WORDS}
@@ -185,10 +198,10 @@ def _find_superlative(chart: Chart, at: int) -> bool:
     A superlative's `plan` is its sign; `more` has the properties that it compares by, whether it may go with
     another property or a count ("the largest population", "the most rivers"), how many, and after how many.
     """
-    words, measures, irregular = chart.words, lexicon()["measures"], lexicon()["irregular"]
+    words, measures, irregular = chart.words, read_plan_lexicon()["measures"], read_plan_lexicon()["irregular"]
     word, following = words[at], words[at + 1] if at + 1 < len(words) else ""
-    if word in lexicon()["ordinals"]:
-        chart.add(at, at + 1, chart.make("ordinal", lexicon()["ordinals"][word]), cost=LEFT)
+    if word in read_plan_lexicon()["ordinals"]:
+        chart.add(at, at + 1, chart.make("ordinal", read_plan_lexicon()["ordinals"][word]), cost=LEFT)
         return True
     if (base := _base_of(word, "er", measures)) or (word in ("more", "less") and following in measures):
         size = 1 if base else 2
@@ -227,9 +240,9 @@ def _find_superlative(chart: Chart, at: int) -> bool:
 def _find_values(chart: Chart) -> set[int]:
     """Add numbers and dates with their comparison; return the words that they take."""
     words, taken = chart.words, set[int]()
-    phrases = [(p.split(), op) for op, ps in lexicon()["compare"].items() for p in ps]
+    phrases = [(p.split(), op) for op, ps in read_plan_lexicon()["compare"].items() for p in ps]
     phrases.sort(key=lambda each: -len(each[0]))
-    measures = lexicon()["measures"]
+    measures = read_plan_lexicon()["measures"]
     for at, word in enumerate(words):
         read = _read_number(chart, at)
         if at in taken or not read:
@@ -249,10 +262,10 @@ def _find_values(chart: Chart) -> set[int]:
             op, first, last = "between", Number(year, str(year)), Number(year + 9, str(year + 9))
         if word == "one" and not op:
             continue
-        is_alone = not (op or first.date or word in lexicon()["numbers"])
+        is_alone = not (op or first.date or word in read_plan_lexicon()["numbers"])
         if is_alone and at and words[at - 1] in STOP_WORDS - {"the"}:
             continue  # part of a name
-        chart.add(start, end, chart.make("value", None, more=Value(first, op or "=", measured, last)))
+        chart.add(start, end, chart.make("value", None, more=ComparedValue(first, op or "=", measured, last)))
         taken |= set(range(start, end))
         chart.cost |= {p: (LEFT if op else "word_left_out", float(p == at)) for p in range(start, end)}
     return taken
@@ -265,16 +278,16 @@ def _read_number(chart: Chart, at: int) -> tuple[Number, int] | None:
         word = word[:-1]
     if at < len(chart.words) and (date := chart.dates.get(chart.tokens[at].start)):
         return Number(None, date[0]), sum(token.start < date[1] for token in chart.tokens)
-    found = _NUMBER.match(str(lexicon()["numbers"].get(word, word)))
+    found = _NUMBER.match(str(read_plan_lexicon()["numbers"].get(word, word)))
     if not found:
         return None
     number, end, joined = float(found[1].replace(",", "")), at + 1, found[2] or ""
     if joined and joined not in _TIMES:
-        return (Number(number, "", joined), end) if joined == "%" or dimension_of(joined) else None
+        return (Number(number, "", joined), end) if joined == "%" or get_unit_dimension(joined) else None
     times = joined or "".join(chart.words[end : end + 1])
     if times in _TIMES:
         number, end = number * _TIMES[times], end + (not joined)
-    unit = chart.said[end] if end < len(chart.words) and dimension_of(chart.said[end]) else ""
+    unit = chart.said[end] if end < len(chart.words) and get_unit_dimension(chart.said[end]) else ""
     return Number(number, word if _YEAR.fullmatch(word) else "", unit), end + bool(unit)
 
 
@@ -296,25 +309,25 @@ def _find_topics(chart: Chart, taken: set[int]) -> set[int]:
         if not some:
             continue
         chart.exact |= set(range(start, end)) if is_exact else set()
-        name = fold(some[0].matched_name or some[0].entity.label)
-        same = [t for t in some if fold(t.matched_name or t.entity.label) == name]
+        name = fold_name(some[0].matched_name or some[0].entity.label)
+        same = [t for t in some if fold_name(t.matched_name or t.entity.label) == name]
         likely = max((t.probability or 0.01) for t in same)
         words = " ".join(chart.words[start:end])
-        is_kind = words in chart.schema.of_kind or singular(words) in chart.schema.of_kind
+        is_kind = words in chart.schema.of_kind or singularise(words) in chart.schema.of_kind
         if is_kind and not is_exact:
             continue
         value = 1.0 if is_exact and not is_kind else min(1.0, 2 * likely)
         likely *= 0.2 if is_kind else 1
         first = {_step(chart, number) for topic in same for number in topic.relations}
-        shares = dict.fromkeys((step for step in chart.schema.ends if path_of(step)[0] in first), 1.0)
+        shares = dict.fromkeys((step for step in chart.schema.ends if parse_step_path(step)[0] in first), 1.0)
         if chart.form == "yes" and "there" in chart.words[:2]:  # what others of its kind have, it may lack
             for kind in kinds:
                 shares = {**chart.schema.of_kind.get(kind, NOTHING).steps, **shares}
-        cls = SetClass(shares, dict.fromkeys(kinds, 1.0), "text" if same[0].entity.is_literal else "")
+        cls = SetStatistics(shares, dict.fromkeys(kinds, 1.0), "text" if same[0].entity.is_literal else "")
         ids = tuple(dict.fromkeys(t.entity.id for t in same))[:50]
         place = "in" if {"in", "within"}.intersection(chart.words[max(0, start - 2) : start]) else None
         chart.add(
-            start, end, chart.make("set", Topics(ids), cls, (), place, topic_uncertain=math.log(max(likely, 1e-3)))
+            start, end, chart.make("set", TopicSet(ids), cls, (), place, topic_uncertain=math.log(max(likely, 1e-3)))
         )
         if likely > 0.3:
             named |= set(range(start, end))
@@ -326,7 +339,7 @@ def _find_topics(chart: Chart, taken: set[int]) -> set[int]:
 def _is_exact(chart: Chart, topic: Topic, start: int, end: int) -> bool:
     """Return whether a topic is called what the question calls it, and not just about so."""
     words = " ".join(chart.words[start:end])
-    return kind_name(topic.matched_name) in (words, singular(words)) and words not in FUNCTION_WORDS
+    return normalise_kind_name(topic.matched_name) in (words, singularise(words)) and words not in FUNCTION_WORDS
 
 
 def _kinds_by_ends(chart: Chart, topic: Topic) -> tuple[str, ...]:
@@ -347,7 +360,7 @@ def _span(chart: Chart, topic: Topic) -> tuple[int, int] | None:
 
 def _find_words(chart: Chart, taken: set[int], named: set[int]) -> None:
     """Add runs of words that may mean a relation; none that runs into a name."""
-    words, nouns = chart.words, lexicon()["nouns"]
+    words, nouns = chart.words, read_plan_lexicon()["nouns"]
     for at, word in enumerate(words):
         if (
             at < chart.begin
@@ -357,10 +370,10 @@ def _find_words(chart: Chart, taken: set[int], named: set[int]) -> None:
             or words[at : at + 2] == ["number", "of"]
         ):
             continue
-        if word in lexicon()["measures"] and not (chart.form == "measure" and at == chart.begin):
+        if word in read_plan_lexicon()["measures"] and not (chart.form == "measure" and at == chart.begin):
             chart.cost.setdefault(at, ("word_left_out", 1.0))
             continue  # an adjective says of what things, not how they are related
-        if word in lexicon()["nouns"]["live"].split() and at and words[at - 1] in nouns:
+        if word in read_plan_lexicon()["nouns"]["live"].split() and at and words[at - 1] in nouns:
             chart.cost[at] = ("word_left_out", 0.0)
             continue
         if word in nouns and (chart.form == "count" or word == "size"):
@@ -408,45 +421,51 @@ def _add_words(chart: Chart, start: int, end: int, inner: Sequence[str]) -> None
         found = {step: fit for step, fit in found.items() if chart.steps.unsaid_of(step, own) == 0}
     if not found or (end - start > 1 and max(found.values()) <= 0.6):
         return
-    is_kind = float(any(singular(word) in chart.schema.of_kind for word in inner))
+    is_kind = float(any(singularise(word) in chart.schema.of_kind for word in inner))
     fits = {step: (fit, chart.steps.unsaid(step, inner)) for step, fit in _best(found)}
     for step in [step for step in fits if step in chart.schema.flags and fits[step][0] > 0.9]:
         said = chart.make("words", {}, None, more=len(inner))
-        is_so = (Is((step,), "=", text=chart.schema.flags[step]),)  # organic wines: those whose organic is "yes"
+        is_so = (
+            ValueComparison((step,), "=", text=chart.schema.flags[step]),
+        )  # organic wines: those whose organic is "yes"
         chart.add(
-            start, end, chart.make("condition", is_so, None, (said,), step, **word_features(fits.pop(step), said))
+            start, end, chart.make("condition", is_so, None, (said,), step, **make_word_features(fits.pop(step), said))
         )
     if not fits:
         return
-    is_one = singular(inner[-1]) == inner[-1]
+    is_one = singularise(inner[-1]) == inner[-1]
     several = not is_one and not chart.cost.get(start, ("",))[0].startswith("topic") and _asks_for(chart, start)
     words = chart.make("words", fits, SEVERAL if several else None, more=len(inner), kind_read_as_relation=is_kind)
     chart.add(start, end, words, *(_find_peaks(chart, words, start) if said and is_one else ()))
     is_said_of = chart.form == "who" and start == chart.begin and is_verb(inner[-1])  # who wrote …
     for step, fit in fits.items() if not is_said_of else ():
         cls = chart.schema.ends.get(step)
-        does = _is_agent(inner[-1]) and not chart.steps.says(step, singular(inner[-1]))  # actors act, a director is one
+        does = _is_agent(inner[-1]) and not chart.steps.says(
+            step, singularise(inner[-1])
+        )  # actors act, a director is one
         if fit[0] <= 0.6 or cls is None or cls.value or step.startswith("^") != does:
             continue
-        name = end_kind(step[1:] if step.startswith("^") else f"^{step}")
-        ends: Any = Kind(name)
-        if len(path_of(step)) > 1:
+        name = name_end_kind(step[1:] if step.startswith("^") else f"^{step}")
+        ends: Any = KindSet(name)
+        if len(parse_step_path(step)) > 1:
             froms = [kind for kind, each in chart.schema.of_kind.items() if each.steps.get(step, 0.0) > 0.2]
             if not froms:
                 continue
-            ends = Follow(Kind(froms[0]), path_of(step))
+            ends = FollowPath(KindSet(froms[0]), parse_step_path(step))
         chart.add(
-            start, end, chart.make("set", ends, cls, (words,), name, end_of_a_relation=1, **word_features(fit, words))
+            start,
+            end,
+            chart.make("set", ends, cls, (words,), name, end_of_a_relation=1, **make_word_features(fit, words)),
         )
 
 
-def _find_peaks(chart: Chart, words: Node, start: int) -> list[Node]:
+def _find_peaks(chart: Chart, words: ChartNode, start: int) -> list[ChartNode]:
     """Return what else a superlative in the name of a relation may say: of the highest points the highest."""
     found = []
     for most in [node for node in chart.items.get((start, start + 1), ()) if node.kind == "superlative"]:
         for step, fit in words.plan.items():
             for last, path, sign, fits in chart.measured(most.more[0], chart.schema.ends.get(step, NOTHING)):
-                order, own = sign * most.plan, {**fits, **word_features(fit, words)}
+                order, own = sign * most.plan, {**fits, **make_word_features(fit, words)}
                 key = (order, THROUGH.join((step, last)), None, 1, 0)
                 found.append(chart.make("key", key, None, (words,), "value", **own))
                 peak = (step, path, "most" if order > 0 else "least")
@@ -464,7 +483,7 @@ def _split_name(name: str) -> list[str]:
 
 def _is_agent(word: str) -> bool:
     """Return whether a noun says who does something: "actors"."""
-    return singular(word).endswith(("er", "or", "ist", "ian"))
+    return singularise(word).endswith(("er", "or", "ist", "ian"))
 
 
 def _turn(words: str) -> str:

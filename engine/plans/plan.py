@@ -28,7 +28,7 @@ Date: TypeAlias = Annotated[str, Field(pattern=r"^\d{4}(-\d\d(-\d\d)?)?$")]
 
 
 @dataclass(frozen=True, slots=True)
-class Topics:
+class TopicSet:
     """Entities or literals by id."""
 
     ids: Annotated[tuple[str, ...], Len(1, 1_000)]
@@ -36,7 +36,7 @@ class Topics:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class KindSet:
     """All things of a kind, by its name: a type of the graph, or what stands at an end of a relation."""
 
     name: Annotated[str, MinLen(1)]
@@ -44,7 +44,7 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Follow:
+class FollowPath:
     """What a path leads to from a set."""
 
     of: Set
@@ -53,7 +53,7 @@ class Follow:
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class FilteredSet:
     """Those of a set for which a condition holds."""
 
     of: Set
@@ -62,7 +62,7 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
+class TopByValue:
     """Those of a set with the greatest or smallest values of a path, or number of its ends with `count`: the `k` after
     the first `skip`, and all equals of the last."""
 
@@ -76,7 +76,7 @@ class Best:
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class Intersection:
     """What is in two sets."""
 
     left: Set
@@ -85,7 +85,7 @@ class Both:
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class Union:
     """What is in one of two sets."""
 
     left: Set
@@ -94,7 +94,7 @@ class Either:
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
+class Difference:
     """What is in the left set and not in the right one."""
 
     left: Set
@@ -103,7 +103,7 @@ class Without:
 
 
 @dataclass(frozen=True, slots=True)
-class Has:
+class HasPathTo:
     """A path leads to one of a set."""
 
     path: Path
@@ -112,7 +112,7 @@ class Has:
 
 
 @dataclass(frozen=True, slots=True)
-class Lacks:
+class LacksPathTo:
     """A path leads to none of a set; without one, nowhere."""
 
     path: Path
@@ -121,7 +121,7 @@ class Lacks:
 
 
 @dataclass(frozen=True, slots=True)
-class Is:
+class ValueComparison:
     """One value of a path compares so: with a number (of a unit as the graph writes it, if it does), a date of any
     precision, or a text regardless of case."""
 
@@ -135,7 +135,7 @@ class Is:
 
 
 @dataclass(frozen=True, slots=True)
-class Than:
+class ComparisonWithSet:
     """The greatest value of a path compares so with the greatest one of another set by the same path, or their mean."""
 
     path: Path
@@ -146,7 +146,7 @@ class Than:
 
 
 @dataclass(frozen=True, slots=True)
-class CountOf:
+class CountComparison:
     """The number of ends of a path compares so."""
 
     path: Path
@@ -155,12 +155,17 @@ class CountOf:
     do: Literal["countof"] = "countof"
 
 
-Set: TypeAlias = Annotated[Topics | Kind | Follow | Where | Best | Both | Either | Without, Field(discriminator="do")]
-Condition: TypeAlias = Annotated[Has | Lacks | Is | Than | CountOf, Field(discriminator="do")]
+Set: TypeAlias = Annotated[
+    TopicSet | KindSet | FollowPath | FilteredSet | TopByValue | Intersection | Union | Difference,
+    Field(discriminator="do"),
+]
+Condition: TypeAlias = Annotated[
+    HasPathTo | LacksPathTo | ValueComparison | ComparisonWithSet | CountComparison, Field(discriminator="do")
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Find:
+class FindMembers:
     """The members of a set."""
 
     of: Set
@@ -168,7 +173,7 @@ class Find:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class CountMembers:
     """How many a set has."""
 
     of: Set
@@ -176,7 +181,7 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class Exists:
+class HasMembers:
     """Whether a set has any."""
 
     of: Set
@@ -184,7 +189,7 @@ class Exists:
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class AggregateValue:
     """The sum, mean, least or greatest of the values of a path, over a set."""
 
     of: Set
@@ -194,7 +199,7 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True)
-class Rank:
+class RankGroups:
     """The groups of a set by the ends of a path, with the number of members of each, or the sum or mean of a value."""
 
     of: Set
@@ -204,11 +209,11 @@ class Rank:
     do: Literal["rank"] = "rank"
 
 
-Number: TypeAlias = Annotated[Count | Total, Field(discriminator="do")]
+Number: TypeAlias = Annotated[CountMembers | AggregateValue, Field(discriminator="do")]
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
+class CompareNumbers:
     """Whether two numbers compare so."""
 
     left: Number
@@ -217,10 +222,13 @@ class Compare:
     do: Literal["compare"] = "compare"
 
 
-Plan: TypeAlias = Annotated[Find | Count | Exists | Total | Rank | Compare, Field(discriminator="do")]
+Plan: TypeAlias = Annotated[
+    FindMembers | CountMembers | HasMembers | AggregateValue | RankGroups | CompareNumbers, Field(discriminator="do")
+]
 Part: TypeAlias = (
-    Topics | Kind | Follow | Where | Best | Both | Either | Without | Has | Lacks | Is | Than
-    | CountOf | Find | Count | Exists | Total | Rank | Compare
+    TopicSet | KindSet | FollowPath | FilteredSet | TopByValue | Intersection | Union | Difference
+    | HasPathTo | LacksPathTo | ValueComparison | ComparisonWithSet | CountComparison
+    | FindMembers | CountMembers | HasMembers | AggregateValue | RankGroups | CompareNumbers
 )  # fmt: skip
 
 
@@ -237,23 +245,23 @@ def _parts_of(part: Part) -> Iterator[Part]:
             yield value  # type: ignore[misc]
 
 
-def walk(part: Part) -> Iterator[Part]:
+def iterate_parts(part: Part) -> Iterator[Part]:
     """Yield a part and all that it is made of."""
     yield part
     for each in _parts_of(part):
-        yield from walk(each)
+        yield from iterate_parts(each)
 
 
-def is_within_bounds(plan: Part) -> bool:
-    """Return whether `check` accepts a plan."""
+def is_plan_within_bounds(plan: Part) -> bool:
+    """Return whether `check_plan` accepts a plan."""
     try:
-        check(plan)
+        check_plan(plan)
     except InputError:
         return False
     return True
 
 
-def check(plan: Part) -> None:
+def check_plan(plan: Part) -> None:
     """Raise `InputError` for a plan that is too deep, too large, or compares a value with none or several."""
     waiting, count = [(plan, 1)], 0
     while waiting:
@@ -263,16 +271,16 @@ def check(plan: Part) -> None:
             raise InputError(f"the plan is nested more than {MAX_DEPTH} deep")
         if count > MAX_PARTS:
             raise InputError(f"the plan has more than {MAX_PARTS} parts")
-        if isinstance(part, Is) and sum(v is not None for v in (part.number, part.date, part.text)) != 1:
+        if isinstance(part, ValueComparison) and sum(v is not None for v in (part.number, part.date, part.text)) != 1:
             raise InputError("a comparison takes one of number, date, text")
-        if isinstance(part, Is) and part.text is not None and part.op not in ("=", "!="):
+        if isinstance(part, ValueComparison) and part.text is not None and part.op not in ("=", "!="):
             raise InputError(f"a text is compared by = or !=, found {part.op!r}")
-        if isinstance(part, Rank) and (part.how == "count") == bool(part.path):
+        if isinstance(part, RankGroups) and (part.how == "count") == bool(part.path):
             raise InputError("a rank by sum or mean takes a path to values, one by count none")
         waiting += [(each, depth + 1) for each in _parts_of(part)]
 
 
-def read_plan(text: str | bytes) -> Any:
+def parse_plan(text: str | bytes) -> Any:
     """Return the plan of a JSON text. Raises `InputError` that names the place of the first fault."""
     if len(text) > MAX_CHARS:
         raise InputError(f"the plan has more than {MAX_CHARS:,} characters")
@@ -282,15 +290,15 @@ def read_plan(text: str | bytes) -> Any:
         first = error.errors()[0]
         place = ".".join(str(each) for each in first["loc"])
         raise InputError(f"not a plan{f', at {place}' if place else ''}: {first['msg']}") from error
-    check(plan)
+    check_plan(plan)
     return plan
 
 
-def plan_data(plan: Any) -> dict[str, Any]:
+def serialise_plan(plan: Any) -> dict[str, Any]:
     """Return a plan as JSON objects; what has its default is left out."""
     data: dict[str, Any] = {"do": plan.do}
     for each in fields(plan):
         value = getattr(plan, each.name)
         if value != each.default:
-            data[each.name] = plan_data(value) if is_dataclass(value) else value
+            data[each.name] = serialise_plan(value) if is_dataclass(value) else value
     return data

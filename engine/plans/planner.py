@@ -13,16 +13,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...models.wording import singular
-from ...models.wording.kinds import noun_kind
+from ...models.wording import singularise
+from ...models.wording.kinds import classify_noun
 from ..values import Topic
-from .chart import FEATURES, LEFT, NOTHING, Chart, Feats, Node
-from .compile import reverse
-from .items import find_items
-from .plan import Both, Count, Exists, Find, Follow, Has, Kind, Plan, Topics, Where, is_within_bounds
+from .chart import FEATURES, LEFT, NOTHING, Chart, ChartNode, Feats
+from .compile import reverse_path
+from .items import fill_chart
+from .plan import (
+    CountMembers,
+    FilteredSet,
+    FindMembers,
+    FollowPath,
+    HasMembers,
+    HasPathTo,
+    Intersection,
+    KindSet,
+    Plan,
+    TopicSet,
+    is_plan_within_bounds,
+)
 from .rules import RULES
-from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetClass, back, end_kind, path_of
-from .words import StepWords
+from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetStatistics, name_end_kind, parse_step_path, reverse_step
+from .words import StepWordMatcher
 
 MAX_WORDS = 14
 """Items of a longer question are not combined: it has too many."""
@@ -54,13 +66,13 @@ class Planner:
     """Finds the likeliest plans for questions over one graph."""
 
     schema: GraphSchema
-    steps: StepWords
+    steps: StepWordMatcher
     weights: Mapping[str, float]
 
     def plan(self, text: str, topics: Sequence[Topic], kinds_of: Mapping[str, Sequence[str]]) -> list[Candidate]:
         """Return plans for a question, best first. kinds_of: the names of the kinds of each topic, by id."""
         chart = Chart(self.schema, self.steps, self.weights, text, topics, kinds_of)
-        find_items(chart)
+        fill_chart(chart)
         return _parse(chart)
 
 
@@ -70,10 +82,10 @@ def _parse(chart: Chart) -> list[Candidate]:
         return []
     chart.places = places
     index = {at: place for place, at in enumerate(places)}
-    starts: dict[tuple[int, int], list[Node]] = {}
+    starts: dict[tuple[int, int], list[ChartNode]] = {}
     for (start, end), nodes in chart.items.items():
         starts.setdefault((index[start], index[end - 1] + 1), []).extend(nodes)
-    cells: dict[tuple[int, int], dict[str, list[Node]]] = {}
+    cells: dict[tuple[int, int], dict[str, list[ChartNode]]] = {}
     for length in range(1, len(places) + 1):
         for i in range(len(places) - length + 1):
             j = i + length
@@ -93,8 +105,8 @@ def _find_first_noun(chart: Chart) -> tuple[frozenset[str], bool]:
     that is said in the plural. Where no kind is named, they are those of what a relation of that name leads to."""
     for at in chart.places:
         nodes = [node for (start, _), some in chart.items.items() if start == at for node in some]
-        kinds = [node.more for node in nodes if isinstance(node.plan, Kind) and node.more in chart.schema.of_kind]
-        is_plural = singular(chart.words[at]) != chart.words[at]
+        kinds = [node.more for node in nodes if isinstance(node.plan, KindSet) and node.more in chart.schema.of_kind]
+        is_plural = singularise(chart.words[at]) != chart.words[at]
         if kinds and at in chart.compounds:
             continue
         if kinds:
@@ -111,8 +123,8 @@ def _find_first_noun(chart: Chart) -> tuple[frozenset[str], bool]:
 
 
 def _combine(
-    chart: Chart, lefts: Mapping[str, list[Node]], rights: Mapping[str, list[Node]], least: float
-) -> list[Node]:
+    chart: Chart, lefts: Mapping[str, list[ChartNode]], rights: Mapping[str, list[ChartNode]], least: float
+) -> list[ChartNode]:
     """Return what nodes of two neighbouring cells may make. Worse ones of a category meet only better ones, and none
     whose scores are too low together."""
     return [
@@ -126,7 +138,7 @@ def _combine(
     ]
 
 
-def _finish(chart: Chart, cell: Mapping[str, Sequence[Node]]) -> list[Candidate]:
+def _finish(chart: Chart, cell: Mapping[str, Sequence[ChartNode]]) -> list[Candidate]:
     first_noun, is_plural = _find_first_noun(chart)
     asks_for_things = bool(first_noun) and is_plural and chart.form == "plain"
     made: dict[Any, Candidate] = {}
@@ -146,8 +158,8 @@ def _finish(chart: Chart, cell: Mapping[str, Sequence[Node]]) -> list[Candidate]
                 _add_up(node.feats, feats)
                 for name, value in own.items():
                     feats[name] += value
-                asks_less = isinstance(plan, Exists) and any(feats[name] >= 0.5 for name in _LEFT_OUT)
-                if not asks_less and is_within_bounds(plan):
+                asks_less = isinstance(plan, HasMembers) and any(feats[name] >= 0.5 for name in _LEFT_OUT)
+                if not asks_less and is_plan_within_bounds(plan):
                     unread = modifiers if feats["modifier_left_out"] else ()
                     made[plan] = Candidate(plan, feats, score, feats[LEFT] > 0 or is_amount, unread)
     return sorted(made.values(), key=lambda each: -each.score)
@@ -157,16 +169,18 @@ def _ask_each(of: Any, to_one: frozenset[str]) -> Any:
     """Return a set in which what two things share is what they lead to, where nothing has both: of wines that Ann and
     Ben tasted the wine of a tasting of Ann's and of one of Ben's, for a tasting has one taster."""
     match of:
-        case Follow(Both(Follow(_, one) as left, Follow(_, other) as right), path) if one == other:
-            apart: Any = Both(Follow(left, path), Follow(right, path))
-        case Where(things, Has(path, Both(Follow(_, one) as left, Follow(_, other) as right))) if one == other:
-            apart = Where(Where(things, Has(path, left)), Has(path, right))
+        case FollowPath(Intersection(FollowPath(_, one) as left, FollowPath(_, other) as right), path) if one == other:
+            apart: Any = Intersection(FollowPath(left, path), FollowPath(right, path))
+        case FilteredSet(
+            things, HasPathTo(path, Intersection(FollowPath(_, one) as left, FollowPath(_, other) as right))
+        ) if one == other:
+            apart = FilteredSet(FilteredSet(things, HasPathTo(path, left)), HasPathTo(path, right))
         case _:
             return of
-    return apart if THROUGH.join(reverse(one)) in to_one else of
+    return apart if THROUGH.join(reverse_path(one)) in to_one else of
 
 
-def _add_who(chart: Chart, cell: Mapping[str, Sequence[Node]]) -> list[Node]:
+def _add_who(chart: Chart, cell: Mapping[str, Sequence[ChartNode]]) -> list[ChartNode]:
     """Return what is said of people that no word names: who acted in the most films, who reviewed more than one."""
     if chart.form != "who":
         return []
@@ -174,58 +188,58 @@ def _add_who(chart: Chart, cell: Mapping[str, Sequence[Node]]) -> list[Node]:
     for kind, step_of in _SAID_OF.items():
         for node in cell.get(kind, ()):
             step = step_of(node)
-            if step and not step.startswith("^") and (cls := chart.schema.ends.get(back(step))):
-                who = chart.make_set(Kind(end_kind(path_of(step)[0])), cls, ())
+            if step and not step.startswith("^") and (cls := chart.schema.ends.get(reverse_step(step))):
+                who = chart.make_set(KindSet(name_end_kind(parse_step_path(step)[0])), cls, ())
                 found += RULES["set"][kind](chart, who, node)
     return found
 
 
-_SAID_OF: Mapping[str, Callable[[Node], str | None]] = {
+_SAID_OF: Mapping[str, Callable[[ChartNode], str | None]] = {
     "key": lambda node: node.plan[1], "counted": lambda node: node.plan[2], "condition": lambda node: node.more,
 }  # fmt: skip
 """The parts that need a set, and the relation that it has."""
 
 
-def _find_places(chart: Chart, cls: SetClass) -> list[str]:
+def _find_places(chart: Chart, cls: SetStatistics) -> list[str]:
     """Return the steps to where things are: those to places within others before those to the others."""
     places = chart.schema.places
     within = []
     for step in cls.steps:
-        end, noun = chart.schema.ends.get(step, NOTHING), noun_kind(step.split(".")[-1])
+        end, noun = chart.schema.ends.get(step, NOTHING), classify_noun(step.split(".")[-1])
         is_place = step in places or (noun == "" and not step.startswith("^") and step not in end.steps)
         if is_place and places.intersection(end.steps):
             within.append(step)
     return within or [step for step in cls.steps if step in places]
 
 
-def _wholes(chart: Chart, node: Node) -> list[tuple[Any, dict[str, float]]]:
+def _wholes(chart: Chart, node: ChartNode) -> list[tuple[Any, dict[str, float]]]:
     """Return the plans that a node is as a whole, with the features of being that."""
     plan, cls = node.plan, node.cls
     if node.kind == "whole":
         return [(plan, {})] if node.more != "yes" or chart.form == "yes" else []
-    if isinstance(plan, Topics) and chart.form != "where":
+    if isinstance(plan, TopicSet) and chart.form != "where":
         return []
     is_number, is_date = cls.value in NUMBERS, cls.value in DATES
     found: list[tuple[Any, dict[str, float]]] = []
     if chart.form == "count":
         found.append(
-            (Find(plan), {"gives_a_number_where_asked_how_many": 1.0})
+            (FindMembers(plan), {"gives_a_number_where_asked_how_many": 1.0})
             if is_number
-            else (Count(plan), {"counts": 1.0, "one_where_several": float(chart.is_one(plan))})
+            else (CountMembers(plan), {"counts": 1.0, "one_where_several": float(chart.is_one(plan))})
         )
     elif chart.form == "yes":
-        found.append((Exists(plan), {}))
+        found.append((HasMembers(plan), {}))
     elif chart.form in ("where", "who"):
-        if not isinstance(plan, Topics):
-            found.append((Find(plan), {"not_wanted_kind": float(bool(cls.value))}))
+        if not isinstance(plan, TopicSet):
+            found.append((FindMembers(plan), {"not_wanted_kind": float(bool(cls.value))}))
         for step in _find_places(chart, cls) if chart.form == "where" else ():
             own = {"wanted_kind": 1.0, "relation_without_words": 1.0, "share": math.log(cls.steps[step])}
-            found.append((Find(Follow(plan, path_of(step))), own))
+            found.append((FindMembers(FollowPath(plan, parse_step_path(step))), own))
     elif chart.form in ("when", "measure"):
         is_wanted = is_date if chart.form == "when" else is_number
-        found.append((Find(plan), {"wanted_kind": float(is_wanted), "not_wanted_kind": float(not is_wanted)}))
+        found.append((FindMembers(plan), {"wanted_kind": float(is_wanted), "not_wanted_kind": float(not is_wanted)}))
     else:
-        found.append((Find(plan), {}))
+        found.append((FindMembers(plan), {}))
     return found
 
 
@@ -235,9 +249,9 @@ _LEFT_OUT = ("word_left_out", "modifier_left_out", "kind_left_out", "topic_left_
 """With one of these whether something is so was not asked of all that is said."""
 
 
-def _keep(nodes: Sequence[Node]) -> dict[str, list[Node]]:
+def _keep(nodes: Sequence[ChartNode]) -> dict[str, list[ChartNode]]:
     """Return the best nodes of each category, each plan once."""
-    kept: dict[str, list[Node]] = {}
+    kept: dict[str, list[ChartNode]] = {}
     seen: set[Any] = set()
     for node in sorted(nodes, key=lambda each: -each.score):
         some = kept.setdefault(node.kind, [])

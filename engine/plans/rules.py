@@ -10,77 +10,89 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .chart import NOTHING, SEVERAL, WITHIN, Chart, Node, Number, Value, path_features, word_features
-from .plan import (
-    Best,
-    Both,
-    Compare,
-    CountOf,
-    Either,
-    Follow,
-    Has,
-    Is,
-    Kind,
-    Lacks,
-    Rank,
-    Than,
-    Topics,
-    Total,
-    Where,
-    Without,
+from .chart import (
+    NOTHING,
+    SEVERAL,
+    WITHIN,
+    Chart,
+    ChartNode,
+    ComparedValue,
+    Number,
+    make_path_features,
+    make_word_features,
 )
-from .schema import DATES, NUMBERS, THROUGH, SetClass, end_kind, path_of
-from .words import dimension_of, lexicon, unit_size
+from .plan import (
+    AggregateValue,
+    CompareNumbers,
+    ComparisonWithSet,
+    CountComparison,
+    Difference,
+    FilteredSet,
+    FollowPath,
+    HasPathTo,
+    Intersection,
+    KindSet,
+    LacksPathTo,
+    RankGroups,
+    TopByValue,
+    TopicSet,
+    Union,
+    ValueComparison,
+)
+from .schema import DATES, NUMBERS, THROUGH, SetStatistics, name_end_kind, parse_step_path
+from .words import get_unit_dimension, get_unit_size, read_plan_lexicon
 
-Rule = Callable[[Chart, Node, Node], list[Node]]
+Rule = Callable[[Chart, ChartNode, ChartNode], list[ChartNode]]
 
 
-def _words_set(chart: Chart, words: Node, of: Node, *, after: bool = False) -> list[Node]:
+def _words_set(chart: Chart, words: ChartNode, of: ChartNode, *, after: bool = False) -> list[ChartNode]:
     """Words and a set: what a relation that the words mean leads to."""
     return [
         chart.make_set(
-            plan, chart.schema.ends[step], (words, of), **word_features(fit, words), share=math.log(share), size=1,
+            plan, chart.schema.ends[step], (words, of), **make_word_features(fit, words), share=math.log(share), size=1,
             relation_after_its_topic=float(after),
             one_where_several=float(words.cls is SEVERAL and chart.is_one(plan)),
         )
         for step, fit in words.plan.items()
         if (share := of.cls.steps.get(step, 0.0)) > 0 and step in chart.schema.ends
-        and (plan := Follow(of.plan, path_of(step)))
+        and (plan := FollowPath(of.plan, parse_step_path(step)))
     ]  # fmt: skip
 
 
-def _peak_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _peak_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The highest of the highest points of the states."""
     step, path, how = left.plan
-    share, is_one = right.cls.steps.get(step, 0.0), isinstance(right.plan, Topics) and len(right.plan.ids) == 1
+    share, is_one = right.cls.steps.get(step, 0.0), isinstance(right.plan, TopicSet) and len(right.plan.ids) == 1
     if not share or is_one:
         return []
-    plan = Best(Follow(right.plan, path_of(step)), path, how)
+    plan = TopByValue(FollowPath(right.plan, parse_step_path(step)), path, how)
     return [chart.make_set(plan, chart.schema.ends[step], (left, right), share=math.log(share), size=2)]
 
 
-def _set_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """A noun and what modifies it, which stands behind it or before it."""
     return [*_modify(chart, left, right, before=False), *_modify(chart, right, left, before=True)]
 
 
-def _modify(chart: Chart, head: Node, mod: Node, *, before: bool) -> list[Node]:
-    if isinstance(best := head.plan, Best) and not before:  # the largest city in Peru is the largest of those in Peru
-        of = replace(head, plan=best.of, more=best.of.name if isinstance(best.of, Kind) else None)
+def _modify(chart: Chart, head: ChartNode, mod: ChartNode, *, before: bool) -> list[ChartNode]:
+    if (
+        isinstance(best := head.plan, TopByValue) and not before
+    ):  # the largest city in Peru is the largest of those in Peru
+        of = replace(head, plan=best.of, more=best.of.name if isinstance(best.of, KindSet) else None)
         inner = _modify(chart, of, mod, before=before)
         return [replace(node, plan=replace(best, of=node.plan)) for node in inner if not chart.is_one(node.plan)]
     made, parts = _meet(chart, head, mod), (head, mod)
-    pure = head.more if isinstance(head.plan, Kind) and head.more in chart.schema.of_kind else None
+    pure = head.more if isinstance(head.plan, KindSet) and head.more in chart.schema.of_kind else None
     is_amount = head.cls.value in NUMBERS or head.cls.value in DATES  # equal ones need not be the same
-    both_named = isinstance(head.plan, Topics) and isinstance(mod.plan, Topics)
+    both_named = isinstance(head.plan, TopicSet) and isinstance(mod.plan, TopicSet)
     overlap = 0.0 if is_amount or both_named else chart.overlap(head.cls, mod.cls)
     common = {"modifier_before_its_noun": float(before), "several_things_modified": float(pure is None)}
     if pure is not None:
         common["kind_alone"] = -1
-    is_one = isinstance(head.plan, Topics) and len(head.plan.ids) == 1 and chart.form != "yes"
-    if overlap > 0 and not is_one and not (isinstance(mod.plan, Kind) and pure in (mod.more, None)):
+    is_one = isinstance(head.plan, TopicSet) and len(head.plan.ids) == 1 and chart.form != "yes"
+    if overlap > 0 and not is_one and not (isinstance(mod.plan, KindSet) and pure in (mod.more, None)):
         if pure and mod.cls.kinds.get(pure, 0.0) > 0.98:
-            cls = SetClass(mod.cls.steps, {pure: 1.0}, mod.cls.value)
+            cls = SetStatistics(mod.cls.steps, {pure: 1.0}, mod.cls.value)
             made.append(chart.make_set(mod.plan, cls, parts, mod.more, kind_agrees=1, **common))
         else:
             kinds = head.cls.kinds
@@ -88,44 +100,46 @@ def _modify(chart: Chart, head: Node, mod: Node, *, before: bool) -> list[Node]:
                 kinds = {kind: min(share, mod.cls.kinds.get(kind, 0)) for kind, share in kinds.items()}
             own = {"kind_as_filter": 1.0, "kind_overlap": math.log(overlap), "size": 1.0}
             made.append(
-                chart.make_set(Both(head.plan, mod.plan), SetClass(head.cls.steps, kinds), parts, **own, **common)
+                chart.make_set(
+                    Intersection(head.plan, mod.plan), SetStatistics(head.cls.steps, kinds), parts, **own, **common
+                )
             )
-    if isinstance(head.plan, Topics) and not (both_named and chart.form == "yes"):
+    if isinstance(head.plan, TopicSet) and not (both_named and chart.form == "yes"):
         return made
-    if overlap > 0.5 and not isinstance(mod.plan, Kind | Topics):
+    if overlap > 0.5 and not isinstance(mod.plan, KindSet | TopicSet):
         return made  # what it leads to are such things themselves
     for path, share, cost in chart.paths(head.cls, mod.cls):
         own = {"size": 1.0, "share": share, cost: 1.0, **common}
         if mod.more == "in":  # says that it holds or contains them
             said = [chart.steps.match(word) for word in WITHIN]
             own["relation_words"] = 0.7 * max(each.get(step, 0.0) for each in said for step in path)
-        made.append(chart.make_set(Where(head.plan, Has(path, mod.plan)), head.cls, parts, **own))
+        made.append(chart.make_set(FilteredSet(head.plan, HasPathTo(path, mod.plan)), head.cls, parts, **own))
     return made
 
 
-def _meet(chart: Chart, head: Node, mod: Node) -> list[Node]:
+def _meet(chart: Chart, head: ChartNode, mod: ChartNode) -> list[ChartNode]:
     """The rating that Ann gave Heat: what both of two things lead to by one mediator says it."""
-    is_of_one = isinstance(head.plan, Follow) and isinstance(head.plan.of, Topics)
-    if not is_of_one or not isinstance(mod.plan, Topics) or chart.form == "yes":
+    is_of_one = isinstance(head.plan, FollowPath) and isinstance(head.plan.of, TopicSet)
+    if not is_of_one or not isinstance(mod.plan, TopicSet) or chart.form == "yes":
         return []
     *way, last = head.plan.path
-    others = [(path_of(step), share) for step, share in mod.cls.steps.items()]
+    others = [(parse_step_path(step), share) for step, share in mod.cls.steps.items()]
     return [
         chart.make_set(
-            Follow(Both(Follow(head.plan.of, tuple(way)), Follow(mod.plan, other[:1])), (last,)), head.cls, (head, mod),
-            size=1, share=math.log(share),
+            FollowPath(Intersection(FollowPath(head.plan.of, tuple(way)), FollowPath(mod.plan, other[:1])), (last,)),
+            head.cls, (head, mod), size=1, share=math.log(share),
         )
         for other, share in others
         if way and len(other) == 2 and other[1] == last and (other[:1] != tuple(way) or head.plan.of != mod.plan)
     ]  # fmt: skip
 
 
-def _superlative_set(chart: Chart, left: Node, right: Node, *, after: bool = False) -> list[Node]:
+def _superlative_set(chart: Chart, left: ChartNode, right: ChartNode, *, after: bool = False) -> list[ChartNode]:
     """The largest of a set: by a property that fits the adjective; the most of a kind: a key that counts them."""
     measured, is_bare, k, skip = left.more
     made, parts = [], (left, right)
-    if is_bare and not after and not isinstance(right.plan, Topics):
-        if isinstance(right.plan, Kind):
+    if is_bare and not after and not isinstance(right.plan, TopicSet):
+        if isinstance(right.plan, KindSet):
             key = (left.plan, None, right.plan, k, skip)
             made.append(chart.make("key", key, right.cls, parts, "count", superlative_by_count=1))
         if not chart.is_one(right.plan):
@@ -134,37 +148,41 @@ def _superlative_set(chart: Chart, left: Node, right: Node, *, after: bool = Fal
     own["one_where_several"] = float(chart.is_one(right.plan))
     for _, path, sign, fits in chart.measured(measured, right.cls):
         how: Any = "most" if sign * left.plan > 0 else "least"
-        made.append(chart.make_set(Best(right.plan, path, how, k, skip), right.cls, parts, **fits, **own))
+        made.append(chart.make_set(TopByValue(right.plan, path, how, k, skip), right.cls, parts, **fits, **own))
     return made
 
 
-def _superlative_several(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _superlative_several(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """Which is longer, the Rhine or the Danube: the first of both."""
     _, one, two = right.plan
-    both = Node("set", Topics((*one.ids, *two.ids)), right.feats, right.score, right.cls)
+    both = ChartNode("set", TopicSet((*one.ids, *two.ids)), right.feats, right.score, right.cls)
     return _superlative_set(chart, left, both)
 
 
-def _ranked_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _ranked_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The top five cities by population."""
     sign, k, skip = left.more
     how: Any = "most" if sign > 0 else "least"
     return [
         chart.make_set(
-            Best(left.plan, path_of(step), how, k, skip), left.cls, (left, right), **word_features(fit, right), size=1
+            TopByValue(left.plan, parse_step_path(step), how, k, skip),
+            left.cls,
+            (left, right),
+            **make_word_features(fit, right),
+            size=1,
         )
         for step, fit in right.plan.items()
         if chart.is_number(step) and step in left.cls.steps
     ]
 
 
-def _ordinal_superlative(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _ordinal_superlative(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The second largest."""
     measured, is_bare, k, _ = right.more
     return [chart.make("superlative", right.plan, None, (left, right), (measured, is_bare, k, left.plan))]
 
 
-def _value_superlative(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _value_superlative(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The five largest; the top five."""
     number = left.more.whole
     measured, is_bare, _, skip = right.more
@@ -173,17 +191,19 @@ def _value_superlative(chart: Chart, left: Node, right: Node) -> list[Node]:
     return [chart.make("superlative", right.plan, None, (left, right), (measured, is_bare, number, skip))]
 
 
-def _superlative_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _superlative_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The largest population: a key by the property that the words mean."""
     _, is_bare, k, skip = left.more
     return [
-        chart.make("key", (left.plan, step, None, k, skip), None, (left, right), "value", **word_features(fit, right))
+        chart.make(
+            "key", (left.plan, step, None, k, skip), None, (left, right), "value", **make_word_features(fit, right)
+        )
         for step, fit in right.plan.items()
         if is_bare and chart.is_number(step)
     ]
 
 
-def _words_key(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _words_key(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """Borders the most states: a key that counts, by the relation that the words mean."""
     sign, step, of, k, skip = right.plan
     if right.more != "count" or step:
@@ -194,133 +214,142 @@ def _words_key(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]
 
 
-def _set_key(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_key(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     sign, step, _, k, skip = right.plan
     how: Any = "most" if sign > 0 else "least"
     parts, own = (left, right), {"one_where_several": float(chart.is_one(left.plan)), **_far(left)}
     if right.more == "value":
         return [
             chart.make_set(
-                Best(left.plan, path, how, k, skip), left.cls, parts, property_two_steps_away=float(far), size=1, **own
+                TopByValue(left.plan, path, how, k, skip),
+                left.cls,
+                parts,
+                property_two_steps_away=float(far),
+                size=1,
+                **own,
             )
             for path, far in chart.to_step(left.cls, step)
         ]
     return [
         chart.make_set(
-            Best(left.plan, path, how, k, skip, count=True), left.cls, parts,
+            TopByValue(left.plan, path, how, k, skip, count=True), left.cls, parts,
             **own, **fits | {"size": 1.0 + fits.get("size", 0.0)},
         )
         for path, fits in _ways(chart, left, step, right)
     ]  # fmt: skip
 
 
-def _key_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _key_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The highest salary of the employees: how high it is, or whose."""
     found = []
     for node in _set_key(chart, right, left):
         found.append(replace(node, score=node.score + chart.weights["whose_superlative"]))
         found[-1].feats = ((node.feats,), (("whose_superlative", 1.0),))
-        if left.more == "value" and left.plan[1] in chart.schema.ends and isinstance(best := node.plan, Best):
-            cls = SetClass(value="number")
-            found.append(Node("set", Follow(best, best.path), node.feats, node.score, cls))
+        if left.more == "value" and left.plan[1] in chart.schema.ends and isinstance(best := node.plan, TopByValue):
+            cls = SetStatistics(value="number")
+            found.append(ChartNode("set", FollowPath(best, best.path), node.feats, node.score, cls))
     return found
 
 
-def _comparing_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _comparing_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """Longer than the Rhine, than the average river."""
-    how = "max" if isinstance(right.plan, Topics | Best) else right.more
+    how = "max" if isinstance(right.plan, TopicSet | TopByValue) else right.more
     if how not in ("max", "mean"):
         return []
     return [chart.make("compared", left.plan, right.cls, (left, right), (right.plan, how))]
 
 
-def _set_compared(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_compared(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """Whether one thing is longer than another, or those of a set that are."""
     made, (of, how) = [], right.more
     for step, path, sign, fits in chart.measured(right.plan, left.cls):
         for other, _ in chart.to_step(right.cls, step):
             op: Any = ">" if sign > 0 else "<"
-            if isinstance(left.plan, Topics):
-                plan = Compare(Total(left.plan, path, "max"), op, Total(of, other, how))
+            if isinstance(left.plan, TopicSet):
+                plan = CompareNumbers(AggregateValue(left.plan, path, "max"), op, AggregateValue(of, other, how))
                 made.append(chart.make("whole", plan, None, (left, right), "yes", **fits, size=1))
             elif other == path and chart.overlap(left.cls, right.cls):
-                alone = -float(isinstance(left.plan, Kind))
-                larger = Where(left.plan, Than(path, op, of, how))
+                alone = -float(isinstance(left.plan, KindSet))
+                larger = FilteredSet(left.plan, ComparisonWithSet(path, op, of, how))
                 made.append(chart.make_set(larger, left.cls, (left, right), **fits, size=1, kind_alone=alone))
     return made
 
 
-def _same_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _same_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The same capital: by the relation that the words mean."""
-    ways = {path_of(step): word_features(fit, right) for step, fit in right.plan.items()}
+    ways = {parse_step_path(step): make_word_features(fit, right) for step, fit in right.plan.items()}
     return [chart.make("sharing", ways, None, (left, right))]
 
 
-def _same_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _same_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The same country: by any relation to one."""
-    if not isinstance(right.plan, Kind):
+    if not isinstance(right.plan, KindSet):
         return []
     return [chart.make("sharing", {}, right.cls, (left, right), kind_alone=-1)]
 
 
-def _words_sharing(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _words_sharing(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """Located in the same country: by the relation that the words mean."""
     if right.plan:
         return []
-    ways = {path_of(step): fits for step, fits in _meanings(chart, left, right.cls)}
+    ways = {parse_step_path(step): fits for step, fits in _meanings(chart, left, right.cls)}
     return [chart.make("sharing", ways, None, (left, right))] if ways else []
 
 
-def _sharing_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _sharing_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The same capital as Texas."""
-    ways = left.plan or {path: path_features(share, cost) for path, share, cost in chart.paths(right.cls, left.cls)}
+    ways = left.plan or {
+        path: make_path_features(share, cost) for path, share, cost in chart.paths(right.cls, left.cls)
+    }
     return [chart.make("shared", ways, right.cls, (left, right), right.plan)]
 
 
-def _set_shared(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_shared(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """States with the same capital as Texas: what leads where it does, without it."""
     made, other = [], right.more
     for path, fits in right.plan.items():
         if chart.leads_on(left.cls, path) and chart.leads_on(right.cls, path):
-            alike = Where(left.plan, Has(path, Follow(other, path)))
-            plan = Without(alike, other) if isinstance(other, Topics) and chart.form != "yes" else alike
+            alike = FilteredSet(left.plan, HasPathTo(path, FollowPath(other, path)))
+            plan = Difference(alike, other) if isinstance(other, TopicSet) and chart.form != "yes" else alike
             rarest = min(cls.steps.get(path[0], 1.0) for cls in (left.cls, right.cls))
-            own = {"share": math.log(rarest), **fits, "size": 2.0, "kind_alone": -float(isinstance(left.plan, Kind))}
+            own = {"share": math.log(rarest), **fits, "size": 2.0, "kind_alone": -float(isinstance(left.plan, KindSet))}
             made.append(chart.make_set(plan, left.cls, (left, right), **own))
     return made
 
 
-def _words_value(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _words_value(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """Born after 1962: a condition on the property that the words mean."""
     return [
-        chart.make("condition", test, None, (left, right), step, **word_features(fit, left))
+        chart.make("condition", test, None, (left, right), step, **make_word_features(fit, left))
         for step, fit in left.plan.items()
         for test in _tests(chart, right, step)
     ]
 
 
-def _tests(chart: Chart, value: Node, step: str, sign: int = 1) -> list[tuple[Is, ...]]:
+def _tests(chart: Chart, value: ChartNode, step: str, sign: int = 1) -> list[tuple[ValueComparison, ...]]:
     """Return the conditions that a value is on a property, all of which hold; none where it is no such value."""
-    more: Value = value.more
+    more: ComparedValue = value.more
     ops = {"~": (">" if sign > 0 else "<",), "between": (">=", "<=")}.get(more.op, (more.op,))
     tests = [_test(chart, each, step, op) for each, op in zip((more.first, more.last or more.first), ops, strict=False)]
     return [tuple(tests)] if all(tests) else []  # type: ignore[arg-type]
 
 
-def _test(chart: Chart, value: Number, step: str, op: Any) -> Is | None:
+def _test(chart: Chart, value: Number, step: str, op: Any) -> ValueComparison | None:
     if value.date and chart.is_number(step, DATES):
-        return Is(path_of(step), op, date=value.date)
+        return ValueComparison(parse_step_path(step), op, date=value.date)
     if value.number is None or not chart.is_number(step, NUMBERS):
         return None
     dimension = chart.schema.dimensions.get(step, "")
     own = chart.steps.unit_of(step) if value.unit and not dimension else ""
-    if own and dimension_of(own) == dimension_of(value.unit):  # weight_g, for 2 kg
-        return Is(path_of(step), op, number=value.number * unit_size(value.unit) / unit_size(own))
-    same = dimension == (dimension_of(value.unit) if value.unit else "")
-    return Is(path_of(step), op, number=value.number, unit=value.unit) if same else None
+    if own and get_unit_dimension(own) == get_unit_dimension(value.unit):  # weight_g, for 2 kg
+        return ValueComparison(
+            parse_step_path(step), op, number=value.number * get_unit_size(value.unit) / get_unit_size(own)
+        )
+    same = dimension == (get_unit_dimension(value.unit) if value.unit else "")
+    return ValueComparison(parse_step_path(step), op, number=value.number, unit=value.unit) if same else None
 
 
-def _set_value(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_value(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """Films before 1984, cities larger than 1 million: a condition on a property of theirs that has such values."""
     measured = right.more.measured
     if chart.is_one(left.plan) and chart.form != "yes":
@@ -328,7 +357,7 @@ def _set_value(chart: Chart, left: Node, right: Node) -> list[Node]:
     steps = [(s, sign, fits) for s, _, sign, fits in chart.measured(measured, left.cls) if s in left.cls.steps]
     if not measured:
         steps = [(step, 1, {"condition_without_words": 1.0}) for step in left.cls.steps]
-    alone = -float(isinstance(left.plan, Kind))
+    alone = -float(isinstance(left.plan, KindSet))
     return [
         chart.make_set(
             _where(left.plan, test), left.cls, (left, right), **own, share=math.log(left.cls.steps[step]), size=1,
@@ -339,7 +368,7 @@ def _set_value(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]  # fmt: skip
 
 
-def _condition_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _condition_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """Never reviewed films."""
     return [
         chart.make_set(node.plan, node.cls, (node,), modifier_before_its_noun=1)
@@ -347,39 +376,39 @@ def _condition_set(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]
 
 
-def _set_condition(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_condition(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     if chart.is_one(left.plan) and chart.form != "yes":
         return []
     if right.more is not None and right.more not in left.cls.steps:
         return []
-    alone = -float(isinstance(left.plan, Kind))
+    alone = -float(isinstance(left.plan, KindSet))
     where = _where(left.plan, right.plan if isinstance(right.plan, tuple) else (right.plan,))
     return [chart.make_set(where, left.cls, (left, right), size=1, kind_alone=alone, **_far(left))]
 
 
-def _value_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _value_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """More than three rivers: a condition on how many; the two cities with the largest population."""
     number, op = left.more.whole, left.more.op
-    if isinstance(right.plan, Best) and right.plan.k == 1 and op == "=" and number and number <= 1_000:
+    if isinstance(right.plan, TopByValue) and right.plan.k == 1 and op == "=" and number and number <= 1_000:
         return [chart.make_set(replace(right.plan, k=number), right.cls, (left, right))]
-    if number is None or op == "~" or not isinstance(right.plan, Kind):
+    if number is None or op == "~" or not isinstance(right.plan, KindSet):
         return []
     return [chart.make("counted", (op, number, None), right.cls, (left, right), kind_alone=-1)]
 
 
-def _value_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _value_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """More than five actors: by the relation that the words mean; or a property with such a value."""
     found, number, op = _words_value(chart, right, left), left.more.whole, left.more.op
     if number is None or op == "~":
         return found
     return found + [
-        chart.make("counted", (op, number, step), None, (left, right), **word_features(fit, right))
+        chart.make("counted", (op, number, step), None, (left, right), **make_word_features(fit, right))
         for step, fit in right.plan.items()
         if step in chart.schema.ends and not chart.is_number(step)
     ]
 
 
-def _words_counted(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _words_counted(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     op, number, _ = right.plan
     return [
         chart.make("counted", (op, number, step), right.cls, (left, right), **fits)
@@ -387,52 +416,52 @@ def _words_counted(chart: Chart, left: Node, right: Node) -> list[Node]:
     ]
 
 
-def _set_counted(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_counted(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     op, number, step = right.plan
     if chart.is_one(left.plan) and chart.form != "yes":
         return []
     return [
-        chart.make_set(Where(left.plan, CountOf(path, op, number)), left.cls, (left, right), **fits)
+        chart.make_set(FilteredSet(left.plan, CountComparison(path, op, number)), left.cls, (left, right), **fits)
         for path, fits in _ways(chart, left, step, right)
     ]
 
 
-def _not_set(chart: Chart, left: Node, right: Node) -> list[Node]:
-    is_except = left.plan in lexicon()["except"]["words"].split()
+def _not_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
+    is_except = left.plan in read_plan_lexicon()["except"]["words"].split()
     return [chart.make("without", right.plan, right.cls, (left, right), is_except, negation=1)]
 
 
-def _not_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _not_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     return [
         chart.make(
             "condition",
-            Lacks(path_of(step)),
+            LacksPathTo(parse_step_path(step)),
             None,
             (left, right),
             step,
             negation=1,
             lacks_any=1,
-            **word_features(fit, right),
+            **make_word_features(fit, right),
         )
         for step, fit in right.plan.items()
         if step in chart.schema.ends
     ]
 
 
-def _not_condition(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _not_condition(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     if not isinstance(right.plan, tuple) or len(right.plan) != 1:
         return []
-    test: Is = right.plan[0]
+    test: ValueComparison = right.plan[0]
     turned: Any = {"<": ">=", "<=": ">", "=": "!=", "!=": "=", ">=": "<", ">": "<="}[test.op]
     return [chart.make("condition", (replace(test, op=turned),), None, (left, right), right.more, negation=1)]
 
 
-def _words_without(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _words_without(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """Border no states: whose relation leads to none of them."""
     found = []
     for step, fits in _meanings(chart, left, right.cls):
-        to = None if _is_all(chart, path_of(step), right.plan) else right.plan
-        lacks, alone = Lacks(path_of(step), to), -float(to is None)
+        to = None if _is_all(chart, parse_step_path(step), right.plan) else right.plan
+        lacks, alone = LacksPathTo(parse_step_path(step), to), -float(to is None)
         found.append(
             chart.make("condition", lacks, None, (left, right), step if to else None, **fits, kind_alone=alone)
         )
@@ -442,189 +471,204 @@ def _words_without(chart: Chart, left: Node, right: Node) -> list[Node]:
 def _is_all(chart: Chart, path: tuple[str, ...], of: Any) -> bool:
     """Return whether a kind is that of all things that a path leads to: what leads to none of them leads nowhere."""
     ends = chart.schema.ends.get(THROUGH.join(path), NOTHING)
-    return isinstance(of, Kind) and (not ends.kinds or ends.kinds.get(of.name, 0.0) > 0.95)
+    return isinstance(of, KindSet) and (not ends.kinds or ends.kinds.get(of.name, 0.0) > 0.95)
 
 
-def _set_without(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_without(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """States that do not …: a set without another one, or without a relation to it."""
-    if isinstance(best := left.plan, Best):  # what is left out is no candidate
+    if isinstance(best := left.plan, TopByValue):  # what is left out is no candidate
         inner = _set_without(chart, replace(left, plan=best.of), right)
         return [replace(node, plan=replace(best, of=node.plan)) for node in inner]
-    if isinstance(left.plan, Topics) and isinstance(right.plan, Topics):
+    if isinstance(left.plan, TopicSet) and isinstance(right.plan, TopicSet):
         return []
     made, parts = [], (left, right)
-    alone = -float(isinstance(left.plan, Kind))
+    alone = -float(isinstance(left.plan, KindSet))
     overlap = chart.overlap(left.cls, right.cls)
-    is_named = isinstance(right.plan, Topics)
-    if is_named and isinstance(left.plan, Follow) and not right.more:  # border France but not Germany
+    is_named = isinstance(right.plan, TopicSet)
+    if is_named and isinstance(left.plan, FollowPath) and not right.more:  # border France but not Germany
         if chart.leads_on(right.cls, left.plan.path):
-            other = Without(Without(left.plan, Follow(right.plan, left.plan.path)), right.plan)
+            other = Difference(Difference(left.plan, FollowPath(right.plan, left.plan.path)), right.plan)
             made.append(chart.make_set(other, left.cls, parts, size=1))
-    elif overlap > 0 and not isinstance(right.plan, Kind) and (right.more or not is_named):
+    elif overlap > 0 and not isinstance(right.plan, KindSet) and (right.more or not is_named):
         own = {"size": 1.0, "kind_overlap": math.log(overlap), "kind_alone": alone}
-        plan = Without(left.plan, right.plan)
-        if isinstance(right.plan, Follow) and isinstance(right.plan.of, Topics):  # nothing borders itself
-            plan = Without(plan, right.plan.of)
+        plan = Difference(left.plan, right.plan)
+        if isinstance(right.plan, FollowPath) and isinstance(right.plan.of, TopicSet):  # nothing borders itself
+            plan = Difference(plan, right.plan.of)
         made.append(chart.make_set(plan, left.cls, parts, **own))
     for path, share, cost in chart.paths(left.cls, right.cls):
         to = None if len(path) == 1 and _is_all(chart, path, right.plan) else right.plan
-        own = path_features(share, cost) | {"size": 1.0, "kind_alone": alone - float(to is None)}
-        made.append(chart.make_set(Where(left.plan, Lacks(path, to)), left.cls, parts, **own))
+        own = make_path_features(share, cost) | {"size": 1.0, "kind_alone": alone - float(to is None)}
+        made.append(chart.make_set(FilteredSet(left.plan, LacksPathTo(path, to)), left.cls, parts, **own))
     return made
 
 
-def _join_any(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _join_any(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     return [chart.make("joined", (left.plan, right), right.cls, (left, right))]
 
 
-def _join_several(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _join_several(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     return [chart.make("several", right.plan, right.cls, (left, right))]
 
 
-def _set_joined(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_joined(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     how, other = right.plan
     overlap, parts = chart.overlap(left.cls, other.cls), (left, right)
     if overlap <= 0:
         return []
-    if isinstance(left.plan, Topics) or isinstance(other.plan, Topics):
-        if not (isinstance(left.plan, Topics) and isinstance(other.plan, Topics)):
+    if isinstance(left.plan, TopicSet) or isinstance(other.plan, TopicSet):
+        if not (isinstance(left.plan, TopicSet) and isinstance(other.plan, TopicSet)):
             return []
         return [chart.make("several", (how, left.plan, other.plan), left.cls, parts, united_or_intersected=1)]
-    if isinstance(left.plan, Kind) and isinstance(other.plan, Kind):
+    if isinstance(left.plan, KindSet) and isinstance(other.plan, KindSet):
         return []
-    plan = (Both if how == "and" else Either)(left.plan, other.plan)
+    plan = (Intersection if how == "and" else Union)(left.plan, other.plan)
     return [chart.make_set(plan, left.cls, parts, united_or_intersected=1, size=1, kind_overlap=math.log(overlap))]
 
 
-def _key_several(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _key_several(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """Who was born first, Ann or Bob: of both the first."""
     _, one, two = right.plan
-    return _set_key(chart, Node("set", Topics((*one.ids, *two.ids)), right.feats, right.score, right.cls), left)
+    return _set_key(chart, ChartNode("set", TopicSet((*one.ids, *two.ids)), right.feats, right.score, right.cls), left)
 
 
-def _words_several(chart: Chart, left: Node, right: Node, *, after: bool = False) -> list[Node]:
+def _words_several(chart: Chart, left: ChartNode, right: ChartNode, *, after: bool = False) -> list[ChartNode]:
     how, one, two = right.plan
-    make = Both if how == "and" else Either
+    make = Intersection if how == "and" else Union
     return [
         chart.make_set(
-            make(Follow(one, path_of(step)), Follow(two, path_of(step))), chart.schema.ends[step], (left, right),
-            **word_features(fit, left), relation_after_its_topic=float(after), size=2,
+            make(FollowPath(one, parse_step_path(step)), FollowPath(two, parse_step_path(step))),
+            chart.schema.ends[step], (left, right),
+            **make_word_features(fit, left), relation_after_its_topic=float(after), size=2,
         )
         for step, fit in left.plan.items()
         if right.cls.steps.get(step) and step in chart.schema.ends
     ]  # fmt: skip
 
 
-def _set_several(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_several(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     how, one, two = right.plan
-    made, alone = [], -float(isinstance(left.plan, Kind))
+    made, alone = [], -float(isinstance(left.plan, KindSet))
     for path, share, cost in chart.paths(left.cls, right.cls):
-        plan = Where(left.plan, Has(path, Either(one, two)))
+        plan = FilteredSet(left.plan, HasPathTo(path, Union(one, two)))
         if how == "and":
-            plan = Where(Where(left.plan, Has(path, one)), Has(path, two))
+            plan = FilteredSet(FilteredSet(left.plan, HasPathTo(path, one)), HasPathTo(path, two))
         made.append(
-            chart.make_set(plan, left.cls, (left, right), size=2, kind_alone=alone, **path_features(share, cost))
+            chart.make_set(plan, left.cls, (left, right), size=2, kind_alone=alone, **make_path_features(share, cost))
         )
     return made
 
 
-def _measure_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _measure_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """How long is …: the value of a property that fits the adjective."""
     return [
-        chart.make_set(Follow(right.plan, path), chart.schema.ends[step], (left, right), **fits, size=1)
+        chart.make_set(FollowPath(right.plan, path), chart.schema.ends[step], (left, right), **fits, size=1)
         for step, path, _, fits in chart.measured(left.plan, right.cls)
     ]
 
 
-def _total_set(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _total_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The average salary of employees; the average river, of whatever it is compared by."""
-    if isinstance(right.plan, Kind):
+    if isinstance(right.plan, KindSet):
         return [chart.make("averaged", right.plan, right.cls, (left, right), _how(left.plan), kind_alone=-1)]
-    if not (isinstance(right.plan, Follow) and right.cls.value in NUMBERS):
+    if not (isinstance(right.plan, FollowPath) and right.cls.value in NUMBERS):
         return []
-    plan = Total(right.plan.of, right.plan.path, _how(left.plan))
-    of = chart.schema.of_kind.get(right.plan.of.name) if isinstance(right.plan.of, Kind) else None
+    plan = AggregateValue(right.plan.of, right.plan.path, _how(left.plan))
+    of = chart.schema.of_kind.get(right.plan.of.name) if isinstance(right.plan.of, KindSet) else None
     return [chart.make("whole", plan, of, (left, right))]
 
 
-def _total_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _total_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The average salary: of all that have one."""
     how = _how(left.plan)
     return [
-        chart.make("whole", Total(Kind(end_kind(step)), (step,), how), of, (left, right), **word_features(fit, right))
+        chart.make(
+            "whole",
+            AggregateValue(KindSet(name_end_kind(step)), (step,), how),
+            of,
+            (left, right),
+            **make_word_features(fit, right),
+        )
         for step, fit in right.plan.items()
         if chart.is_number(step, NUMBERS) and (of := chart.schema.ends.get(f"^{step}"))
     ]
 
 
-def _per_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _per_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """Each country, where that is no kind: by the relation that the words mean."""
     return [
-        chart.make("group", step, None, (left, right), **word_features(fit, right)) for step, fit in right.plan.items()
+        chart.make("group", step, None, (left, right), **make_word_features(fit, right))
+        for step, fit in right.plan.items()
     ]
 
 
-def _per_set(chart: Chart, left: Node, right: Node) -> list[Node]:
-    if not isinstance(right.plan, Kind):
+def _per_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
+    if not isinstance(right.plan, KindSet):
         return []
     return [chart.make("group", None, right.cls, (left, right), kind_alone=-1)]
 
 
-def _group_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _group_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """Each person directed: by the relation that the words mean."""
     return [
         chart.make("group", step, left.cls, (left, right), **fits) for step, fits in _meanings(chart, right, left.cls)
     ]
 
 
-def _set_group(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_group(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """How many employees per department."""
-    if chart.form != "count" or isinstance(left.plan, Topics):
+    if chart.form != "count" or isinstance(left.plan, TopicSet):
         return []
     return [
-        chart.make("whole", Rank(left.plan, path), None, (left, right), **fits | {"size": 1.0})
+        chart.make("whole", RankGroups(left.plan, path), None, (left, right), **fits | {"size": 1.0})
         for path, fits in _ways(chart, left, right.plan, right)
     ]
 
 
-def _whole_group(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _whole_group(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The average salary per department."""
     total, parts = left.plan, (left, right)
-    if not isinstance(total, Total) or total.how not in ("sum", "mean"):
+    if not isinstance(total, AggregateValue) or total.how not in ("sum", "mean"):
         return []
     return [
         chart.make(
-            "whole", Rank(total.of, path, total.how, total.path), None, parts, **path_features(share, cost), size=1
+            "whole",
+            RankGroups(total.of, path, total.how, total.path),
+            None,
+            parts,
+            **make_path_features(share, cost),
+            size=1,
         )
         for path, share, cost in chart.paths(left.cls, right.cls)
     ]
 
 
-def _meanings(chart: Chart, words: Node, cls: SetClass) -> list[tuple[str, dict[str, float]]]:
+def _meanings(chart: Chart, words: ChartNode, cls: SetStatistics) -> list[tuple[str, dict[str, float]]]:
     """Return the steps that words mean and that lead to things of a class, with their features."""
     return [
-        (step, word_features(fit, words))
+        (step, make_word_features(fit, words))
         for step, fit in words.plan.items()
         if step in chart.schema.ends and chart.overlap(chart.schema.ends[step], cls) > 0.05
     ]
 
 
-def _ways(chart: Chart, left: Node, step: str | None, right: Node) -> list[tuple[tuple[str, ...], dict[str, float]]]:
+def _ways(
+    chart: Chart, left: ChartNode, step: str | None, right: ChartNode
+) -> list[tuple[tuple[str, ...], dict[str, float]]]:
     """Return the paths from one set to things of another, by a step that is known or any, with their features."""
     if step:
-        found = [(path_of(step), {"size": 1.0})]
+        found = [(parse_step_path(step), {"size": 1.0})]
     else:
-        found = [(path, path_features(share, cost)) for path, share, cost in chart.paths(left.cls, right.cls)]
+        found = [(path, make_path_features(share, cost)) for path, share, cost in chart.paths(left.cls, right.cls)]
     return [(path, fits) for path, fits in found if chart.leads_on(left.cls, path)]
 
 
-def _far(node: Node) -> dict[str, float]:
-    return {"attached_far": float(not isinstance(node.plan, Kind | Topics))}
+def _far(node: ChartNode) -> dict[str, float]:
+    return {"attached_far": float(not isinstance(node.plan, KindSet | TopicSet))}
 
 
 def _where(of: Any, tests: Sequence[Any]) -> Any:
     for test in tests:
-        of = Where(of, test)
+        of = FilteredSet(of, test)
     return of
 
 
@@ -632,15 +676,15 @@ def _how(word: str) -> Any:
     return "mean" if word in ("average", "mean") else "sum"
 
 
-def _set_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     return _words_set(chart, right, left, after=True)
 
 
-def _set_superlative(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _set_superlative(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     return _superlative_set(chart, right, left, after=True)
 
 
-def _several_words(chart: Chart, left: Node, right: Node) -> list[Node]:
+def _several_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     return _words_several(chart, right, left, after=True)
 
 

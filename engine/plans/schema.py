@@ -9,12 +9,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from ...models.text import SUBCLASS_RELATIONS, RelationWords
-from ...models.wording import STOP_WORDS, fold, singular
-from ...models.wording.kinds import UNKNOWN, VALUE_KINDS, noun_kind
-from ..evidence.text import relation_words
-from ..neo4j import Request, Row, template
-from ..neo4j.catalogue import Catalogue, RelationInfo
-from .compile import KindSource, Schema, reverse
+from ...models.wording import STOP_WORDS, fold_name, singularise
+from ...models.wording.kinds import UNKNOWN, VALUE_KINDS, classify_noun
+from ..evidence.text import format_relation
+from ..neo4j import Request, Row, load_query
+from ..neo4j.catalogue import RelationCatalogue, RelationInfo
+from .compile import KindSource, PlanSchema, reverse_path
 
 if TYPE_CHECKING:
     from ..context import Database
@@ -37,7 +37,7 @@ DATES = ("date", "year")
 
 
 @dataclass(frozen=True, slots=True)
-class SetClass:
+class SetStatistics:
     """What is known of the things in a set. steps: the shares of them from which each step leads on; kinds: that are of
     each kind; value: the kind of values they are, or empty."""
 
@@ -47,14 +47,14 @@ class SetClass:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphSchema(Schema):
+class GraphSchema(PlanSchema):
     """A schema with the class of each end (by the step that leads there) and of each kind.
 
     kind_names: the kinds of each type, by id.
     """
 
-    ends: Mapping[str, SetClass] = field(default_factory=dict)
-    of_kind: Mapping[str, SetClass] = field(default_factory=dict)
+    ends: Mapping[str, SetStatistics] = field(default_factory=dict)
+    of_kind: Mapping[str, SetStatistics] = field(default_factory=dict)
     kind_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: Mapping[int, str] = field(default_factory=dict)
     """The relations by their catalogue numbers."""
@@ -91,29 +91,29 @@ def _leads_to_types(words: RelationWords) -> bool:
 
 
 @cache
-def path_of(step: str) -> tuple[str, ...]:
+def parse_step_path(step: str) -> tuple[str, ...]:
     """Return the path of a step; one through a mediator has two."""
     return tuple(step.split(THROUGH))
 
 
 @cache
-def back(step: str) -> str:
+def reverse_step(step: str) -> str:
     """Return the step that leads back."""
-    return THROUGH.join(reverse(path_of(step)))
+    return THROUGH.join(reverse_path(parse_step_path(step)))
 
 
-def end_kind(step: str) -> str:
+def name_end_kind(step: str) -> str:
     """Return the name of the kind of what a step starts from, "^capital" or "has capital": no kind is called so."""
     return step if step.startswith("^") else f"has {step}"
 
 
-def kind_name(text: str) -> str:
+def normalise_kind_name(text: str) -> str:
     """Return the name of a kind as a question has it: in small letters, in the singular; of an IRI the last part."""
-    return singular(fold(relation_words(text) if "://" in text else text).strip())
+    return singularise(fold_name(format_relation(text) if "://" in text else text).strip())
 
 
 def make_schema(
-    catalogue: Catalogue,
+    catalogue: RelationCatalogue,
     words: Mapping[str, RelationWords],
     types: Iterable[Type],
     samples: Iterable[Sample],
@@ -123,14 +123,14 @@ def make_schema(
     names = {r.number: r.name for r in catalogue.relations}
     type_relations = tuple(r.name for r in catalogue.relations if _leads_to_types(words[r.name]))
     types, samples = list(types), list(samples)
-    kinds = kinds_of_types(types)
+    kinds = group_types_by_kind(types)
     is_typed = bool(kinds)
     of_type: dict[str, list[str]] = defaultdict(list)
     for name, source in kinds.items():
         for id_ in source.types:
             of_type[id_].append(name)
     if not kinds:
-        kinds |= kinds_of_ends(catalogue.relations)
+        kinds |= find_kinds_at_relation_ends(catalogue.relations)
 
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     sizes: Counter[str] = Counter()
@@ -166,30 +166,32 @@ def make_schema(
     classes = {}
     for key, size in sizes.items():
         shares = {name: count / size for name, count in counts[key].items()}
-        classes[key] = SetClass(
+        classes[key] = SetStatistics(
             {name: share for name, share in shares.items() if not name.startswith("kind ")},
             {name.removeprefix("kind "): share for name, share in shares.items() if name.startswith("kind ")},
             values.get(key.removeprefix(FROM_MEDIATOR), ""),
         )
     _pass_mediators(classes, {key for key, size in sizes.items() if unnamed[key] >= 0.5 * size})
     ends = {key: each for key, each in classes.items() if not key.startswith("kind ")}
-    of_kind = {name: classes.get(f"kind {name}", SetClass()) for name in kinds}
-    largest = {noun_kind(name): name for name in sorted(of_kind, key=lambda name: sizes[f"kind {name}"])}
+    of_kind = {name: classes.get(f"kind {name}", SetStatistics()) for name in kinds}
+    largest = {classify_noun(name): name for name in sorted(of_kind, key=lambda name: sizes[f"kind {name}"])}
     largest.pop("", None)
-    kinds |= {end_kind(step): KindSource((), (step,)) for r in catalogue.relations for step in (r.name, f"^{r.name}")}
+    kinds |= {
+        name_end_kind(step): KindSource((), (step,)) for r in catalogue.relations for step in (r.name, f"^{r.name}")
+    }
     relations = {r.name: r.stored_as or r.name for r in catalogue.relations}
     most = {relation: each.most_common(1)[0][0] for relation, each in dimensions.items()}
     of_types = {id_: tuple(some) for id_, some in of_type.items()}
     is_class = frozenset(-r.number for r in catalogue.relations if words[r.name].is_type)
     places = frozenset(
-        r.name for r in catalogue.relations if "place" in (r.tail.kind, noun_kind(words[r.name].properties[-1]))
+        r.name for r in catalogue.relations if "place" in (r.tail.kind, classify_noun(words[r.name].properties[-1]))
     )
     return GraphSchema(
         relations, type_relations, kinds, ends, of_kind, of_types, names, is_class, places, largest, to_one, most, flags
     )
 
 
-def _pass_mediators(classes: dict[str, SetClass], mediators: set[str]) -> None:
+def _pass_mediators(classes: dict[str, SetStatistics], mediators: set[str]) -> None:
     """Replace steps to mediators by those through them."""
     longer: dict[str, dict[str, float]] = {}
     for step in sorted(mediators):
@@ -197,22 +199,22 @@ def _pass_mediators(classes: dict[str, SetClass], mediators: set[str]) -> None:
             continue
         for after, share in classes.pop(step).steps.items():
             end = classes.get(f"{FROM_MEDIATOR}{after}") or classes.get(after)
-            if end is not None and after != reverse((step,))[0]:
+            if end is not None and after != reverse_path((step,))[0]:
                 classes[f"{step}{THROUGH}{after}"] = end
                 longer.setdefault(step, {})[f"{step}{THROUGH}{after}"] = share
     for key, each in classes.items():
         steps: dict[str, float] = {}
         for step, share in each.steps.items():
             steps |= {more: share * part for more, part in longer[step].items()} if step in longer else {step: share}
-        classes[key] = SetClass(steps, each.kinds, each.value)
+        classes[key] = SetStatistics(steps, each.kinds, each.value)
     for key in [key for key in classes if key.startswith(FROM_MEDIATOR)]:
         del classes[key]
 
 
-def kinds_of_types(types: Iterable[Type]) -> dict[str, KindSource]:
+def group_types_by_kind(types: Iterable[Type]) -> dict[str, KindSource]:
     """Return the kinds by name, each with the types that are of it: its own and their subclasses."""
     types = list(types)
-    names = {id_: kind_name(name) for id_, name, _ in types}
+    names = {id_: normalise_kind_name(name) for id_, name, _ in types}
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for id_, _, ups in types:
         for up in (id_, *ups):
@@ -221,7 +223,7 @@ def kinds_of_types(types: Iterable[Type]) -> dict[str, KindSource]:
     return {name: KindSource(tuple(ids)) for name, ids in found.items()}
 
 
-def kinds_of_ends(relations: Sequence[RelationInfo]) -> dict[str, KindSource]:
+def find_kinds_at_relation_ends(relations: Sequence[RelationInfo]) -> dict[str, KindSource]:
     """Return the kinds of a graph without types: what the words for the ends of its relations name."""
     ends: dict[str, list[str]] = defaultdict(list)
     for relation in relations:
@@ -231,14 +233,14 @@ def kinds_of_ends(relations: Sequence[RelationInfo]) -> dict[str, KindSource]:
         ):
             if end.kind in (*VALUE_KINDS, "text"):
                 continue
-            said = [kind_name(kind)] if kind else []
+            said = [normalise_kind_name(kind)] if kind else []
             said += [end.kind] if end.kind != UNKNOWN else []
-            for name in dict.fromkeys([*said, *map(kind_name, end.words)]):
+            for name in dict.fromkeys([*said, *map(normalise_kind_name, end.words)]):
                 ends[name].append(step)
     return {name: KindSource((), tuple(steps)) for name, steps in ends.items() if name and name not in STOP_WORDS}
 
 
-def _read_types(catalogue: Catalogue, words: Mapping[str, RelationWords]) -> Request[list[Type]] | None:
+def _read_types(catalogue: RelationCatalogue, words: Mapping[str, RelationWords]) -> Request[list[Type]] | None:
     """Read the types of the graph, the largest first; None where no relation leads to any."""
     relations = [r for r in catalogue.relations if _leads_to_types(words[r.name])]
     if not relations:
@@ -247,15 +249,18 @@ def _read_types(catalogue: Catalogue, words: Mapping[str, RelationWords]) -> Req
     def decode(rows: Sequence[Row]) -> list[Type]:
         return [(id_, name or id_, ups) for id_, name, ups in rows]
 
-    subclass = [r.name for r in catalogue.relations if relation_words(r.name).lower() in SUBCLASS_RELATIONS]
+    subclass = [r.name for r in catalogue.relations if format_relation(r.name).lower() in SUBCLASS_RELATIONS]
     params = {"relations": [r.name for r in relations], "subclass": subclass, "limit": MAX_KINDS}
     return Request(
-        template("read_types"), params, decode, {"TYPES": list(dict.fromkeys(r.stored_as or r.name for r in relations))}
+        load_query("read_types"),
+        params,
+        decode,
+        {"TYPES": list(dict.fromkeys(r.stored_as or r.name for r in relations))},
     )
 
 
 def _read_samples(
-    db: Gateway | Database, catalogue: Catalogue, words: Mapping[str, RelationWords]
+    db: Gateway | Database, catalogue: RelationCatalogue, words: Mapping[str, RelationWords]
 ) -> tuple[list[Sample], frozenset[str]]:
     """Read samples of the triples, and the steps that lead to one thing from most; two round trips."""
 
@@ -263,9 +268,9 @@ def _read_samples(
         return list(rows)
 
     known = {relation.name for relation in catalogue.relations}
-    rows = db.run(Request(template("sample_steps"), {"limit": SAMPLED, "among": AMONG, "most": MAX_STEPS}, decode))
+    rows = db.run(Request(load_query("sample_steps"), {"limit": SAMPLED, "among": AMONG, "most": MAX_STEPS}, decode))
     ids = dict.fromkeys(id_ for head, _, _, steps in rows for id_ in (head, *(step[3] for step in steps)))
-    types = db.run(read_types_of(list(ids), catalogue, words))
+    types = db.run(read_entity_types(list(ids), catalogue, words))
     samples, times, starts = [], Counter[str](), Counter[str]()
     for id_, relations, is_unnamed, steps in rows:
         own: End = (id_, relations, types.get(id_, ()), is_unnamed, "")
@@ -279,15 +284,17 @@ def _read_samples(
     return samples, frozenset(step for step, num in times.items() if num <= TO_ONE * starts[step])
 
 
-def read_types_of(
-    ids: Sequence[str], catalogue: Catalogue, words: Mapping[str, RelationWords]
+def read_entity_types(
+    ids: Sequence[str], catalogue: RelationCatalogue, words: Mapping[str, RelationWords]
 ) -> Request[dict[str, list[str]]]:
     """Read the ids of the types of things, by id."""
     types = [relation.name for relation in catalogue.relations if _leads_to_types(words[relation.name])]
-    return Request(template("read_types_of"), {"ids": list(ids), "types": types, "limit": 10}, dict)
+    return Request(load_query("read_types_of"), {"ids": list(ids), "types": types, "limit": 10}, dict)
 
 
-def read_schema(db: Gateway | Database, catalogue: Catalogue, words: Mapping[str, RelationWords]) -> GraphSchema:
+def read_schema(
+    db: Gateway | Database, catalogue: RelationCatalogue, words: Mapping[str, RelationWords]
+) -> GraphSchema:
     """Read the schema of the graph with this catalogue; words: of its relations."""
     of_types = _read_types(catalogue, words)
     types = db.run(of_types) if of_types else []

@@ -6,29 +6,29 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from ...models.wording import plural
-from ..evidence.text import NO_LABELS, Labels, relation_words
+from ...models.wording import pluralise
+from ..evidence.text import NO_LABELS, Labels, format_relation
 from .plan import (
-    Best,
-    Both,
-    Compare,
-    Count,
-    CountOf,
-    Either,
-    Exists,
-    Find,
-    Follow,
-    Has,
-    Is,
-    Kind,
-    Lacks,
+    AggregateValue,
+    CompareNumbers,
+    ComparisonWithSet,
+    CountComparison,
+    CountMembers,
+    Difference,
+    FilteredSet,
+    FindMembers,
+    FollowPath,
+    HasMembers,
+    HasPathTo,
+    Intersection,
+    KindSet,
+    LacksPathTo,
     Part,
-    Rank,
-    Than,
-    Topics,
-    Total,
-    Where,
-    Without,
+    RankGroups,
+    TopByValue,
+    TopicSet,
+    Union,
+    ValueComparison,
 )
 
 _OPS = {"<": "less than ", "<=": "at most ", "=": "", "!=": "other than ", ">=": "at least ", ">": "more than "}
@@ -42,63 +42,63 @@ _IN_PARTS = re.compile(r"\w+(\.\w+)+")
 _ORDINALS = ("", "second ", "third ", "fourth ", "fifth ")
 
 
-def explain(  # noqa: PLR0911, PLR0912
+def verbalise_plan(  # noqa: PLR0911, PLR0912
     plan: Part, names: Mapping[str, str] | None = None, labels: Labels = NO_LABELS
 ) -> str:
     """Return a plan in one line; names: of topics, by id; labels: of relations, by name."""
 
     def say(part: Part) -> str:
-        return explain(part, names, labels)
+        return verbalise_plan(part, names, labels)
 
     match plan:
-        case Find(of):
+        case FindMembers(of):
             return say(of)
-        case Count(of):
+        case CountMembers(of):
             return f"the number of {say(of)}"
-        case Exists(of):
+        case HasMembers(of):
             return f"whether there are {say(of)}"
-        case Total(of, path, how):
+        case AggregateValue(of, path, how):
             return f"the {_TOTALS[how]} {_say_path(path, labels)} of {say(of)}"
-        case Rank(of, by, how, path):
+        case RankGroups(of, by, how, path):
             what = f"the {_TOTALS[how]} {_say_path(path, labels)}" if path else "the number"
             return f"{what} of {say(of)} for each {_say_path(by, labels)}"
-        case Compare(left, op, right):
+        case CompareNumbers(left, op, right):
             return f"whether {say(left)} is {_OPS[op] or 'equal to '}{say(right)}"
-        case Topics(ids):
+        case TopicSet(ids):
             return " or ".join((names or {}).get(each, each) for each in ids[:3]) + (" …" if len(ids) > 3 else "")
-        case Kind(name):
+        case KindSet(name):
             return _say_kind(name, labels)
-        case Follow(of, path):
+        case FollowPath(of, path):
             said = say(of)
             for step in _leave_out_unsaid(path, labels):
                 word = _bare(step, labels)
                 said = f"what has {said} as {word}" if step.startswith("^") else f"the {word} of {said}"
             return said
-        case Both(left, right):
+        case Intersection(left, right):
             return f"{say(left)} that are also {say(right)}"
-        case Either(left, right):
+        case Union(left, right):
             return f"{say(left)} or {say(right)}"
-        case Without(left, right):
+        case Difference(left, right):
             return f"{say(left)} except {say(right)}"
-        case Best(of, path, how, k, skip, count):
+        case TopByValue(of, path, how, k, skip, count):
             return f"{f'the {k} ' if k > 1 else ''}{say(of)} with the {_say_order(path, how, skip, count, labels)}"
-        case Where(of, condition):
+        case FilteredSet(of, condition):
             return f"{say(of)} {say(condition)}"
-        case Has((step,), to) if step.startswith("^"):
+        case HasPathTo((step,), to) if step.startswith("^"):
             return f"that are the {_bare(step, labels)} of {say(to)}"
-        case Has(path, to):
+        case HasPathTo(path, to):
             return f"whose {_say_path(path, labels)} is {say(to)}"
-        case Lacks((step,), to) if step.startswith("^"):
+        case LacksPathTo((step,), to) if step.startswith("^"):
             return f"that are not the {_bare(step, labels)} of {'anything' if to is None else say(to)}"
-        case Lacks(path, to):
+        case LacksPathTo(path, to):
             said = _say_path(path, labels)
             return f"without {said}" if to is None else f"whose {said} is not {say(to)}"
-        case Than(path, op, to, how):
+        case ComparisonWithSet(path, op, to, how):
             than = f"{_OPS[op]}that of {'the average of ' if how == 'mean' else ''}{say(to)}"
             return f"whose {_say_path(path, labels)} is {than}"
-        case CountOf(path, op, number):
+        case CountComparison(path, op, number):
             return f"with {_COUNT_OPS[op]}{number} {_say_path(path, labels)}"
-        case Is(path, op, number, date, text, unit):
+        case ValueComparison(path, op, number, date, text, unit):
             value = f"{number:,.10g} {unit}".strip() if number is not None else (date or f"“{text}”")
             return f"whose {_say_path(path, labels)} is {(_DATE_OPS if date else _OPS)[op]}{value}"
 
@@ -107,8 +107,8 @@ def _bare(step: str, labels: Labels) -> str:
     """Return the words of a relation; of a name in parts the last: "capital" of location.country.capital."""
     name = step.removeprefix("^")
     if name in labels:
-        return relation_words(name, labels)
-    return name.rpartition(".")[2].replace("_", " ") if _IN_PARTS.fullmatch(name) else relation_words(name)
+        return format_relation(name, labels)
+    return name.rpartition(".")[2].replace("_", " ") if _IN_PARTS.fullmatch(name) else format_relation(name)
 
 
 def _leave_out_unsaid(path: Sequence[str], labels: Labels) -> Sequence[str]:
@@ -131,7 +131,7 @@ def _say_kind(name: str, labels: Labels) -> str:
     """Return the things of a kind; it may be an end of a relation, by its step."""
     if name.startswith("^"):
         return f"all that is the {_bare(name, labels)} of something"
-    return f"all that has a {_bare(name[4:], labels)}" if name.startswith("has ") else plural(name)
+    return f"all that has a {_bare(name[4:], labels)}" if name.startswith("has ") else pluralise(name)
 
 
 def _say_order(path: Sequence[str], how: str, skip: int, count: bool, labels: Labels) -> str:

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...models.similarity import word_match
+from ...models.similarity import compute_word_match
 from ...models.text import RelationWords
 from ...models.text.vectors import TextVectors
-from ...models.word_places import stem
-from ...models.wording import STOP_WORDS, fold, mask_marks, singular
-from .schema import path_of
+from ...models.word_places import stem_word
+from ...models.wording import STOP_WORDS, fold_name, mask_marks, singularise
+from .schema import parse_step_path
 from .sentence import SAYS_NOTHING
 
 Floats = npt.NDArray[np.float64]
@@ -31,8 +31,8 @@ _WORD = re.compile(r"[^\W_]+?(?=n['’]t\b)|n['’]t\b|[^\W_]+(?:[.,'’-][^\W_]
 
 
 @cache
-def lexicon() -> Mapping[str, Any]:
-    """Return ``lexicon.toml``."""
+def read_plan_lexicon() -> Mapping[str, Any]:
+    """Return ``read_plan_lexicon.toml``."""
     return tomllib.loads(files(__name__.rpartition(".")[0]).joinpath("lexicon.toml").read_text(encoding="utf-8"))
 
 
@@ -49,30 +49,30 @@ def tokenise(text: str) -> list[Token]:
     """Return the words of a question; "doesn't" is two, and "Ann's" or "who's" is its first part."""
     found = []
     for m in _WORD.finditer(mask_marks(text)):
-        word = fold(text[m.start() : m.end()])
+        word = fold_name(text[m.start() : m.end()])
         own = word.removesuffix("'s")
         found.append(Token(own, m.start(), m.end() - len(word) + len(own)))
     return found
 
 
 @cache
-def dimension_of(unit: str) -> str:
+def get_unit_dimension(unit: str) -> str:
     """Return the dimension of a unit: "area" of "km²"; empty for a word that is none."""
-    from ..writing import to_base_unit  # it needs DuckDB
+    from ..writing import convert_to_base_unit  # it needs DuckDB
 
-    found = to_base_unit(1.0, unit)[1]
+    found = convert_to_base_unit(1.0, unit)[1]
     return "" if found == unit or unit in STOP_WORDS else found
 
 
 @cache
-def unit_size(unit: str) -> float:
+def get_unit_size(unit: str) -> float:
     """Return how many base units a unit is."""
-    from ..writing import to_base_unit
+    from ..writing import convert_to_base_unit
 
-    return to_base_unit(1.0, unit)[0] or 1.0
+    return convert_to_base_unit(1.0, unit)[0] or 1.0
 
 
-class StepWords:
+class StepWordMatcher:
     """How well words fit the relations of a graph, in each direction."""
 
     def __init__(self, words: Mapping[str, RelationWords], steps: Iterable[str], vectors: TextVectors) -> None:
@@ -85,8 +85,8 @@ class StepWords:
             self.texts[name] = list(dict.fromkeys([*own, *each.meaning.forward]))
             self.texts[f"^{name}"] = list(dict.fromkeys([*own, *each.meaning.inverse]))
         for step in steps:
-            if step not in self.texts and path_of(step)[-1] in self.texts:
-                first, *_, last = path_of(step)  # of a mediator's "number" the relation before says what of
+            if step not in self.texts and parse_step_path(step)[-1] in self.texts:
+                first, *_, last = parse_step_path(step)  # of a mediator's "number" the relation before says what of
                 self.texts[step] = self.texts[first if _is_bare(words.get(last)) and first in self.texts else last]
         pairs = [(step, word) for step, texts in self.texts.items() for word in _words_of(texts)]
         heads = {
@@ -97,7 +97,7 @@ class StepWords:
         number = {step: at for at, step in enumerate(self._steps)}
         self._row = np.array([number[step] for step, _ in pairs])
         distinct = sorted({word for _, word in pairs})
-        self._distinct = [stem(word) for word in distinct]
+        self._distinct = [stem_word(word) for word in distinct]
         vectors.encode_tokens(distinct, lasting=True)
         at = {word: place for place, word in enumerate(distinct)}
         means = np.stack([_mean(vectors.tokens(word)) for word in distinct]) if distinct else np.zeros((0, 1))
@@ -106,7 +106,7 @@ class StepWords:
         self._found: dict[str, dict[str, float]] = {}
         self._found_phrases: dict[str, dict[str, float]] = {}
         self._said = {
-            step: [[stem(word) for word in some] for text in texts if (some := _words_of([text]))]
+            step: [[stem_word(word) for word in some] for text in texts if (some := _words_of([text]))]
             for step, texts in self.texts.items()
         }
         phrases = [(at, text) for at, step in enumerate(self._steps) for text in self.texts[step]]
@@ -128,8 +128,8 @@ class StepWords:
         if known is None:
             found = np.zeros(len(self._steps))
             if len(self._matrix):
-                own = stem(word)
-                fits = 0.9 * word_match(self._matrix @ _mean(self.vectors.tokens(word)).astype(np.float32))
+                own = stem_word(word)
+                fits = 0.9 * compute_word_match(self._matrix @ _mean(self.vectors.tokens(word)).astype(np.float32))
                 fits = np.where([_is_same(each, own) for each in self._distinct], 1.0, fits)
                 np.maximum.at(found, self._row, self._weight * fits[self._word_row])
             known = self._found[word] = {self._steps[at]: float(found[at]) for at in np.flatnonzero(found > 0.03)}
@@ -138,11 +138,11 @@ class StepWords:
     def unit_of(self, step: str) -> str:
         """Return the unit that the last word of a relation is: "kg" of "yield in kg"; empty where it is none."""
         last = self.texts[step][0].split()[-1:] if step in self.texts else []
-        return last[0] if last and dimension_of(last[0]) else ""
+        return last[0] if last and get_unit_dimension(last[0]) else ""
 
     def unsaid(self, step: str, words: Sequence[str]) -> float:
         """Return the share of the words of a step that none of some words is; of its best text."""
-        said = [stem(word) for word in words]
+        said = [stem_word(word) for word in words]
         shares = [
             sum(not any(_is_same(own, each) for each in said) for own in some) / len(some) for some in self._said[step]
         ]
@@ -150,12 +150,12 @@ class StepWords:
 
     def says(self, step: str, noun: str) -> bool:
         """Return whether a text of a step has a noun as it is."""
-        return any(singular(word) == noun for word in _words_of(self.texts[step]))
+        return any(singularise(word) == noun for word in _words_of(self.texts[step]))
 
     def unsaid_of(self, step: str, words: Iterable[str]) -> int:
         """Return how many of some words no text of a step has."""
         own = [each for some in self._said[step] for each in some]
-        return sum(not any(_is_same(each, stem(word)) for each in own) for word in words)
+        return sum(not any(_is_same(each, stem_word(word)) for each in own) for word in words)
 
     def match_phrase(self, phrase: str) -> dict[str, float]:
         """Return how well a verb with its particle fits each step as a whole: "run through" is near to "traverses"."""
@@ -205,4 +205,4 @@ def _mean(tokens: npt.NDArray[Any]) -> Floats:
 
 
 def _words_of(texts: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(w for text in texts for w in re.findall(r"\w+", fold(text)) if w not in STOP_WORDS))
+    return list(dict.fromkeys(w for text in texts for w in re.findall(r"\w+", fold_name(text)) if w not in STOP_WORDS))

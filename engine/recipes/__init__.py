@@ -14,21 +14,21 @@ from ...models import one_line
 from ..errors import InputError, UsageError
 from ..parts import (
     Expression,
-    Joined,
-    Named,
+    JoinedExpression,
+    NamedPart,
     Part,
     Slot,
-    expression_of,
-    foreign_code,
-    join,
-    own_places,
-    parse_line,
-    part_class,
-    parts_of,
+    find_built_in_parts,
+    find_foreign_parts,
+    join_expressions,
+    load_part_class,
+    make_expression,
+    map_parts_by_name,
+    parse_expression,
     resolve_stages,
 )
 from ..settings import parse_assignment, set_nested_value
-from ..whole_file import read_text
+from ..whole_file import read_text_file
 
 if TYPE_CHECKING:
     from ..resources import GraphResources
@@ -66,7 +66,7 @@ class Recipe:
 
     @property
     def parts(self) -> Mapping[str, Any]:
-        return parts_of(self.stages)
+        return map_parts_by_name(self.stages)
 
     def named_parts(self) -> dict[str, Part]:
         """Return all parts by the name that their options have, the stages first."""
@@ -127,7 +127,7 @@ class Recipe:
         if not isinstance(line, str):
             raise UsageError(f"{where}: expected stages, a line such as 'similarity + merge', found {line!r}")
         own = _own_parts(data.get("parts", {}), where)
-        if not allow_parts and (code := foreign_code(own)):
+        if not allow_parts and (code := find_foreign_parts(own)):
             part, place = next(iter(code.items()))
             raise UsageError(
                 f"{where}: its part {part} is the code {one_line(place, 80)}, which is not installed as a part: give "
@@ -140,14 +140,14 @@ class Recipe:
 
         def make(name: str) -> Part:
             table = data.get(name)
-            return _fill(part_class(name, own=own), {} if isinstance(table, bool | None) else table, name, where)
+            return _fill(load_part_class(name, own=own), {} if isinstance(table, bool | None) else table, name, where)
 
-        stages = parse_line(line, make)
-        if plans is True and "plans" not in parts_of(stages):
-            stages = join("+", stages, Named("plans", make("plans")))
-        elif plans is False and isinstance(stages, Joined) and str(stages).endswith(" + plans"):
+        stages = parse_expression(line, make)
+        if plans is True and "plans" not in map_parts_by_name(stages):
+            stages = join_expressions("+", stages, NamedPart("plans", make("plans")))
+        elif plans is False and isinstance(stages, JoinedExpression) and str(stages).endswith(" + plans"):
             stages = stages.left
-        names = parts_of(stages)
+        names = map_parts_by_name(stages)
         for table in data:
             if table not in (*OWN_OPTIONS, *names):
                 raise UsageError(
@@ -166,7 +166,7 @@ class Recipe:
         )
 
 
-def recipe_names() -> list[str]:
+def list_recipe_names() -> list[str]:
     return sorted(
         entry.name.removesuffix(".toml")
         for entry in resources.files(__name__).iterdir()
@@ -188,8 +188,8 @@ def read_recipe(
     a part or an option that is not there, `InputError` for a file that is no TOML.
     """
     own = given.own if isinstance(given, Recipe) else {}
-    if isinstance(given, Part | Named | Joined):
-        data = _data_of(expression_of(given))
+    if isinstance(given, Part | NamedPart | JoinedExpression):
+        data = _data_of(make_expression(given))
         own = data["parts"]
     elif isinstance(given, Recipe):
         data = given.as_json()
@@ -208,14 +208,14 @@ def read_recipe(
 
 def _read_recipe_data(given: str) -> dict[str, Any]:
     """Return a recipe by name, TOML file or expression as plain data, without loading its parts."""
-    if given in recipe_names():
+    if given in list_recipe_names():
         text, shown = resources.files(__name__).joinpath(f"{given}.toml").read_text(encoding="utf-8"), given
     elif given.endswith(".toml"):
-        text, shown = read_text(Path(given), "the recipe"), Path(given).stem
-    elif re.fullmatch(r"[\w-]*", given) and given not in own_places("stage"):
+        text, shown = read_text_file(Path(given), "the recipe"), Path(given).stem
+    elif re.fullmatch(r"[\w-]*", given) and given not in find_built_in_parts("stage"):
         raise UsageError(
-            f"no recipe is called {given!r}: name one of {', '.join(recipe_names())}, a .toml file, or a line of parts "
-            f"({', '.join(sorted(own_places('stage')))}) such as 'similarity + merge'"
+            f"no recipe is called {given!r}: name one of {', '.join(list_recipe_names())}, a .toml file, or a line of "
+            f"parts ({', '.join(sorted(find_built_in_parts('stage')))}) such as 'similarity + merge'"
         )
     else:
         return {"name": _name_of(given), "stages": given}
@@ -230,7 +230,7 @@ def _name_of(line: str) -> str:
 
 
 def _data_of(stages: Expression) -> dict[str, Any]:
-    known, parts = own_places("stage"), parts_of(stages)
+    known, parts = find_built_in_parts("stage"), map_parts_by_name(stages)
     own = {n: f"{type(p).__module__}:{type(p).__qualname__}" for n, p in parts.items() if n not in known}
     tables = {name: asdict(part) for name, part in parts.items()}
     return {"name": _name_of(str(stages)), "stages": str(stages), "parts": own, **tables}
@@ -240,18 +240,18 @@ def _own_parts(given: Any, where: str) -> dict[str, str]:
     if not isinstance(given, Mapping) or not all(isinstance(place, str) for place in given.values()):
         raise UsageError(f"{where}: expected parts to be a table of names and module:Class, found {given!r}")
     for name in given:
-        if name in own_places("stage") or name in OWN_OPTIONS or not re.fullmatch(r"[A-Za-z][\w-]*", name):
+        if name in find_built_in_parts("stage") or name in OWN_OPTIONS or not re.fullmatch(r"[A-Za-z][\w-]*", name):
             raise UsageError(f"{where}: your own part cannot be called {name!r}: choose another name")
     return dict(given)
 
 
 def _of_kind(options: Any, slot: Slot, where: str) -> Part:
     name = options.get("kind", _KINDS[slot]) if isinstance(options, Mapping) else _KINDS[slot]
-    if not isinstance(name, str) or name not in own_places(slot):
-        known = ", ".join(sorted(own_places(slot)))
+    if not isinstance(name, str) or name not in find_built_in_parts(slot):
+        known = ", ".join(sorted(find_built_in_parts(slot)))
         raise UsageError(f"{where}: expected one of {known} for {slot}.kind, found {name!r}")
     given = {k: v for k, v in options.items() if k != "kind"} if isinstance(options, Mapping) else options
-    return _fill(part_class(name, slot), given, slot, where)
+    return _fill(load_part_class(name, slot), given, slot, where)
 
 
 def _fill(kind: type[Part], options: Any, name: str, where: str) -> Part:
@@ -275,11 +275,13 @@ def _whole(value: Any, name: str, most: int, where: str) -> int:
 def list_parts() -> list[dict[str, Any]]:
     """Return name, role, input, output and options of each part, as plain data."""
     slots: tuple[Slot, ...] = ("stage", "linker", "answerer")
-    return [_part_data(name, part_class(name, slot)) for slot in slots for name in sorted(own_places(slot))]
+    return [
+        _part_data(name, load_part_class(name, slot)) for slot in slots for name in sorted(find_built_in_parts(slot))
+    ]
 
 
 def list_recipes() -> list[dict[str, Any]]:
-    return [read_recipe(name).as_json() for name in recipe_names()]
+    return [read_recipe(name).as_json() for name in list_recipe_names()]
 
 
 def read_recipe_file(path: str) -> dict[str, Any]:
@@ -296,7 +298,7 @@ def read_recipe_file(path: str) -> dict[str, Any]:
         "name": content["name"],
         "description": str(content.get("description", "")),
         "stages": str(content.get("stages", "")),
-        "code": foreign_code(own),
+        "code": find_foreign_parts(own),
         "options": {f"{name}.{option}": value for name, table in tables.items() for option, value in table.items()},
     }
 

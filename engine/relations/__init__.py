@@ -23,9 +23,16 @@ from ...models.text import (
     join_without_repeats,
 )
 from ...models.wording import translate_label
-from ...models.wording.kinds import NO_KIND, EndKind, EndSample, end_kinds
-from ..neo4j import Request, Row, template
-from ..neo4j.catalogue import LABEL_SEPARATOR, Phrase, RelationInfo, phrases_of, read_catalogue, type_words
+from ...models.wording.kinds import NO_KIND, EndKind, EndSample, classify_ends
+from ..neo4j import Request, Row, load_query
+from ..neo4j.catalogue import (
+    LABEL_SEPARATOR,
+    RelationInfo,
+    RelationPhrase,
+    list_relation_phrases,
+    read_catalogue,
+    verbalise_type,
+)
 from ..values import Scored
 
 if TYPE_CHECKING:
@@ -39,33 +46,37 @@ MAX_PHRASES = 40
 """Of a relation and direction, the best trusted first, that scorers read."""
 
 
-def words_of_relation(relation: RelationInfo, choose: Callable[[Phrase], bool] = lambda _phrase: True) -> RelationWords:
+def make_relation_words(
+    relation: RelationInfo, choose: Callable[[RelationPhrase], bool] = lambda _phrase: True
+) -> RelationWords:
     """Return the words of a relation: its label's parts, the type of its domain, and what people ask for it by.
 
     choose: which of its phrases are used.
     """
     labels = tuple(relation.label.split(LABEL_SEPARATOR))
     forward, inverse = (
-        tuple(dict.fromkeys(p.text for p in phrases_of(relation) if p.inverse == way and choose(p)))[:MAX_PHRASES]
+        tuple(dict.fromkeys(p.text for p in list_relation_phrases(relation) if p.inverse == way and choose(p)))[
+            :MAX_PHRASES
+        ]
         for way in (False, True)
     )
     return RelationWords(
-        type_words(relation.domain), labels, RelationMeaning(forward, inverse, relation.head, relation.tail)
+        verbalise_type(relation.domain), labels, RelationMeaning(forward, inverse, relation.head, relation.tail)
     )
 
 
-def words_of_relations(relations: Sequence[RelationInfo]) -> dict[str, RelationWords]:
+def make_words_by_relation(relations: Sequence[RelationInfo]) -> dict[str, RelationWords]:
     """Return the words of each relation of a graph, by name.
 
     General English for "type" is not used where it names a type of the graph: "which category" means Category there.
     """
-    types = frozenset(type_words(type_) for relation in relations for type_ in (relation.domain, relation.range))
+    types = frozenset(verbalise_type(type_) for relation in relations for type_ in (relation.domain, relation.range))
 
-    def is_said(phrase: Phrase) -> bool:
+    def is_said(phrase: RelationPhrase) -> bool:
         return phrase.origin != "lexicon" or types.isdisjoint(phrase.text.split())
 
-    found = {relation.name: words_of_relation(relation) for relation in relations}
-    return found | {r.name: words_of_relation(r, is_said) for r in relations if found[r.name].is_type}
+    found = {relation.name: make_relation_words(relation) for relation in relations}
+    return found | {r.name: make_relation_words(r, is_said) for r in relations if found[r.name].is_type}
 
 
 AT_A_TIME = 10_000
@@ -106,7 +117,7 @@ class RelationIndex:
         rows = [text for some in texts for text in some]
         parts = [vectors.stack(rows[at : at + AT_A_TIME], lasting=True) for at in range(0, len(rows), AT_A_TIME)]
         self._rows = np.concatenate(parts) if parts else np.zeros((0, vectors.encoder.dimension), dtype=np.float32)
-        self._search_rows = row_search(self._rows, gpu=gpu, approximate=len(rows) >= approximate_from)
+        self._search_rows = make_vector_search(self._rows, gpu=gpu, approximate=len(rows) >= approximate_from)
 
     def search(self, vectors: FloatArray, top_k: int) -> list[list[Scored[RelationInfo]]]:
         """Return for each vector, (num_queries, dimension), the `top_k` nearest relations with their cosines.
@@ -138,7 +149,7 @@ class RelationIndex:
         known = sorted({self._places[abs(number)] for number in numbers})
         self._count_search()
         rows = np.concatenate([np.arange(self._starts[place], self._starts[place + 1]) for place in known])
-        (cosines,), (near,) = row_search(self._rows[rows])(vector[None], len(rows))
+        (cosines,), (near,) = make_vector_search(self._rows[rows])(vector[None], len(rows))
         best = self._best_of_relations(cosines, rows[near])
         kept = {self.relations[place].number for place, _ in best[:SHORTLIST]}
         return frozenset(number for number in numbers if abs(number) in kept)
@@ -158,7 +169,7 @@ RowSearch = Callable[[FloatArray, int], tuple[FloatArray, Ints]]
 """Returns for each query, (num_queries, dimension), cosines and places of so many rows, the nearest first."""
 
 
-def row_search(rows: FloatArray, *, gpu: bool = False, approximate: bool = False) -> RowSearch:
+def make_vector_search(rows: FloatArray, *, gpu: bool = False, approximate: bool = False) -> RowSearch:
     """Return what searches unit vectors, (num_rows, dimension)."""
     if find_spec("faiss") is None:
         return partial(_search_by_numpy, rows)
@@ -187,8 +198,8 @@ def _search_by_numpy(rows: FloatArray, queries: FloatArray, top_k: int) -> tuple
 
 
 def _texts_of(relation: RelationInfo) -> list[str]:
-    words = words_of_relation(relation)
-    own = join_without_repeats((words.domain, *words.properties, type_words(relation.range)))
+    words = make_relation_words(relation)
+    own = join_without_repeats((words.domain, *words.properties, verbalise_type(relation.range)))
     return [own, *dict.fromkeys((*words.meaning.forward, *words.meaning.inverse))]
 
 
@@ -240,7 +251,9 @@ def _find_end_kinds(gateway: Gateway, names: Collection[str] | None = None) -> d
             tail.add(tail_name, tail_signature or (-relation.number,), is_value=is_value)
     own = {r.number: r.label.rpartition(LABEL_SEPARATOR)[2].replace("_", " ") for r in relations}
     labels = {number: translate_label(label) or label for number, label in own.items()}
-    types = {r.number: type_words(r.domain) for r in relations} | {-r.number: type_words(r.range) for r in relations}
+    types = {r.number: verbalise_type(r.domain) for r in relations} | {
+        -r.number: verbalise_type(r.range) for r in relations
+    }
     samples = {  # of the relations that were there: another writer may have added some since
         end: EndSample(
             tuple(each.names),
@@ -250,7 +263,7 @@ def _find_end_kinds(gateway: Gateway, names: Collection[str] | None = None) -> d
         for end, each in ends.items()
         if each.names and abs(end) in labels
     }
-    found = end_kinds(samples, labels, types)
+    found = classify_ends(samples, labels, types)
     return {r.name: (found.get(r.number, NO_KIND), found.get(-r.number, NO_KIND)) for r in wanted}
 
 
@@ -285,8 +298,8 @@ def refresh_end_kinds(gateway: Gateway, names: Collection[str] | None = None) ->
         }
         for name, ends in _find_end_kinds(gateway, names).items()
     ]
-    gateway.run(Request(template("set_relation_kinds"), {"kinds": kinds}, lambda _: None))
+    gateway.run(Request(load_query("set_relation_kinds"), {"kinds": kinds}, lambda _: None))
 
 
 def _rows(name: str, names: dict[str, str] | None = None, **params: object) -> Request[Sequence[Row]]:
-    return Request(template(name), params, lambda rows: rows, names or {})
+    return Request(load_query(name), params, lambda rows: rows, names or {})

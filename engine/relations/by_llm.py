@@ -17,18 +17,18 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from ...models.similarity import content_words_or_question
+from ...models.similarity import extract_content_words
 from ...models.text.vectors import TextVectors
-from ...models.wording import FUNCTION_WORDS, PREPOSITIONS, read_lexicon, singular, translate_label
+from ...models.wording import FUNCTION_WORDS, PREPOSITIONS, read_lexicon, singularise, translate_label
 from ..errors import InputError, LLMError
-from ..llm import Prompt, end_of_thoughts, list_schema
+from ..llm import Prompt, find_end_of_reasoning, make_list_schema
 from ..llm.gateway import ChatGateway
-from ..neo4j import Request, Row, template
-from ..neo4j.catalogue import Catalogue, Phrase, RelationInfo, read_catalogue
+from ..neo4j import Request, Row, load_query
+from ..neo4j.catalogue import RelationCatalogue, RelationInfo, RelationPhrase, read_catalogue
 from ..neo4j.gateway import Gateway
 from ..settings import Settings
 from . import AMONG
-from .describing import DescriptionReport, RelationDescription, add_relation_descriptions, check_text
+from .describing import DescriptionReport, RelationDescription, add_relation_descriptions, check_phrase_text
 
 FloatArray = npt.NDArray[np.float32]
 
@@ -54,7 +54,7 @@ def _select_phrases(
     names: Iterable[str],
     others: set[tuple[str, ...]],
     reasons: Counter[str],
-) -> tuple[Phrase, ...]:
+) -> tuple[RelationPhrase, ...]:
     """Return the phrases that can be taken, whatever other relations have.
 
     texts: what was said, by ``tail`` (forward) and ``head`` (inverse). names: of the relation's entities. others: names
@@ -67,7 +67,7 @@ def _select_phrases(
     seen = {_key(text) for text in (relation.name, relation.shown_label, relation.label)}
     seen |= {_key(phrase.text) for phrase in relation.phrases}
     echoes = {_key(text) for some in EXAMPLE.values() for text in some}
-    found: list[Phrase] = []
+    found: list[RelationPhrase] = []
     for way, said in texts.items():
         taken = 0
         for text in said:
@@ -77,7 +77,7 @@ def _select_phrases(
                 reasons[reason] += 1
             elif taken < MOST:
                 seen.add(_key(line))
-                found.append(Phrase(line, "llm", way == "head"))
+                found.append(RelationPhrase(line, "llm", way == "head"))
                 taken += 1
     return tuple(found)
 
@@ -85,7 +85,7 @@ def _select_phrases(
 def _judge(text: str, label_words: set[str], parts: set[str], names: set[tuple[str, ...]]) -> tuple[str, str]:
     """Return why a text cannot be a phrase, empty where it can, and the text as it would be kept."""
     try:
-        line = check_text(text).strip(" ?.!\"'").lower()
+        line = check_phrase_text(text).strip(" ?.!\"'").lower()
     except InputError:
         return UNREADABLE, ""
     words = _WORD.findall(line)
@@ -94,7 +94,7 @@ def _judge(text: str, label_words: set[str], parts: set[str], names: set[tuple[s
     runs = {tuple(words[start:stop]) for start in range(len(words)) for stop in range(start + 1, len(words) + 1)}
     if parts & set(words) or names & (runs | {(word,) for word in _WORD.findall(text)}):
         return NAMED, line
-    content = set(_WORD.findall(content_words_or_question(line))) - FUNCTION_WORDS
+    content = set(_WORD.findall(extract_content_words(line))) - FUNCTION_WORDS
     says_label = bool(set(words) & (label_words - PREPOSITIONS))
     is_other_script = not _scripts(line) <= {"LATIN", *_scripts(" ".join(label_words))}
     if is_other_script or (content and not says_label and all(translate_label(word) for word in content)):
@@ -118,12 +118,15 @@ def _scripts(text: str) -> set[str]:
 
 def _key(text: str) -> str:
     """Return what equal phrases have in common: their words without articles and case."""
-    words = (singular(word) for word in _WORD.findall(text.replace("_", " ").casefold()))
+    words = (singularise(word) for word in _WORD.findall(text.replace("_", " ").casefold()))
     return " ".join(word for word in words if word not in {"the", "a", "an"})
 
 
-def leave_out_strays(
-    found: Mapping[str, Sequence[Phrase]], catalogue: Catalogue, vectors: TextVectors, reasons: Counter[str]
+def drop_ambiguous_phrases(
+    found: Mapping[str, Sequence[RelationPhrase]],
+    catalogue: RelationCatalogue,
+    vectors: TextVectors,
+    reasons: Counter[str],
 ) -> dict[str, RelationDescription]:
     """Leave out the phrases that two relations have, or that are nearer to another relation than to their own.
 
@@ -156,7 +159,7 @@ def leave_out_strays(
 
 
 def _sum_vectors(
-    found: Mapping[str, Sequence[Phrase]], catalogue: Catalogue, vectors: TextVectors, *, inverse: bool
+    found: Mapping[str, Sequence[RelationPhrase]], catalogue: RelationCatalogue, vectors: TextVectors, *, inverse: bool
 ) -> FloatArray:
     sums = []
     for relation in catalogue.relations:
@@ -202,7 +205,7 @@ def describe_by_llm(
     cached = replace(settings, llm_cache=settings.llm_cache or str(settings.home_dir / REPLIES))
     samples = {relation.name: _samples(gateway, relation) for relation in wanted}
     others = _list_name_words([name for rows in samples.values() for row in rows for name in row])
-    found: dict[str, tuple[Phrase, ...]] = {}
+    found: dict[str, tuple[RelationPhrase, ...]] = {}
     reasons: Counter[str] = Counter()
     failure: LLMError | None = None
     with closing(ChatGateway.of(cached)) as model:
@@ -226,14 +229,14 @@ def describe_by_llm(
         say(f"{len(found):,} of {len(wanted):,} relations by {model.endpoint.model} ({spent}){why}")
     if failure is not None and not found:
         raise failure
-    kept = leave_out_strays(found, catalogue, vectors, reasons)
+    kept = drop_ambiguous_phrases(found, catalogue, vectors, reasons)
     return add_relation_descriptions(gateway, catalogue, kept, +reasons)
 
 
 def _samples(gateway: Gateway, relation: RelationInfo) -> list[tuple[str, str]]:
     rows: Sequence[Row] = gateway.run(
         Request(
-            template("sample_relation"),
+            load_query("sample_relation"),
             {"limit": NAMES, "relation": relation.name, "max_relations": 0, "among": AMONG},
             lambda rows: rows,
             {"RELATION": relation.stored_as or relation.name},
@@ -253,14 +256,14 @@ def _prompt(relation: RelationInfo, samples: Sequence[tuple[str, str]]) -> Promp
     return Prompt(
         _SYSTEM + "\n\n" + "\n".join(lines),
         json=True,
-        schema=list_schema(PHRASES, *EXAMPLE),
+        schema=make_list_schema(PHRASES, *EXAMPLE),
         max_tokens=220,
         is_read=lambda said: _texts(said) is not None,
     )
 
 
 def _texts(content: str) -> dict[str, list[str]] | None:
-    content = content[end_of_thoughts(content) :]
+    content = content[find_end_of_reasoning(content) :]
     try:
         data = json.loads(content[content.index("{") : content.rindex("}") + 1])
     except (ValueError, RecursionError):

@@ -12,19 +12,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import InputError, UsageError
-from ..neo4j import Request, Row, template
+from ..neo4j import Request, Row, load_query
 from ..neo4j.catalogue import (
     ORIGIN_OF,
     ORIGINS,
-    Catalogue,
     Origin,
-    Phrase,
+    RelationCatalogue,
     RelationInfo,
-    phrases_of,
+    RelationPhrase,
+    list_relation_phrases,
     read_catalogue,
 )
 from ..neo4j.gateway import Gateway
-from ..whole_file import read_text
+from ..whole_file import read_text_file
 
 MAX_PHRASES = 200
 """Of one relation that are kept."""
@@ -45,7 +45,7 @@ class RelationDescription:
 
     label: str | None = None
     description: str | None = None
-    phrases: tuple[Phrase, ...] = ()
+    phrases: tuple[RelationPhrase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class DescriptionReport:
     """Phrases that were not taken, by reason."""
 
 
-def check_text(text: str, what: str = "phrase") -> str:
+def check_phrase_text(text: str, what: str = "phrase") -> str:
     """Return a text on one line; raise `InputError` for one that is empty, too long, has markup or control
     characters."""
     line = " ".join(text.split())
@@ -82,7 +82,7 @@ def check_text(text: str, what: str = "phrase") -> str:
     return line
 
 
-def read_descriptions(path: Path, catalogue: Catalogue) -> dict[str, RelationDescription]:
+def read_descriptions(path: Path, catalogue: RelationCatalogue) -> dict[str, RelationDescription]:
     """Return what a file says of relations: lines of a relation and phrases, separated by tabs.
 
     ``^relation`` has phrases for its heads; a column ``label=…`` or ``description=…`` is that. A line ``#origin=llm``
@@ -93,7 +93,7 @@ def read_descriptions(path: Path, catalogue: Catalogue) -> dict[str, RelationDes
     said: list[tuple[RelationInfo, bool, Column, Origin]] = []
     origin: Origin = "user"
     total = 0
-    for number, line in enumerate(read_text(path, "the phrases").splitlines(), start=1):
+    for number, line in enumerate(read_text_file(path, "the phrases").splitlines(), start=1):
         name, *columns = line.split("\t")
         if line.startswith(ORIGIN_LINE):
             origin = ORIGIN_OF.get(line.removeprefix(ORIGIN_LINE).strip(), "user")
@@ -112,7 +112,9 @@ def read_descriptions(path: Path, catalogue: Catalogue) -> dict[str, RelationDes
     return _describe(said)
 
 
-def words_of(catalogue: Catalogue, said: Iterable[tuple[str, Sequence[str]]]) -> dict[str, RelationDescription]:
+def make_descriptions(
+    catalogue: RelationCatalogue, said: Iterable[tuple[str, Sequence[str]]]
+) -> dict[str, RelationDescription]:
     """Return what is said of relations by name, from relations as they are written (``^name``) and their phrases.
 
     Raises `UsageError` for a relation that the graph does not have, `InputError` for a phrase that cannot be one.
@@ -148,24 +150,24 @@ Column = tuple[str, str]
 def _check_column(text: str) -> Column:
     key, equals, value = text.partition("=")
     if equals and key.strip() in _FIELDS:
-        return key.strip(), check_text(value, key.strip())
-    return "", check_text(text)
+        return key.strip(), check_phrase_text(value, key.strip())
+    return "", check_phrase_text(text)
 
 
 def _describe(said: Iterable[tuple[RelationInfo, bool, Column, Origin]]) -> dict[str, RelationDescription]:
     texts: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
+    phrases: defaultdict[str, list[RelationPhrase]] = defaultdict(list)
     for relation, inverse, (key, text), origin in said:
         if key:
             texts[relation.name][key] = text
         else:
-            phrases[relation.name].append(Phrase(text, origin, inverse))
+            phrases[relation.name].append(RelationPhrase(text, origin, inverse))
     names = dict.fromkeys((*texts, *phrases))
     return {name: RelationDescription(**texts[name], phrases=tuple(phrases[name])) for name in names}
 
 
 class _Names:
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: RelationCatalogue) -> None:
         self.by_name = {relation.name: relation for relation in catalogue.relations}
         self.by_label: defaultdict[str, list[RelationInfo]] = defaultdict(list)
         for relation in catalogue.relations:
@@ -186,7 +188,7 @@ class _Names:
         raise UsageError(f"the graph has no relation {name[:80]!r}{hint}: `lodestar search --relations` lists them")
 
 
-def find_relation(catalogue: Catalogue, written: str) -> tuple[RelationInfo, bool]:
+def find_relation(catalogue: RelationCatalogue, written: str) -> tuple[RelationInfo, bool]:
     """Return a relation by its name or its label, and whether ``^`` stands before it; raise `UsageError` for
     another."""
     return _Names(catalogue).find(written)
@@ -194,7 +196,7 @@ def find_relation(catalogue: Catalogue, written: str) -> tuple[RelationInfo, boo
 
 def add_relation_descriptions(
     gateway: Gateway,
-    catalogue: Catalogue,
+    catalogue: RelationCatalogue,
     words: Mapping[str, RelationDescription],
     left_out: Mapping[str, int] | None = None,
     *,
@@ -235,7 +237,7 @@ def add_relation_descriptions(
     return DescriptionReport(len(changed), num_new, find_ambiguous_phrases(all_), left_out or {})
 
 
-def remove_descriptions(gateway: Gateway, catalogue: Catalogue, names: Sequence[str] = ()) -> DescriptionReport:
+def remove_descriptions(gateway: Gateway, catalogue: RelationCatalogue, names: Sequence[str] = ()) -> DescriptionReport:
     """Take back what user and language model said of relations: of those named, or of all."""
     chosen = {find_relation(catalogue, name)[0].name for name in names}
     changed = []
@@ -267,7 +269,7 @@ def store_descriptions(gateway: Gateway, relations: Sequence[RelationInfo]) -> N
         }
         for relation in relations
     ]
-    gateway.run(Request(template("set_relation_phrases"), {"words": words}, lambda _: None))
+    gateway.run(Request(load_query("set_relation_phrases"), {"words": words}, lambda _: None))
 
 
 def find_ambiguous_phrases(relations: Sequence[RelationInfo], *, lexicon: bool = False) -> tuple[AmbiguousPhrase, ...]:
@@ -275,7 +277,7 @@ def find_ambiguous_phrases(relations: Sequence[RelationInfo], *, lexicon: bool =
     asked: defaultdict[str, dict[str, None]] = defaultdict(dict)
     shown: dict[str, str] = {}
     for relation in relations:
-        for phrase in phrases_of(relation):
+        for phrase in list_relation_phrases(relation):
             if lexicon or phrase.origin != "lexicon":
                 key = phrase.text.casefold()
                 shown.setdefault(key, phrase.text)
@@ -293,25 +295,25 @@ def read_source_descriptions(sha256: str) -> Request[list[StatedWords]]:
     def decode(rows: Sequence[Row]) -> list[StatedWords]:
         return [(name, names, comment) for (words,) in rows for name, names, comment in json.loads(words)]
 
-    return Request(template("read_stated_words"), {"sha256": sha256}, decode)
+    return Request(load_query("read_stated_words"), {"sha256": sha256}, decode)
 
 
-def describe_from_source(gateway: Gateway, stated: Iterable[StatedWords] = ()) -> None:
+def add_source_descriptions(gateway: Gateway, stated: Iterable[StatedWords] = ()) -> None:
     """Add what sources say of relations: their names and aliases as phrases, and a comment as description where there
     is none.
 
     The words are those of the entities in the graph that stand for relations (rdfs:label, skos:altLabel, rdfs:comment),
     and what a load states beside its triples.
     """
-    in_words = Request(template("read_source_words"), {"per_relation": MAX_OF_SOURCE}, list)
+    in_words = Request(load_query("read_source_words"), {"per_relation": MAX_OF_SOURCE}, list)
     rows, catalogue = gateway.run_all([in_words, read_catalogue()])
     known = {relation.name: relation for relation in catalogue.relations}
-    phrases: defaultdict[str, list[Phrase]] = defaultdict(list)
+    phrases: defaultdict[str, list[RelationPhrase]] = defaultdict(list)
     descriptions: dict[str, str] = {}
     in_graph = [(name, [own, *also], "".join(about)) for name, own, also, about in rows]
     for relation, names, comment in [*stated, *in_graph]:
         if relation in known:
-            phrases[relation] += (Phrase(text, "source") for text in _plain_texts(names, relation))
+            phrases[relation] += (RelationPhrase(text, "source") for text in _plain_texts(names, relation))
             if comment and (text := " ".join(_plain_texts([comment[:MAX_CHARS]], relation))):
                 descriptions.setdefault(relation, text)
     words = {}
@@ -322,13 +324,13 @@ def describe_from_source(gateway: Gateway, stated: Iterable[StatedWords] = ()) -
         new = [p for p in dict.fromkeys(phrases[name]) if p.text.casefold() not in texts]
         description = None if known[name].description else descriptions.get(name)
         words[name] = RelationDescription(None, description, tuple(new[: max(0, room)]))
-    add_relation_descriptions(gateway, Catalogue(tuple(known.values())), words, cut=True)
+    add_relation_descriptions(gateway, RelationCatalogue(tuple(known.values())), words, cut=True)
 
 
 def _plain_texts(texts: Iterable[str], relation: str) -> Iterator[str]:
     for text in texts:
         try:
-            line = check_text(text)
+            line = check_phrase_text(text)
         except InputError:
             continue
         if line != relation:

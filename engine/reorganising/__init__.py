@@ -19,8 +19,8 @@ from ...models import Count, Range, Weight
 from ...models.calibration import sigmoid
 from ...models.path_pooling import ScoredEdge, reselect_triples
 from ..evidence import Evidence, Kind
-from ..evidence.bridges import to_chains
-from ..neo4j.graph import find_joining_paths
+from ..evidence.bridges import convert_to_chains
+from ..neo4j.graph import find_paths_between
 from ..parts import Reorganiser, option, part
 from ..values import Chain, Entity, Scored, Triple
 
@@ -46,7 +46,7 @@ class Reorganise(Reorganiser):
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Triple]]) -> list[Evidence[Chain]]:
         found = []
-        for each in to_chains(ctx.db, evidence, self.max_length):
+        for each in convert_to_chains(ctx.db, evidence, self.max_length):
             mentions = {topic.entity.id: topic.mention for topic in each.topics}
             groups = group_meeting_chains(each.items, mentions)
             joined = [(each.items[place], shared) for places, shared in groups for place in places]
@@ -83,7 +83,7 @@ class Merge(Reorganiser):
     bonus: Weight = option(0.0, "log-odds that a chain gains for meeting another topic's chain")
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Chain]]) -> list[Evidence[Chain]]:
-        joined = join_topics(ctx.db, evidence)
+        joined = read_paths_between_topics(ctx.db, evidence)
         return [self._merged(*each) for each in zip(evidence, joined, strict=True)]
 
     def _merged(self, evidence: Evidence[Chain], joined: JoinedTopics) -> Evidence[Chain]:
@@ -114,7 +114,7 @@ JoinedTopics = tuple[Mapping[Walk, AbstractSet[str]], bool]
 whether a pair has more paths than were read."""
 
 
-def join_topics(db: Database, evidence: Sequence[Evidence[Chain]]) -> list[JoinedTopics]:
+def read_paths_between_topics(db: Database, evidence: Sequence[Evidence[Chain]]) -> list[JoinedTopics]:
     """Read the shortest paths between the topics of each question, at most `MAX_PAIRS` pairs of different mentions."""
     pairs: list[tuple[int, str, str]] = []
     for place, each in enumerate(evidence):
@@ -125,7 +125,7 @@ def join_topics(db: Database, evidence: Sequence[Evidence[Chain]]) -> list[Joine
     through: list[dict[Walk, set[str]]] = [{} for _ in evidence]
     num_paths: Counter[int] = Counter()
     asked = [(left, right) for _, left, right in pairs]
-    rows = db.run(find_joining_paths(asked, max_paths=MAX_JOINING)) if asked else []
+    rows = db.run(find_paths_between(asked, max_paths=MAX_JOINING)) if asked else []
     for pair, steps, nodes in rows:
         num_paths[pair] += 1
         place, left, right = pairs[pair]
@@ -226,13 +226,13 @@ class PathPooling(Reorganiser):
         pooled = []
         for each in evidence:
             topics = dict.fromkeys(topic.entity for topic in each.topics)
-            found = reselect(list_edges(each), topics)
+            found = reselect(list_scored_edges(each), topics)
             items = tuple(replace(each.items[place], score=score) for place, score in found)
             pooled.append(replace(each, calibration=None, items=items))
         return pooled
 
 
-def list_edges(evidence: Evidence[Triple]) -> list[ScoredEdge]:
+def list_scored_edges(evidence: Evidence[Triple]) -> list[ScoredEdge]:
     scores = [scored.score for scored in evidence.items]
     if evidence.calibration is not None:
         scores = [evidence.calibration.probability(score) for score in scores]

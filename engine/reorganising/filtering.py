@@ -15,24 +15,24 @@ import numpy.typing as npt
 from ...models import Positive, Range, one_line
 from ...models.causal_lm import CausalLM, CausalLMError, PromptTooLongError
 from ...models.graphrag_fi import (
-    Thresholds,
-    attention_relevance,
+    ConfidenceThresholds,
+    choose_relevance_layer,
+    compute_attention_relevance,
     filter_coarsely,
+    find_token_spans,
     prioritise_items,
-    relevance_layer,
-    token_spans,
 )
 from ...models.text.vectors import TextVectors
-from ..answering.candidates import CLOSED_BOOK, LLM, list_ends
-from ..answering.integrating import ClosedBook, integrate
-from ..answering.llm import LanguageModel, normalise_name
+from ..answering.candidates import CLOSED_BOOK, LLM, list_end_entities
+from ..answering.integrating import ClosedBookAnswerer, merge_with_model_answers
+from ..answering.llm import LanguageModelAnswerer, normalise_name
 from ..errors import LLMError
 from ..evidence import Answer, Calibration, Evidence, Item, PlanAnswer
-from ..evidence.bridges import triples_of
-from ..evidence.text import item_text
-from ..llm import Completed, Message, Prompt, read_numbers
+from ..evidence.bridges import list_triples
+from ..evidence.text import format_item
+from ..llm import Completed, Message, Prompt, parse_numbers
 from ..parts import Reorganiser, option, part
-from ..values import Chain, Entity, Scored, check_finite
+from ..values import Chain, Entity, Scored, check_scores_finite
 
 if TYPE_CHECKING:
     from ...models.gril.network import HopModel
@@ -56,7 +56,7 @@ Relevance = Callable[[Evidence[Any]], Floats]
 """Returns the relevance of each item, (num_items,)."""
 
 
-def attention_to_items(model: CausalLM, evidence: Evidence[Item]) -> Floats:
+def compute_item_attention(model: CausalLM, evidence: Evidence[Item]) -> Floats:
     """Return â of each item: what a local language model attends to as it begins to answer (GraphRAG-FI, sections 3.4
     and A.6).
 
@@ -84,8 +84,8 @@ def _attention_to_texts(model: CausalLM, question: str, texts: Sequence[str]) ->
         spans.append((len(content), len(content) + len(text)))
         content += f"{text}\n"
     content += AFTER.format(question=one_line(question))
-    found = model.attention([{"role": "user", "content": content}], relevance_layer(model.num_layers))
-    return attention_relevance(found.weights, token_spans(found.offsets, spans))
+    found = model.attention([{"role": "user", "content": content}], choose_relevance_layer(model.num_layers))
+    return compute_attention_relevance(found.weights, find_token_spans(found.offsets, spans))
 
 
 def _compute_item_similarity(vectors: TextVectors, evidence: Evidence[Item]) -> Floats:
@@ -100,7 +100,8 @@ def _compute_item_similarity(vectors: TextVectors, evidence: Evidence[Item]) -> 
 
 def _list_item_texts(evidence: Evidence[Item]) -> list[str]:
     return [
-        one_line(item_text(item.value, evidence.labels, max_names=MAX_NAMES), MAX_ITEM_CHARS) for item in evidence.items
+        one_line(format_item(item.value, evidence.labels, max_names=MAX_NAMES), MAX_ITEM_CHARS)
+        for item in evidence.items
     ]
 
 
@@ -119,7 +120,7 @@ def _usefulness_prompt(question: str, texts: Sequence[str]) -> Prompt:
     user = re.sub(r"\{(question|paths)\}", lambda found: {"question": question, "paths": paths}[found[1]], USER)
     return Prompt(
         (Message("system", SYSTEM), Message("user", user)),
-        is_read=lambda said: read_numbers(said, len(texts)) is not None,
+        is_read=lambda said: parse_numbers(said, len(texts)) is not None,
     )
 
 
@@ -130,7 +131,7 @@ _SOURCE = "GraphRAG-FI, section "
 
 @part("fi")
 @dataclass(frozen=True)
-class FI(Reorganiser):
+class FIFilter(Reorganiser):
     """Filters evidence into two groups, and adds answers that a language model is sure of (docs/papers.md).
 
     GraphRAG-FI, section 4: the `coarse` most relevant items, the useful ones first. The most relevant items come first
@@ -155,7 +156,7 @@ class FI(Reorganiser):
         if graph.shared.settings.llm_model and (self.fine or self.integrate):
             _ = graph.shared.chat
         if self.model:
-            return "by attention", partial(attention_to_items, graph.shared.causal_lm(self.model))
+            return "by attention", partial(compute_item_attention, graph.shared.causal_lm(self.model))
         return "by similarity", partial(_compute_item_similarity, graph.shared.vectors)
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Item]]:
@@ -175,7 +176,7 @@ class FI(Reorganiser):
         """Return the answerer's answers, integrated with the model's own knowledge where one is configured."""
         if not (self.integrate and ctx.graph.shared.settings.llm_model):
             return super().answer(ctx, evidence, answerer)
-        return integrate(ctx, evidence, answerer, Thresholds(self.tau_graph, self.tau_model))
+        return merge_with_model_answers(ctx, evidence, answerer, ConfidenceThresholds(self.tau_graph, self.tau_model))
 
 
 def _filter_finely(
@@ -200,7 +201,7 @@ def _grouped(evidence: Evidence[Item], coarse: tuple[int, ...], reply: Completed
         why = one_line(str(reply))
     elif reply.refusal is not None:
         why = "the language model refused"
-    elif (numbers := read_numbers(reply.content, len(coarse))) is None:
+    elif (numbers := parse_numbers(reply.content, len(coarse))) is None:
         why = f"expected numbers, the language model said {one_line(reply.content, 80)!r}"
     if numbers is None:
         taken = evidence.take(coarse)
@@ -233,7 +234,7 @@ class AdaptiveK(Reorganiser):
 
 def predict_hops(model: HopModel, questions: Sequence[str]) -> list[int]:
     logits = model.logits(questions)
-    check_finite(logits, "the hop predictor of a checkpoint of kind gril")
+    check_scores_finite(logits, "the hop predictor of a checkpoint of kind gril")
     return [place + 1 for place in logits.argmax(axis=1).tolist()]
 
 
@@ -241,7 +242,7 @@ def count_items_within(evidence: Evidence[Item], num_triples: int) -> int:
     """Return how many items have no more than so many triples together; one where there is one."""
     found: set[object] = set()
     for place, item in enumerate(evidence.items):
-        found.update(triples_of(item.value))
+        found.update(list_triples(item.value))
         if len(found) > num_triples and place:
             return place
     return len(evidence.items)
@@ -255,7 +256,7 @@ UNKNOWN = 0.5
 
 @part("model-answers")
 @dataclass(frozen=True)
-class ModelAnswers(Reorganiser):
+class AddModelAnswers(Reorganiser):
     """Adds what a language model answers, for a reader that was trained with it to weigh (docs/how-it-works.md).
 
     The items stay as they are, and its answers are sources under their names (our own). A source has a chain without
@@ -273,8 +274,8 @@ class ModelAnswers(Reorganiser):
         found = list(evidence)
         asked = [place for place, each in enumerate(found) if each.extra_of(PlanAnswer) is None]
         shown = [found[place].cut_to(READS) for place in asked]
-        replies = {LLM: LanguageModel(complete=False)(ctx, shown)} if self.evidence else {}
-        replies[CLOSED_BOOK] = ClosedBook()(ctx, shown)
+        replies = {LLM: LanguageModelAnswerer(complete=False)(ctx, shown)} if self.evidence else {}
+        replies[CLOSED_BOOK] = ClosedBookAnswerer()(ctx, shown)
         for name, answers in replies.items():
             for place, answer in zip(asked, answers, strict=True):
                 found[place] = _add_source(found[place], name, answer)
@@ -285,7 +286,7 @@ def _add_source(evidence: Evidence[Item], name: str, answer: Answer) -> Evidence
     if answer.failure is not None:
         return replace(evidence, left_out=(*evidence.left_out, f"{name}: {answer.failure}"))
     entities: dict[str, list[Entity]] = {}
-    for end in list_ends(evidence):
+    for end in list_end_entities(evidence):
         entities.setdefault(normalise_name(end.label), []).append(end)
     items = []
     for each in answer.entities:

@@ -50,14 +50,14 @@ class PathScores:
     extend: FloatArray
 
 
-def topic_mention(topic: Topic) -> str:
+def get_topic_mention(topic: Topic) -> str:
     """Return how the question mentions a topic, its name where that is not known."""
     return topic.mention or topic.entity.label
 
 
 def mask_mention(question: str, topic: Topic) -> str:
     """Return the question without the mention of a topic."""
-    return mask_topic(question, topic_mention(topic))
+    return mask_topic(question, get_topic_mention(topic))
 
 
 Shortlist = Callable[[str, Collection[int]], Collection[int]]

@@ -19,11 +19,21 @@ import numpy as np
 from ...models import Hops, Range
 from ..evidence import Calibration, Evidence, Kind, item_sort_key
 from ..linking import compute_link_penalties, select_start_topics
-from ..neo4j import Request, Row, template
+from ..neo4j import Request, Row, load_query
 from ..parts import Retriever, option
 from ..relations.describing import find_relation
 from ..reorganising import Merge
-from ..values import Chain, Entity, LinkedQuestion, Question, RelationPath, RelationStep, Scored, Topic, check_finite
+from ..values import (
+    Chain,
+    Entity,
+    LinkedQuestion,
+    Question,
+    RelationPath,
+    RelationStep,
+    Scored,
+    Topic,
+    check_scores_finite,
+)
 from . import PathQuery, PathScorer, PathScores, Shortlist, mask_mention
 from .frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
 from .no_answer import NoAnswerExplainer
@@ -119,7 +129,7 @@ class BeamSearch:
                 candidates_of = [self._candidates(search) for search in searches]
                 scores = self.scorer.score([self._query(s, c) for s, c in zip(searches, candidates_of, strict=True)])
                 for score in scores:
-                    check_finite(np.stack([score.stop, score.extend]), "a path scorer", log_probabilities=True)
+                    check_scores_finite(np.stack([score.stop, score.extend]), "a path scorer", log_probabilities=True)
                 chosen = [
                     self._choose(search, candidates, score, pool)
                     for search, candidates, score in zip(searches, candidates_of, scores, strict=True)
@@ -295,7 +305,7 @@ def _find_fitting(ctx: Context, asked: Sequence[tuple[Question, Sequence[str]]])
         found = {question: frozenset(ids) for question, ids in rows}
         return [found.get(place, frozenset()) for place in range(len(asked))]
 
-    return ctx.db.run(Request(template("find_fitting"), {"asked": wanted}, decode))
+    return ctx.db.run(Request(load_query("find_fitting"), {"asked": wanted}, decode))
 
 
 def _make_condition(key: str, value: str, graph: GraphResources) -> dict[str, Any]:

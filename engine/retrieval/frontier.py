@@ -19,9 +19,9 @@ from ..neo4j.graph import (
     Expansion,
     ExpansionResult,
     Tail,
+    expand_from_literals,
     expand_hub_step,
     expand_steps,
-    expand_values,
 )
 from ..values import Chain, ChainStep, Entity, Link, RelationPath, RelationStep, Topic
 
@@ -196,7 +196,7 @@ class FrontierTree:
         if light:
             requests.append(expand_steps(light, self.bounds.fan_out, self.bounds.max_tails))
         if values:
-            requests.append(expand_values(values, self.bounds.fan_out, self.bounds.max_tails))
+            requests.append(expand_from_literals(values, self.bounds.fan_out, self.bounds.max_tails))
         return requests
 
     def _add(self, frontier: Frontier, expanded: ExpansionResult) -> None:

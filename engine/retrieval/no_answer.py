@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...models.text import RelationWords, find_end_kind
-from ...models.wording.kinds import agreement, find_wanted_kind
-from ..evidence import LEAST_PROBABILITY, UNSTATED, Absence, Calibration, Certainty, Evidence
-from ..evidence.text import NO_LABELS, Labels, shorten_iris
+from ...models.wording.kinds import find_wanted_kind, score_kind_agreement
+from ..evidence import LEAST_PROBABILITY, UNSTATED, AnswerCertainty, Calibration, Evidence, NoEvidenceReason
+from ..evidence.text import NO_LABELS, Labels, shorten_relation
 from ..values import Chain, RelationPath, RelationStep, Scored, Topic
 from . import PathQuery, PathScorer, mask_mention, merge_mediator_hops
 
@@ -32,7 +32,7 @@ class NoAnswerExplainer:
     The relations of the graph that no topic has, and that no path found leads over, are scored as paths are, as if the
     best path's topic had them. The best of them is said to lack a triple if it fits, and fits better than the best
     path. `nearest` names the relations nearest to a question about a topic, for a graph with many. With `doubts` the
-    first answer has a `Certainty`: P of its score + margin − lacking − `USUAL_MARGIN`. No request is sent.
+    first answer has a `AnswerCertainty`: P of its score + margin − lacking − `USUAL_MARGIN`. No request is sent.
     """
 
     scorer: PathScorer
@@ -67,15 +67,17 @@ class NoAnswerExplainer:
         probability = self.calibration.probability(first.score + margin - above - USUAL_MARGIN)
         if self._is_another_kind(evidence.question.text, _find_topic(evidence.topics, first.value), first.value):
             probability = min(probability, UNSTATED)
-        said = Certainty(first.value.topic.id, str(first.value.relation_path), first.score, margin, above, probability)
-        return replace(evidence, extras=(*(e for e in evidence.extras if not isinstance(e, Certainty)), said))
+        said = AnswerCertainty(
+            first.value.topic.id, str(first.value.relation_path), first.score, margin, above, probability
+        )
+        return replace(evidence, extras=(*(e for e in evidence.extras if not isinstance(e, AnswerCertainty)), said))
 
     def _is_another_kind(self, question: str, topic: Topic, chain: Chain) -> bool:
         """Return whether a value is asked for and the chain leads to things, or the other way round: "who" to years."""
         if any(step.step.relation not in self.words for step in chain.steps):
             return False
         end = find_end_kind(merge_mediator_hops(chain.relation_path, self.words)[-1])
-        return agreement(find_wanted_kind(mask_mention(question, topic)), end) == -1
+        return score_kind_agreement(find_wanted_kind(mask_mention(question, topic)), end) == -1
 
     def _find_lacking(self, evidence: Sequence[Evidence[Chain]]) -> list[Scored[str] | None]:
         """Return for each question the relation that fits best of those that its topics lack."""
@@ -107,15 +109,15 @@ class NoAnswerExplainer:
     def _explain(self, evidence: Evidence[Any], start: Topic, lacking: Scored[str] | None) -> Evidence[Any]:
         best = max((each.score for each in evidence.items), default=float("-inf"))
         if lacking and lacking.score > best and self.calibration.probability(lacking.score) >= FITS:
-            relation, where = shorten_iris(lacking.value, self.labels), start.entity.label
+            relation, where = shorten_relation(lacking.value, self.labels), start.entity.label
             note = f"{relation} fits the question, and the graph has no triple of it at {where}"
-            return replace(evidence, absence=Absence(note, "no triple"))
+            return replace(evidence, absence=NoEvidenceReason(note, "no triple"))
         leads_on = any(topic.relations for topic in evidence.topics)
         note = "no path from its entities ends at an answer" if leads_on else "no path leads on from its entities"
         if evidence.items:
             fits = (evidence.probability(0) or 0.0) >= FITS
             note = "no path fits the question clearly enough" if fits else "no relation fits the question"
-        return replace(evidence, absence=Absence(note, "no relation fits"))
+        return replace(evidence, absence=NoEvidenceReason(note, "no relation fits"))
 
 
 def _fails(evidence: Evidence[Any]) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...models.text import RelationWords
 from ..evidence import Calibration
-from ..parts import Trained, option, part
+from ..parts import TrainedPart, option, part
 from . import PathQuery, PathScores
 from .beam import BeamRetriever, OpenedSearch
 
@@ -28,7 +28,7 @@ Place = tuple[str, tuple[str, ...]]
 
 @part("reg-path")
 @dataclass(frozen=True)
-class RegPath(Trained, BeamRetriever):
+class RegPath(TrainedPart, BeamRetriever):
     """Beam search over relation paths from a language model with a LoRA (ReG@Path, docs/papers.md)."""
 
     kinds: ClassVar[tuple[str, ...]] = ("reg-path",)
@@ -49,10 +49,10 @@ class GenerativePathScorer:
     """
 
     def __init__(self, words: Mapping[str, RelationWords], model: PathModel, num_beams: int) -> None:
-        from ...models.reg.paths import relation_texts  # with PyTorch
+        from ...models.reg.paths import verbalise_relations  # with PyTorch
 
         self._model = model
-        self._text = model.text(relation_texts(words))
+        self._text = model.text(verbalise_relations(words))
         self._num_beams = num_beams
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ...models import Weight
-from ...models.similarity import COSINE, PathSimilarity, PathsOfTopic, SimilarityWeights
-from ...models.text import RelationWords, find_end_kind, hop_phrases, verbalise_hop
+from ...models.similarity import COSINE, PathSimilarity, SimilarityWeights, TopicPaths
+from ...models.text import RelationWords, find_end_kind, list_hop_phrases, verbalise_hop
 from ...models.text.encoders import SentenceEncoder
 from ...models.text.vectors import TextVectors
 from ...models.word_places import read_asked_words
-from ...models.wording.kinds import UNKNOWN, agreement, find_wanted_kind
+from ...models.wording.kinds import UNKNOWN, find_wanted_kind, score_kind_agreement
 from ..evidence import SIMILARITY, Evidence, Item
-from ..evidence.text import path_words
+from ..evidence.text import format_path
 from ..parts import option, part
 from ..values import Chain
-from . import PathQuery, PathScores, mask_mention, merge_mediator_hops, topic_mention
+from . import PathQuery, PathScores, get_topic_mention, mask_mention, merge_mediator_hops
 from .beam import BeamRetriever, OpenedSearch
 
 if TYPE_CHECKING:
@@ -73,11 +73,11 @@ class SimilarityScorer:
         rows = [query.rows_by_topic() for query in queries]
         asked = [
             [
-                PathsOfTopic(
+                TopicPaths(
                     mask_mention(query.question, topic),
                     [merge_mediator_hops(query.paths[row], self.words) for row in some],
                     [query.log_branching[row] for row in some],
-                    read_asked_words(query.question, topic_mention(topic)),
+                    read_asked_words(query.question, get_topic_mention(topic)),
                 )
                 for topic, some in by_topic.items()
             ]
@@ -104,13 +104,13 @@ def describe_wanted_kind(evidence: Evidence[Item], graph: GraphResources) -> str
     asked = find_wanted_kind(asked_for)
     hops = merge_mediator_hops(chain.relation_path, words)
     last = chain.steps[-1].step
-    name = path_words([last], graph.labels)
+    name = format_path([last], graph.labels)
     end = find_end_kind(hops[-1])
     parts = []
     if asked.kinds and end.kind != UNKNOWN:
-        but = "" if agreement(asked, end) >= 0 else ", which is another kind"
+        but = "" if score_kind_agreement(asked, end) >= 0 else ", which is another kind"
         parts.append(f"wants {asked.said}: {name} leads to {end}{but}")
-    texts = (verbalise_hop(hops[-1]), *hop_phrases(hops[-1]))
+    texts = (verbalise_hop(hops[-1]), *list_hop_phrases(hops[-1]))
     best = int(np.argmax(vectors.stack(texts, lasting=True) @ vectors.sentence(asked_for)))
     if best:
         parts.append(f"{name} read as “{texts[best]}”")

@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 
 from ...models import Range, Share
-from ...models.calibration import lower_other_scores
+from ...models.calibration import lower_scores_except
 from ...models.star.shipped import Floats, PairAttention, PairReader, ShippedStar
 from ...models.text import RelationWords
 from ...models.text.encoders import EncoderUnavailableError
 from ..errors import EncoderError, UsageError
 from ..evidence import SIMILARITY, Calibration, Evidence, Kind, item_sort_key
 from ..linking import compute_link_penalties
-from ..parts import Trained, option, part
-from ..values import Chain, RelationPath, Topic, check_finite
-from . import PathQuery, PathScorer, PathScores, mask_mention, merge_mediator_hops, topic_mention
+from ..parts import TrainedPart, option, part
+from ..values import Chain, RelationPath, Topic, check_scores_finite
+from . import PathQuery, PathScorer, PathScores, get_topic_mention, mask_mention, merge_mediator_hops
 from .beam import BeamRetriever, OpenedSearch
 from .similarity import Similarity
 
 if TYPE_CHECKING:
     from ...models.star.network import StarModel
     from ..context import Context
-    from ..resources import GraphResources, Resources
+    from ..resources import EngineResources, GraphResources
 
 Guide = Literal["dual", "cross"]
 """The network that scores the candidates of each hop; without a checkpoint `dual` is similarity."""
@@ -40,7 +40,7 @@ SHORTLIST, MIX = 8, 0.02
 
 @part("star")
 @dataclass(frozen=True)
-class Star(Trained, BeamRetriever):
+class Star(TrainedPart, BeamRetriever):
     """Beam search with two trained networks: a dual encoder guides it, a cross-attentive scorer reads the best paths
     (STAR).
     """
@@ -103,13 +103,13 @@ class Star(Trained, BeamRetriever):
         return read and CrossScorer(graph.words, read)
 
 
-def _open_shipped_reader(shared: Resources) -> PairReader:
+def _open_shipped_reader(shared: EngineResources) -> PairReader:
     """Open the shipped scorer. Raises `EncoderError` if its encoder's weights are not there."""
     try:
         if shared.placement.is_gpu:
-            from ...models.star.network import open_shipped
+            from ...models.star.network import open_shipped_scorer
 
-            return open_shipped(shared.device, shared.placement.dtype)
+            return open_shipped_scorer(shared.device, shared.placement.dtype)
         return ShippedStar()
     except EncoderUnavailableError as error:
         raise EncoderError(str(error)) from error
@@ -135,14 +135,17 @@ class CrossScorer:
         if not pairs:
             return np.zeros(0, dtype=np.float32)
         scores = self._reader.cross(
-            [(question, topic_mention(topic), merge_mediator_hops(path, self.words)) for question, topic, path in pairs]
+            [
+                (question, get_topic_mention(topic), merge_mediator_hops(path, self.words))
+                for question, topic, path in pairs
+            ]
         )
-        check_finite(scores, "a checkpoint of kind star")
+        check_scores_finite(scores, "a checkpoint of kind star")
         return scores.astype(np.float32)
 
     def attention(self, question: str, topic: Topic, path: RelationPath) -> PairAttention:
         """Return what it attends to."""
-        return self._reader.attention(question, topic_mention(topic), merge_mediator_hops(path, self.words))
+        return self._reader.attention(question, get_topic_mention(topic), merge_mediator_hops(path, self.words))
 
 
 class DualScorer:
@@ -168,7 +171,7 @@ class DualScorer:
             both = np.zeros((2, len(query.paths)), dtype=np.float32)
             for some in by_topic.values():
                 both[:, some] = next(scored)
-            check_finite(both, "a checkpoint of kind star")
+            check_scores_finite(both, "a checkpoint of kind star")
             found.append(PathScores(*both))
         return found
 
@@ -207,6 +210,6 @@ class ShortlistRescorer:
         linked = read + np.array([penalties[each.value.topic.id] for each in first])
         kept = 1.0 if self.adds else 1 - self.mix
         scores[: len(read)] = kept * scores[: len(read)] + self.mix * linked
-        lower_other_scores(scores, np.arange(len(read)))
+        lower_scores_except(scores, np.arange(len(read)))
         items = [replace(each, score=score) for each, score in zip(evidence.items, scores.tolist(), strict=True)]
         return replace(evidence, items=tuple(sorted(items, key=item_sort_key)))

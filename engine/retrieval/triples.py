@@ -13,10 +13,10 @@ from ...models import Positive
 from ...models.text import DirectedRelation, RelationWords, verbalise_hop
 from ...models.text.vectors import TextVectors
 from ..errors import UsageError
-from ..evidence import Absence, Calibration, Evidence, GraphToken, Kind, item_sort_key
+from ..evidence import Calibration, Evidence, GraphToken, Kind, NoEvidenceReason, item_sort_key
 from ..linking import select_start_topics
-from ..parts import Retriever, Trained, option, part
-from ..values import Entity, LinkedQuestion, Scored, Triple, check_finite
+from ..parts import Retriever, TrainedPart, option, part
+from ..values import Entity, LinkedQuestion, Scored, Triple, check_scores_finite
 from . import Shortlist
 from .subgraph import SubgraphBatch
 from .subgraph.walking import SimilarityProposer, SubgraphBounds, SubgraphExtractor, SubgraphQuery
@@ -55,7 +55,9 @@ class GraphRelations:
         return {number: verbalise_hop((DirectedRelation(words),)) for number, words in self.words.items()}
 
 
-def make_extractor(relations: GraphRelations, vectors: TextVectors, options: SubgraphOptions) -> SubgraphExtractor:
+def make_subgraph_extractor(
+    relations: GraphRelations, vectors: TextVectors, options: SubgraphOptions
+) -> SubgraphExtractor:
     """Return what reads subgraphs for a training and for a question alike."""
     proposer = SimilarityProposer(relations.words, vectors, relations.shortlist)
     return SubgraphExtractor(
@@ -63,7 +65,7 @@ def make_extractor(relations: GraphRelations, vectors: TextVectors, options: Sub
     )
 
 
-def subgraph_query(text: str, topics: Sequence[str], options: SubgraphOptions) -> SubgraphQuery:
+def make_subgraph_query(text: str, topics: Sequence[str], options: SubgraphOptions) -> SubgraphQuery:
     """Return the query for a question's subgraph."""
     bounds = SubgraphBounds(question_triples=options.max_triples)
     return SubgraphQuery(text, tuple(topics), options.num_hops, bounds)
@@ -108,12 +110,12 @@ class SubgraphScorer:
         self.model = model
         self._vectors = vectors
         self._options: SubgraphOptions = model.description.config.subgraph
-        self._subgraphs = make_extractor(relations, vectors, self._options)
+        self._subgraphs = make_subgraph_extractor(relations, vectors, self._options)
 
     def extract(self, db: Database, questions: Sequence[LinkedQuestion]) -> SubgraphBatch:
         topics = [[topic.entity.id for topic in select_start_topics(each.topics)] for each in questions]
         texts = [each.question.text for each in questions]
-        queries = [subgraph_query(*each, self._options) for each in zip(texts, topics, strict=True)]
+        queries = [make_subgraph_query(*each, self._options) for each in zip(texts, topics, strict=True)]
         return self._subgraphs.extract(db, queries)
 
     def evidence(
@@ -140,12 +142,12 @@ class SubgraphScorer:
             tuple(sorted(items, key=item_sort_key)),
             Calibration("logit", *self.model.description.calibration, of="triple"),
             left_out=(CUT,) if batch.is_cut[number] else (),
-            absence=None if items else Absence(NOTHING),
+            absence=None if items else NoEvidenceReason(NOTHING),
         )
 
 
 @dataclass(frozen=True)
-class SubgraphRetriever(Trained, Retriever):
+class SubgraphRetriever(TrainedPart, Retriever):
     """Options of retrievers that score the triples of the subgraphs around topic entities, and score them so."""
 
     gives: ClassVar[Kind] = "triple"
@@ -169,7 +171,7 @@ class SubgraphRetriever(Trained, Retriever):
         batch = scorer.extract(ctx.db, questions)
         graphs = make_question_graphs(batch, [each.question.text for each in questions], scorer.relations)
         scores, may_keep, tokens = scorer.model.score(graphs)
-        check_finite(scores, f"a checkpoint of kind {scorer.model.description.kind}")
+        check_scores_finite(scores, f"a checkpoint of kind {scorer.model.description.kind}")
         keep = max(self.keep, top_k)
         found: list[Evidence[Triple]] = []
         for number, question in enumerate(questions):

@@ -33,9 +33,9 @@ from ..errors import (
     StaleCatalogueError,
     UsageError,
 )
-from ..evidence import Answer, answer_text
+from ..evidence import Answer, format_answer
 from ..evidence.data import AnswerData, EvidenceData
-from ..neo4j.jars import JarCache, read_pins
+from ..neo4j.jars import JarCache, read_pinned_jars
 from ..recipes import Recipe
 from ..settings import Settings
 from ..values import Question
@@ -304,7 +304,7 @@ def _read_question(body: lookups.ChatForm) -> Question:
 
 
 def _write_completion(answer: Answer, body: lookups.ChatForm) -> bytes:
-    message = {"role": "assistant", "content": answer_text(answer)}
+    message = {"role": "assistant", "content": format_answer(answer)}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
     head = _make_head(body, "chat.completion")
     return to_json({**head, "choices": [choice], "usage": _make_usage(answer), "lodestar": answer.to_dict()})
@@ -313,7 +313,7 @@ def _write_completion(answer: Answer, body: lookups.ChatForm) -> bytes:
 def _write_stream(answer: Answer, body: lookups.ChatForm) -> bytes:
     """Return the chunks of a completion; all come with the answer, so that a failure has its own status."""
     head = _make_head(body, "chat.completion.chunk")
-    deltas = ({"role": "assistant", "content": ""}, None), ({"content": answer_text(answer)}, None), ({}, "stop")
+    deltas = ({"role": "assistant", "content": ""}, None), ({"content": format_answer(answer)}, None), ({}, "stop")
     chunks: list[dict[str, Any]] = [
         {"choices": [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]}
         for delta, finish in deltas
@@ -352,7 +352,7 @@ _IN_JARS = {
 
 def fetch_libraries(cache_dir: Path, libraries: dict[str, bytes]) -> None:
     """Read the pages' libraries by name, from jars that are fetched once; none where that fails."""
-    jars = JarCache(cache_dir, read_pins(Path(__file__).with_name("webjars.tsv")), name="webjars")
+    jars = JarCache(cache_dir, read_pinned_jars(Path(__file__).with_name("webjars.tsv")), name="webjars")
     try:
         paths = jars.ensure(progress=False)
     except DownloadError as error:

@@ -15,12 +15,20 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_
 from typing_extensions import TypedDict
 
 from ..api import Engine
-from ..browser import browser_url_of, write_picture
+from ..browser import get_browser_url, write_picture
 from ..errors import EntityNotFoundError, StaleCatalogueError
 from ..evidence import Evidence
-from ..evidence.data import EntityData, TopicData, TripleData, entity_data, round_score, topic_data, triple_data
-from ..linking import resolve_names
-from ..neo4j.catalogue import read_catalogue, read_figures
+from ..evidence.data import (
+    EntityData,
+    TopicData,
+    TripleData,
+    round_score,
+    serialise_entity,
+    serialise_topic,
+    serialise_triple,
+)
+from ..linking import resolve_entity_names
+from ..neo4j.catalogue import read_catalogue, read_graph_figures
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph import (
     Direction,
@@ -30,7 +38,7 @@ from ..neo4j.graph import (
     read_triples_at,
 )
 from ..resources import GraphResources
-from ..suggesting import name_kinds, read_plan_schema, suggest_questions
+from ..suggesting import list_kind_names, read_plan_schema, suggest_questions
 from ..values import Entity, Item, Question, Triple
 
 MAX_TRIPLES = 50
@@ -224,9 +232,9 @@ def find_questions(engine: Engine) -> QuestionsData:
 
 
 def describe_graph(engine: Engine) -> GraphData:
-    figures, settings = read_figures(engine.gateway()) or {}, engine.settings
+    figures, settings = read_graph_figures(engine.gateway()) or {}, engine.settings
     kinds: dict[str, int | None] = figures["kinds"] or dict.fromkeys(
-        name_kinds(engine.read_graph().catalogue.relations, read_plan_schema(engine))
+        list_kind_names(engine.read_graph().catalogue.relations, read_plan_schema(engine))
     )
     name = urlsplit(settings.uri).hostname or "" if settings.uri else settings.name
     return {
@@ -240,7 +248,7 @@ def describe_graph(engine: Engine) -> GraphData:
 
 
 def find_topics(engine: Engine, text: str, limit: int) -> EntitiesData:
-    return {"entities": [topic_data(each) for each in engine.link(text)[:limit]]}
+    return {"entities": [serialise_topic(each) for each in engine.link(text)[:limit]]}
 
 
 def find_relations(engine: Engine, text: str, limit: int) -> RelationsData:
@@ -261,14 +269,14 @@ def find_relations(engine: Engine, text: str, limit: int) -> RelationsData:
 
 def show_in_browser(engine: Engine, evidence: Evidence[Item]) -> dict[str, str]:
     """Write the evidence for Neo4j Browser, and return the link that shows it."""
-    return {"link": write_picture(engine.gateway(), browser_url_of(engine), evidence)}
+    return {"link": write_picture(engine.gateway(), get_browser_url(engine), evidence)}
 
 
 def find_entities(gateway: Gateway, ids_or_names: Sequence[str]) -> dict[str, Entity]:
     """Return the entity with each id or name; what the graph does not know is left out."""
     found = {id_: each.entity for id_, each in gateway.run(read_search_names(ids_or_names)).items()}
     names = [each for each in ids_or_names if each not in found]
-    return found | (resolve_names(gateway, names) if names else {})
+    return found | (resolve_entity_names(gateway, names) if names else {})
 
 
 def read_neighbours(
@@ -303,8 +311,8 @@ def read_neighbours(
     among = [relations[number] for number in dict.fromkeys(map(abs, sizes))]
     triples = gateway.run(read_triples_at(here, among, direction, offset, limit)) if limit else []
     return {
-        "entity": entity_data(here),
-        "triples": [triple_data(each, labels) for each in triples],
+        "entity": serialise_entity(here),
+        "triples": [serialise_triple(each, labels) for each in triples],
         "total": total,
         "next": offset + len(triples) if triples and offset + len(triples) < shown else None,
         "cut": shown < total,
@@ -324,6 +332,7 @@ def check_path(engine: Engine, path: Sequence[TripleForm]) -> VerifyData:
         "in_graph": all(there),
         "connected": all({a.head, a.tail} & {b.head, b.tail} for a, b in pairwise(triples)),
         "triples": [
-            {**triple_data(each, labels), "in_graph": is_there} for each, is_there in zip(triples, there, strict=True)
+            {**serialise_triple(each, labels), "in_graph": is_there}
+            for each, is_there in zip(triples, there, strict=True)
         ],
     }

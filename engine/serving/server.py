@@ -23,7 +23,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from ...models.placement import limit_blas_threads
 from ..errors import PortTakenError, UsageError
 from ..evidence import Answer
-from ..progress import say
+from ..progress import print_to_stderr
 from ..recipes import Recipe
 from ..settings import Settings, is_loopback
 from .app import PATIENCE_S, make_app, make_error_response
@@ -108,9 +108,11 @@ def run_server(settings: Settings, recipe: Recipe, options: ServerOptions) -> No
     app = make_application(settings, recipe, options, tools)
     listening.listen(BACKLOG)  # whoever reads the address may connect at once
     address = f"{_in_brackets(options.host)}:{listening.getsockname()[1]}"
-    say(f"lodestar: http://{address}/ (documentation at /docs{', MCP at /mcp' if tools else ''}); Ctrl-C ends it")
+    print_to_stderr(
+        f"lodestar: http://{address}/ (documentation at /docs{', MCP at /mcp' if tools else ''}); Ctrl-C ends it"
+    )
     if not is_loopback(options.host):
-        say(f"lodestar: others reach it; requests need the token in {TOKEN_VARIABLE}")
+        print_to_stderr(f"lodestar: others reach it; requests need the token in {TOKEN_VARIABLE}")
     limit_blas_threads()
     sys.setswitchinterval(0.0005)  # the event loop runs soon although batches compute in threads
     gc.set_threshold(50_000, 20, 20)  # replies are plain data without cycles: the collector took half of writing them

@@ -5,7 +5,7 @@ to unnamed mediators, where the hop continues.
 
 The ends of walked paths are known. Of the last hops, which were not walked, only those towards an answer are walked:
 the database finds them between topic and answer (``find_answer_paths.cypher``), or for longer paths by the last steps
-to the answers (``find_last_steps.cypher``), which meet the paths from the topic.
+to the answers (``find_last_steps_to_answers.cypher``), which meet the paths from the topic.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ...models import Count, Hops, Positive
 from ...models.mined import THROUGH, MinedTopic, compute_f1
 from ..gold_questions import NO_PATH, GoldQuestion, GroundedQuestion, SkippedQuestion, ground_questions
 from ..neo4j import Request
-from ..neo4j.catalogue import Catalogue
+from ..neo4j.catalogue import RelationCatalogue
 from ..neo4j.gateway import Gateway
-from ..neo4j.graph import AnswerSteps, LastSteps, find_answer_paths, find_last_steps
+from ..neo4j.graph import LastStepsToAnswer, ShortAnswerPaths, find_answer_paths, find_last_steps_to_answers
 from ..retrieval.frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
 from ..values import Entity, RelationStep
 
@@ -151,14 +151,14 @@ _END: HopTrie = {}
 """The children of a last hop; shared and never changed."""
 
 
-class Miner:
+class PathMiner:
     """Finds the paths of questions in a graph with this catalogue.
 
     `mediating` has the signed numbers of the relations of unnamed entities.
     """
 
     def __init__(
-        self, gateway: Gateway, catalogue: Catalogue, mediating: AbstractSet[int], options: MiningOptions
+        self, gateway: Gateway, catalogue: RelationCatalogue, mediating: AbstractSet[int], options: MiningOptions
     ) -> None:
         self.gateway = gateway
         self.relations = {relation.number: relation.name for relation in catalogue.relations}
@@ -247,7 +247,7 @@ class Miner:
         far = {id_ for question, _, paths in searches if any(w.is_long for w in paths.last) for id_ in question.answers}
         requests: list[Request[Any]] = [find_answer_paths(pairs, options.max_degree, options.max_paths)]
         if far:
-            requests.append(find_last_steps(sorted(far), options.max_degree))
+            requests.append(find_last_steps_to_answers(sorted(far), options.max_degree))
         short, *last = self.gateway.run_all(requests)
         met = [_meet(*each, last[0] if last else {}) for each in zip(searches, short, strict=True)]
         chosen = [
@@ -291,7 +291,7 @@ class Miner:
         return TopicAnswerPath(topic, hops, precision, recall, is_gold, right)
 
 
-def _meet(search: _Search, short: AnswerSteps, last: Mapping[str, LastSteps]) -> _Met:
+def _meet(search: _Search, short: ShortAnswerPaths, last: Mapping[str, LastStepsToAnswer]) -> _Met:
     question, _, paths = search
     following: dict[Steps, set[RelationStep]] = {}
     for *before, step in short.paths:

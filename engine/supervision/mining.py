@@ -38,8 +38,8 @@ from ...models.mined import (
     MinedFileOrigin,
     MinedQuestion,
     NegativePath,
-    content_sha256,
-    is_mined,
+    compute_content_sha256,
+    is_mined_file,
     read_mined_file,
 )
 from ...models.text import DirectedRelation, RelationWords, verbalise_path
@@ -53,21 +53,21 @@ from ..gold_questions import (
     GoldQuestion,
     QuestionSet,
     SkippedQuestion,
-    look_up_answers,
+    look_up_gold_answers,
     nothing_found_message,
 )
-from ..neo4j.catalogue import Catalogue, read_catalogue, read_graph_state
+from ..neo4j.catalogue import RelationCatalogue, read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph import stream_mediator_relations
-from ..parallel import HERE, PerProcess, Workers
+from ..parallel import HERE, PerProcessResource, WorkerPool
 from ..progress import Progress, ignore_progress
-from ..relations import RelationIndex, words_of_relation
+from ..relations import RelationIndex, make_relation_words
 from ..settings import Connection
 from ..values import RelationStep
 from . import (
     HopTrie,
-    Miner,
     MiningOptions,
+    PathMiner,
     QuestionPaths,
     Steps,
     TopicAnswerPath,
@@ -290,7 +290,7 @@ def mine_paths(
     options: MiningOptions,
     *,
     batch_size: int | None = None,
-    workers: Workers = HERE,
+    workers: WorkerPool = HERE,
     progress: Progress = ignore_progress,
 ) -> MinedFile:
     """Mine the questions in the engine's graph in batches, which `workers` share, and return what a file has.
@@ -303,7 +303,7 @@ def mine_paths(
     try:
         encoder = engine.resources.encoder
         found, catalogue = mine_questions(questions, engine, open_miner, size, workers, progress)
-        words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
+        words = {relation.name: make_relation_words(relation) for relation in catalogue.relations}
         index = RelationIndex(catalogue.relations, engine.resources.vectors)
         builder = TrainingExampleBuilder(words, index, TextVectors(encoder), options)
         walked = [each for each in found if isinstance(each, QuestionPaths)]
@@ -323,7 +323,7 @@ def mine_paths(
         options={name: value for name, value in asdict(options).items() if name != "max_hop"},
         counts=_counts_of(found, mined),
     )
-    return MinedFile(mining, tuple(mined), content_sha256(mining, mined))
+    return MinedFile(mining, tuple(mined), compute_content_sha256(mining, mined))
 
 
 FoundT = TypeVar("FoundT")
@@ -336,9 +336,9 @@ def mine_questions(
     engine: Engine,
     open_miner: Callable[[], AbstractContextManager[Mine[FoundT]]],
     batch_size: int,
-    workers: Workers,
+    workers: WorkerPool,
     progress: Progress,
-) -> tuple[list[FoundT | SkippedQuestion], Catalogue]:
+) -> tuple[list[FoundT | SkippedQuestion], RelationCatalogue]:
     """Return what is mined for each question in the engine's graph, in order, and the graph's catalogue.
 
     They are mined in batches, those with the same topic side by side, which `workers` share. Raises `GraphError` if
@@ -347,12 +347,12 @@ def mine_questions(
     gateway = engine.gateway()
     gateway.run(read_graph_state()).check()
     catalogue = gateway.run(read_catalogue())
-    asked = look_up_answers(questions.questions, gateway).questions
+    asked = look_up_gold_answers(questions.questions, gateway).questions
     order = sorted(range(len(asked)), key=lambda i: (asked[i].topic_ids or asked[i].topic_names, i))
     batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
     by_place: dict[int, FoundT | SkippedQuestion] = {}
     progress("walking", 0, len(asked))
-    with PerProcess(open_miner) as miner:
+    with PerProcessResource(open_miner) as miner:
         results = workers.map(partial(_mine_opened, miner), [[asked[i] for i in batch] for batch in batches])
         for batch, result in zip(batches, results, strict=True):
             by_place |= zip(batch, result, strict=True)
@@ -363,7 +363,9 @@ def mine_questions(
     return found, catalogue
 
 
-def _mine_opened(opened: PerProcess[Mine[FoundT]], questions: Sequence[GoldQuestion]) -> list[FoundT | SkippedQuestion]:
+def _mine_opened(
+    opened: PerProcessResource[Mine[FoundT]], questions: Sequence[GoldQuestion]
+) -> list[FoundT | SkippedQuestion]:
     return mine_in_halves(opened.value, questions)
 
 
@@ -382,10 +384,10 @@ def mine_in_halves(mine: Mine[FoundT], questions: Sequence[GoldQuestion]) -> lis
 def _open_miner(connection: Connection, options: MiningOptions) -> Iterator[Mine[QuestionPaths]]:
     with Gateway(connection) as gateway:
         mediating = frozenset(gateway.stream(stream_mediator_relations()))
-        yield Miner(gateway, gateway.run(read_catalogue()), mediating, options).mine
+        yield PathMiner(gateway, gateway.run(read_catalogue()), mediating, options).mine
 
 
-def count_left_out(found: Sequence[Any]) -> dict[str, int]:
+def count_skipped_questions(found: Sequence[Any]) -> dict[str, int]:
     """Return the number of questions that were left out by reason."""
     reasons = Counter(each.reason for each in found if isinstance(each, SkippedQuestion))
     return {f"left out: {reason}": reasons[reason] for reason in REASONS}
@@ -397,7 +399,7 @@ def _counts_of(found: Sequence[QuestionPaths | SkippedQuestion], mined: Sequence
     positives = [sum(path.positive for path in question.paths) for question in mined]
     return {
         "questions": len(mined),
-        **count_left_out(found),
+        **count_skipped_questions(found),
         "without a positive path": positives.count(0),
         "answer paths": sum(len(question.paths) for question in mined),
         "positive paths": sum(positives),
@@ -406,11 +408,11 @@ def _counts_of(found: Sequence[QuestionPaths | SkippedQuestion], mined: Sequence
     }
 
 
-def mined_sets(request: TrainingRequest, _config: Any, _out: TrainingFolder, *, max_hop: int = 2) -> Sets:
+def read_path_sets(request: TrainingRequest, _config: Any, _out: TrainingFolder, *, max_hop: int = 2) -> Sets:
     """Return mined files, or the mined paths of question sets."""
 
     def read(file: str) -> MinedFile:
-        if is_mined(Path(file)):
+        if is_mined_file(Path(file)):
             if request.limit is not None:
                 raise UsageError(f"--limit: expected question sets, found the mined file {file}: mine it with --limit")
             return read_mined_file(Path(file))

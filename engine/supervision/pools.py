@@ -29,7 +29,7 @@ from ...models.mined import (
     PooledQuestion,
     PoolFile,
     PoolHeader,
-    content_sha256,
+    compute_content_sha256,
     read_pool,
 )
 from ..errors import InputError, LLMError, UsageError
@@ -41,16 +41,16 @@ from ..gold_questions import (
     SkippedQuestion,
     ground_questions,
 )
-from ..llm import Completed, Message, Prompt, fill_placeholders, read_numbers
+from ..llm import Completed, Message, Prompt, fill_placeholders, parse_numbers
 from ..llm.gateway import ChatGateway
 from ..neo4j.catalogue import read_catalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph import RelationPathGroup, find_shortest_paths, read_neighbourhoods
-from ..parallel import HERE, Workers
+from ..parallel import HERE, WorkerPool
 from ..progress import Progress, ignore_progress
-from ..relations import words_of_relations
+from ..relations import make_words_by_relation
 from ..settings import Connection, Settings
-from .mining import Mine, count_left_out, mine_questions
+from .mining import Mine, count_skipped_questions, mine_questions
 
 if TYPE_CHECKING:
     from ...models.training import TrainingFolder
@@ -144,7 +144,7 @@ def mine_pool(
     options: PoolBounds,
     *,
     batch_size: int | None = None,
-    workers: Workers = HERE,
+    workers: WorkerPool = HERE,
     progress: Progress = ignore_progress,
 ) -> PoolFile:
     """Mine the pools from the engine's graph in batches, which `workers` share, and return what a file has.
@@ -158,13 +158,13 @@ def mine_pool(
     cuts = Counter(cut for each in kept for cut in each.cut)
     counts = {
         "questions": len(kept),
-        **count_left_out(found),
+        **count_skipped_questions(found),
         **{f"{kind} chains": kinds[kind] for kind in ("path", "query", "answer")},
         **{f"cut {what}": cuts[what] for what in CUTS},
     }
     origin = (questions.name, questions.sha256, catalogue.vocabulary)
     header = PoolHeader(*origin, options=asdict(options), counts=counts)
-    return PoolFile(header, kept, content_sha256(header, kept))
+    return PoolFile(header, kept, compute_content_sha256(header, kept))
 
 
 @contextmanager
@@ -181,12 +181,14 @@ def read_pool_file(path: Path) -> PoolFile:
         raise InputError(str(error)) from error
 
 
-def pool_sets(request: TrainingRequest, _config: Any, out: TrainingFolder, *, supervision: Sequence[str] = ()) -> Sets:
+def read_pool_sets(
+    request: TrainingRequest, _config: Any, out: TrainingFolder, *, supervision: Sequence[str] = ()
+) -> Sets:
     """Return the candidate pools of question sets; `out.beside` gets the words of the graph's relations.
 
     supervision: files of `lodestar refine`, each replaces the pool of its question set.
     """
-    from ...models.reg.paths import relation_texts
+    from ...models.reg.paths import verbalise_relations
 
     sets = list(map(request.questions, request.files))
     refined = read_refined_pools(supervision, [each.sha256 for each in sets])
@@ -195,7 +197,7 @@ def pool_sets(request: TrainingRequest, _config: Any, out: TrainingFolder, *, su
         with request.open_graph(questions.name, "mining") as (engine, progress):
             pool = refined.get(questions.sha256)
             pools.append(pool or mine_pool(questions, engine, PoolBounds(), progress=progress))
-            out.beside = relation_texts(words_of_relations(engine.gateway().run(read_catalogue()).relations))
+            out.beside = verbalise_relations(make_words_by_relation(engine.gateway().run(read_catalogue()).relations))
     return request.split(pools)
 
 
@@ -253,14 +255,14 @@ def _ask_for_chains(template: str, question: PooledQuestion) -> Prompt:
     content = fill_placeholders(template, question=one_line(question.text), evidence="\n".join(lines))
     num_chains = len(question.chains)
     return Prompt(
-        (Message("user", content),), json=True, is_read=lambda said: bool(read_numbers(said, num_chains, in_list=True))
+        (Message("user", content),), json=True, is_read=lambda said: bool(parse_numbers(said, num_chains, in_list=True))
     )
 
 
 def _refine(question: PooledQuestion, said: Completed, counts: Counter[str]) -> PooledQuestion:
     numbers: frozenset[int] | None = None
     if not isinstance(said, LLMError) and said.refusal is None:
-        numbers = read_numbers(said.content, len(question.chains), in_list=True)
+        numbers = parse_numbers(said.content, len(question.chains), in_list=True)
     chosen = tuple(number - 1 for number in sorted(numbers or ()))
     counts[FAILED if isinstance(said, LLMError) else REFINED if chosen else UNREADABLE] += 1
     return replace(question, chosen=chosen or question.weak, how="refined" if chosen else "unrefined")

@@ -13,15 +13,15 @@ from ...models.reader.fitting import ReaderTrainingSet
 from ...models.text.vectors import TextVectors
 from ...models.wording import fold_spelling
 from ..answering.candidates import find_candidates
-from ..answering.reader import encode_questions, make_reader_columns
+from ..answering.reader import encode_questions, make_reader_input
 from ..api import Engine
 from ..errors import UsageError
 from ..evidence import Evidence
-from ..gold_questions import GoldQuestion, QuestionSet, look_up_answers, look_up_topic_ids
+from ..gold_questions import GoldQuestion, QuestionSet, look_up_gold_answers, look_up_topic_ids
 from ..neo4j.catalogue import read_catalogue
-from ..progress import Progress, ignore_progress, progress_bar
+from ..progress import Progress, ignore_progress, show_progress_bar
 from ..recipes import read_recipe
-from ..relations import words_of_relations
+from ..relations import make_words_by_relation
 
 if TYPE_CHECKING:
     from ...models.training import TrainingFolder
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 BATCH = 16
 
 
-def reading_sets(
+def read_candidate_sets(
     request: TrainingRequest,
     config: Any,
     out: TrainingFolder,
@@ -46,7 +46,7 @@ def reading_sets(
         used = read_recipe(used, options={used.find_option("checkpoint"): checkpoint})
     with (
         Engine(request.settings, recipe=used) as engine,
-        progress_bar("the questions", "reading") as (progress, _),
+        show_progress_bar("the questions", "reading") as (progress, _),
     ):
         for warning in _list_known_questions(sets[: len(request.train_files)], engine):
             request.say(warning)
@@ -62,7 +62,7 @@ def _retrieve_for_reader(
 ) -> tuple[list[GoldQuestion], list[Evidence[Any]]]:
     """Return the questions that have an answer in the graph, and the evidence of each: the first `reads` items."""
     gateway = engine.gateway()
-    known = look_up_answers([each for each in questions.questions if each.answers], gateway).questions
+    known = look_up_gold_answers([each for each in questions.questions if each.answers], gateway).questions
     asked = look_up_topic_ids(known, gateway)
     if not asked:
         raise UsageError(f"{questions.name}: expected questions with right answers, found none")
@@ -83,9 +83,9 @@ def _build_reader_training_set(
     vectors: TextVectors,
 ) -> ReaderTrainingSet:
     catalogue = engine.gateway().run(read_catalogue())
-    words = words_of_relations(catalogue.relations)
+    words = make_words_by_relation(catalogue.relations)
     candidates = find_candidates(engine.gateway(), found)
-    columns = make_reader_columns(candidates, found, words, vectors)
+    columns = make_reader_input(candidates, found, words, vectors)
     ids = [{each.id for each in question.answers if each.id} for question in asked]
     names = [
         {fold_spelling(name) for each in question.answers if not each.id for name in each.names} for question in asked

@@ -18,12 +18,12 @@ from ...models.subgraphs import (
 )
 from ...models.text.vectors import TextVectors
 from ..errors import GraphError
-from ..gold_questions import GroundedQuestion, QuestionSet, SkippedQuestion, ground_questions, look_up_answers
+from ..gold_questions import GroundedQuestion, QuestionSet, SkippedQuestion, ground_questions, look_up_gold_answers
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..progress import Progress, ignore_progress
 from ..resources import GraphResources
 from ..retrieval.subgraph import SubgraphBatch
-from ..retrieval.triples import GraphRelations, make_extractor, make_question_graphs, subgraph_query
+from ..retrieval.triples import GraphRelations, make_question_graphs, make_subgraph_extractor, make_subgraph_query
 from .pools import read_refined_pools
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 BATCH = 32
 
 
-def graph_sets(request: TrainingRequest, config: Any, out: TrainingFolder, *, supervision: Sequence[str] = ()) -> Sets:
+def read_subgraph_sets(
+    request: TrainingRequest, config: Any, out: TrainingFolder, *, supervision: Sequence[str] = ()
+) -> Sets:
     """Return the subgraphs of question sets.
 
     supervision: files of `lodestar refine`, each for its question set; a set without one has its shortest paths.
@@ -73,8 +75,8 @@ def read_subgraphs(
     gateway.run(read_graph_state()).check()
     catalogue = gateway.run(read_catalogue())
     relations = GraphRelations.of(GraphResources(engine.resources, catalogue))
-    extractor = make_extractor(relations, vectors, options)
-    asked = look_up_answers(questions.questions, gateway).questions
+    extractor = make_subgraph_extractor(relations, vectors, options)
+    asked = look_up_gold_answers(questions.questions, gateway).questions
     made: list[QuestionGraphs] = []
     header = {
         "questions_name": questions.name,
@@ -86,7 +88,9 @@ def read_subgraphs(
     for start in range(0, len(asked), BATCH):
         placed, _ = ground_questions(asked[start : start + BATCH], gateway)
         kept = [each for each in placed if not isinstance(each, SkippedQuestion)]
-        queries = [subgraph_query(each.question.text, [topic.id for topic in each.topics], options) for each in kept]
+        queries = [
+            make_subgraph_query(each.question.text, [topic.id for topic in each.topics], options) for each in kept
+        ]
         if kept:
             made.append(_label_subgraphs(kept, extractor.extract(gateway, queries), relations, **header))
         progress("walking", min(start + BATCH, len(asked)), len(asked))

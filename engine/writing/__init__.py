@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from ...models.wording import find_initials, find_other_spellings
 from ..errors import DatabaseError, GraphError, UsageError
-from ..neo4j import Request, Row, split_into_requests, template
+from ..neo4j import Request, Row, load_query, split_into_requests
 from ..neo4j.catalogue import (
     GRAPH_VERSION,
     LABEL_SEPARATOR,
@@ -45,7 +45,7 @@ BATCH_SIZE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class EntityName:
     """A name that loads state for an entity."""
 
     text: str
@@ -54,7 +54,7 @@ class Name:
     loads: tuple[int, ...] = (BASE_LOAD,)
 
 
-def parse_name_properties(name: str | None, aliases: Sequence[str] | None, tags: str | None) -> tuple[Name, ...]:
+def parse_name_properties(name: str | None, aliases: Sequence[str] | None, tags: str | None) -> tuple[EntityName, ...]:
     if name is None:
         return ()
     texts = [name, *(aliases or ())]
@@ -62,7 +62,7 @@ def parse_name_properties(name: str | None, aliases: Sequence[str] | None, tags:
     return tuple(_read(text, tag, position) for position, (text, tag) in enumerate(zip(texts, tag_list, strict=True)))
 
 
-def make_name_row(id_: str, names: Sequence[Name]) -> dict[str, Any]:
+def make_entity_row(id_: str, names: Sequence[EntityName]) -> dict[str, Any]:
     """Return an entity's row for write_entities.cypher, None for each property it lacks; `parse_name_properties`
     inverts it."""
     tags = [_tag(name, position) for position, name in enumerate(names)]
@@ -83,7 +83,7 @@ def build_search_terms(texts: Iterable[str]) -> list[str] | None:
     return list(dict.fromkeys([*whole, *others])) or None
 
 
-def add_load_names(known: Sequence[Name], stated: Iterable[Name], load: int) -> tuple[Name, ...]:
+def add_load_names(known: Sequence[EntityName], stated: Iterable[EntityName], load: int) -> tuple[EntityName, ...]:
     """Return the names after a load has stated some: known ones keep their place, new ones follow."""
     merged = {(name.text, name.language): name for name in known}
     for name in stated:
@@ -95,15 +95,15 @@ def add_load_names(known: Sequence[Name], stated: Iterable[Name], load: int) -> 
     return tuple(merged.values())
 
 
-def remove_load_names(known: Sequence[Name], load: int) -> tuple[Name, ...]:
+def remove_load_names(known: Sequence[EntityName], load: int) -> tuple[EntityName, ...]:
     rest = (replace(name, loads=tuple(number for number in name.loads if number != load)) for name in known)
     return tuple(name for name in rest if name.loads)
 
 
-def _read(text: str, tag: str, position: int) -> Name:
+def _read(text: str, tag: str, position: int) -> EntityName:
     form, _, loads = tag.partition("#")
     language, _, kind = ("" if form == "-" else form).partition("/")
-    return Name(
+    return EntityName(
         text,
         language,
         is_alias=kind == "alias" or (position > 0 and kind != "name"),
@@ -111,7 +111,7 @@ def _read(text: str, tag: str, position: int) -> Name:
     )
 
 
-def _tag(name: Name, position: int) -> str:
+def _tag(name: EntityName, position: int) -> str:
     kind = ""
     if name.is_alias != (position > 0):
         kind = "/alias" if name.is_alias else "/name"
@@ -124,7 +124,7 @@ def normalise_search_name(name: str) -> str:
     return unicodedata.normalize("NFC", name).replace("_", " ").strip()
 
 
-def domain_of(relation: str) -> str | None:
+def parse_relation_domain(relation: str) -> str | None:
     """Return the type of the heads by a Freebase-like name (``domain.type`` of ``domain.type.property``)."""
     if "://" in relation:
         return None  # the host of an IRI is not a type
@@ -135,7 +135,7 @@ def domain_of(relation: str) -> str | None:
 _WORD_BREAK = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 
 
-def label_of(relation: str) -> str:
+def make_relation_label(relation: str) -> str:
     """Return the readable words of a relation's name: its last part, or both last parts of a compound name."""
     parts = []
     for step in relation.split("|"):
@@ -158,7 +158,7 @@ class RelationFacts:
     label: str | None = None  # A readable label, if the name is not readable
 
 
-def relation_rows(
+def make_catalogue_rows(
     counts: Mapping[str, int],
     known: Sequence[RelationInfo],
     facts: Mapping[str, RelationFacts] | None = None,
@@ -183,31 +183,33 @@ def relation_rows(
     rows = []
     for name, count in counts.items():
         fact = (facts or {}).get(name, RelationFacts())
-        label, domain = fact.label or label_of(name), domain_of(name)
+        label, domain = fact.label or make_relation_label(name), parse_relation_domain(name)
         stored_as = old[name].stored_as if name in old else None if name in typed else RELATED
         rows.append(RelationInfo(numbers[name], name, label, count, domain, fact.range, fact.inverse, stored_as))
     return rows
 
 
-def count_in_graph(gateway: Gateway, relations: Sequence[RelationInfo]) -> dict[str, int]:
+def count_relation_triples(gateway: Gateway, relations: Sequence[RelationInfo]) -> dict[str, int]:
     """Return the number of triples of each of these relations, by Neo4j's own counts where these are exact."""
     counts = dict.fromkeys((relation.name for relation in relations), 0)
     try:
-        kept = {name: sizes for name, *sizes in gateway.run(Request(template("count_relations"), {}, list))}
+        kept = {name: sizes for name, *sizes in gateway.run(Request(load_query("count_relations"), {}, list))}
     except DatabaseError:  # some servers reserve these counts for administrators
         return counts | gateway.execute(read_relation_counts())
     for relation in relations:
         if relation.stored_as is None and (sizes := kept.get(relation.name)):
             is_exact = len(set(sizes)) == 1  # all, those that leave an entity, those that enter an entity or a literal
-            visit = Request(template("count_triples_of"), {}, lambda rows: int(rows[0][0]), {"RELATION": relation.name})
+            visit = Request(
+                load_query("count_triples_of"), {}, lambda rows: int(rows[0][0]), {"RELATION": relation.name}
+            )
             counts[relation.name] = sizes[0] if is_exact else gateway.execute(visit)
     if any(relation.stored_as for relation in relations):
-        counts |= gateway.execute(Request(template("count_related"), {}, dict))
+        counts |= gateway.execute(Request(load_query("count_related"), {}, dict))
     return counts
 
 
-def refresh_counts(gateway: Gateway, relations: Sequence[RelationInfo]) -> None:
-    gateway.run(make_write_request("set_relation_counts", counts=count_in_graph(gateway, relations)))
+def refresh_triple_counts(gateway: Gateway, relations: Sequence[RelationInfo]) -> None:
+    gateway.run(make_write_request("set_relation_counts", counts=count_relation_triples(gateway, relations)))
 
 
 def refresh_signatures(
@@ -239,7 +241,7 @@ def ensure_schema(gateway: Gateway, *names: str) -> None:
 
     Raises `GraphError` if another index has one of our names, which would block ours.
     """
-    indexes = gateway.run(Request(template("read_indexes"), {}, list))
+    indexes = gateway.run(Request(load_query("read_indexes"), {}, list))
     for name, labels, properties in indexes:
         if name in _PLACES and (labels or [], properties or []) != tuple([part] for part in _PLACES[name]):
             label, property_ = _PLACES[name]
@@ -266,7 +268,7 @@ def check_graph_was_loaded(state: GraphState, loads: Sequence[LoadManifest]) -> 
         )
 
 
-def labels_of(load: int) -> list[str]:
+def make_load_labels(load: int) -> list[str]:
     """Return the labels that mark what a load states; none for the base load."""
     return [] if load == BASE_LOAD else [f"Load{load}"]
 
@@ -278,7 +280,7 @@ class Database(Protocol):
 
 
 def make_write_request(name: str, names: Mapping[str, str] | None = None, **params: Any) -> Request[None]:
-    return Request(template(name), params, lambda _: None, names or {})
+    return Request(load_query(name), params, lambda _: None, names or {})
 
 
 def run_batches(
@@ -298,7 +300,7 @@ def run_batches(
     """
     rows: list[Row] = []
     for batch in split_into_requests(items, size, lambda item: len(str(item))):
-        rows += db.run(Request(template(query), {parameter: batch, **params}, list, names or {}))
+        rows += db.run(Request(load_query(query), {parameter: batch, **params}, list, names or {}))
         done(len(batch))
     return rows
 
@@ -326,14 +328,14 @@ def write_relations(db: Database, rows: Sequence[RelationInfo], *, counted: bool
 _WRITTEN = ("number", "name", "label", "domain", "range", "inverse", "stored_as")
 
 
-def write_names(db: Database, named: Iterable[tuple[str, Sequence[Name]]], load: int = BASE_LOAD) -> None:
+def write_names(db: Database, named: Iterable[tuple[str, Sequence[EntityName]]], load: int = BASE_LOAD) -> None:
     """Write entities with all their names and the typed values of these, and the label of the load."""
-    rows = (make_name_row(id_, names) for id_, names in named)
+    rows = (make_entity_row(id_, names) for id_, names in named)
     for batch in split_into_requests(rows, BATCH_SIZE, lambda row: len(str(row))):
-        run_batches(db, "write_entities", "entities", add_typed_values(batch), labels=labels_of(load))
+        run_batches(db, "write_entities", "entities", add_typed_values(batch), labels=make_load_labels(load))
 
 
-def read_names(db: Database, ids: Iterable[str]) -> dict[str, tuple[Name, ...]]:
+def read_names(db: Database, ids: Iterable[str]) -> dict[str, tuple[EntityName, ...]]:
     return {id_: parse_name_properties(*names) for id_, *names in run_batches(db, "read_names", "ids", ids)}
 
 
@@ -350,7 +352,7 @@ _TYPED = re.compile(r"[0-9]|^[+-]?INF$")  # what a text has that has a typed val
 
 
 @cache
-def typed_value_macros() -> str:
+def make_typed_value_macros() -> str:
     """Return the statements that define ``typed_values('TABLE')`` on a connection of DuckDB."""
     return resources.files(__name__).joinpath("typed_values.sql").read_text(encoding="utf-8")
 
@@ -363,7 +365,7 @@ def find_typed_values(literals: Sequence[tuple[str, str | None]]) -> list[Mappin
         return found  # a query of DuckDB takes a tenth of a second
     columns = {"text": [literals[key][0] for key in keys], "datatype": [literals[key][1] for key in keys]}
     with duckdb.connect(config={"threads": 1}) as connection:
-        connection.execute(typed_value_macros())
+        connection.execute(make_typed_value_macros())
         schema = pa.schema([("key", pa.int64()), ("text", pa.string()), ("datatype", pa.string())])
         connection.register("literals", pa.table({"key": keys, **columns}, schema))
         for key, *values in connection.execute("FROM typed_values('literals')").fetchall():
@@ -382,7 +384,7 @@ def add_typed_values(rows: Iterable[Mapping[str, object]]) -> list[dict[str, obj
 
 
 @lru_cache(1_000)
-def to_base_unit(number: float | None, unit: str) -> tuple[float | None, str]:
+def convert_to_base_unit(number: float | None, unit: str) -> tuple[float | None, str]:
     """Return a number in the base unit of its dimension, and the dimension; both as they are where it is not known."""
     if number is None or not unit:
         return number, ""

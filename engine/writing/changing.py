@@ -26,8 +26,8 @@ from ..neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_g
 from ..neo4j.gateway import Gateway, OpenTransaction
 from ..neo4j.graph import find_entities_by_name
 from ..relations import refresh_end_kinds
-from ..values import XSD, literal_term
-from ..writing import BASE_LOAD, Name, make_write_request, run_batches
+from ..values import XSD, format_literal_term
+from ..writing import BASE_LOAD, EntityName, make_write_request, run_batches
 
 _MAX_ID_BYTES = 8_000  # Neo4j's range index takes keys of about 8,160 bytes
 MAX_VALUE_CHARS = 1_000_000
@@ -64,7 +64,7 @@ class LiteralValue:
     @property
     def id(self) -> str:
         """The literal's id in the graph: its N-Triples term, or the hash of a longer one."""
-        term = literal_term(self.value, self.datatype, self.language)
+        term = format_literal_term(self.value, self.datatype, self.language)
         if len(term.encode()) > _MAX_ID_BYTES:
             return f"sha256:{hashlib.sha256(term.encode()).hexdigest()}"
         return term
@@ -311,13 +311,13 @@ def _check_number(stated: list[_Parsed]) -> list[_Parsed]:
     return stated
 
 
-def _check_names(id_: str, given: str | Sequence[str]) -> tuple[Name, ...]:
+def _check_names(id_: str, given: str | Sequence[str]) -> tuple[EntityName, ...]:
     texts = [given] if isinstance(given, str) else list(given)
     for text in texts:
         if not isinstance(text, str) or not text.strip() or _fault_of_id(text) is not None:
             found = quote_line(str(text))
             raise InputError(f"expected a name of at most 8,000 bytes of text for {quote_line(id_)}, found {found}")
-    return tuple(Name(text, is_alias=place > 0) for place, text in enumerate(texts))
+    return tuple(EntityName(text, is_alias=place > 0) for place, text in enumerate(texts))
 
 
 def check_loads_complete(loads: Sequence[LoadManifest]) -> None:
@@ -329,7 +329,9 @@ def check_loads_complete(loads: Sequence[LoadManifest]) -> None:
             )
 
 
-def _add(db: OpenTransaction, stated: Sequence[_Parsed], named_texts: Mapping[str, Sequence[Name]]) -> ChangeReport:
+def _add(
+    db: OpenTransaction, stated: Sequence[_Parsed], named_texts: Mapping[str, Sequence[EntityName]]
+) -> ChangeReport:
     changes = _read_changes(db)
     lookup = _EntityLookup(db, stated, named_texts)
     meant, relations = _resolve_relations(db, stated)
@@ -350,7 +352,7 @@ def _add(db: OpenTransaction, stated: Sequence[_Parsed], named_texts: Mapping[st
     for id_ in dict.fromkeys((*touched, *named)):
         known = lookup.names.get(id_, ())
         is_called = id_ in lookup.names or not id_.strip() or _NO_NAME.fullmatch(id_)  # or is no name itself
-        given = named.get(id_) or (() if is_called else (Name(id_),))
+        given = named.get(id_) or (() if is_called else (EntityName(id_),))
         names = writing.add_load_names(known, given, changes.number)
         if id_ in touched or names != known:
             entities[id_] = names
@@ -365,7 +367,7 @@ def _add(db: OpenTransaction, stated: Sequence[_Parsed], named_texts: Mapping[st
     used = {triple.tail: literals[triple.tail] for triple in stated_now if triple.is_literal}
     num_literals = len(used) - len(run_batches(db, "find_literals", "ids", used))
     rows = writing.add_typed_values({"id": id_, **asdict(literal)} for id_, literal in used.items())
-    run_batches(db, "write_literals", "literals", rows, labels=writing.labels_of(changes.number))
+    run_batches(db, "write_literals", "literals", rows, labels=writing.make_load_labels(changes.number))
     writing.write_names(db, entities.items(), changes.number)
     for query, is_related in (("merge_triples", False), ("merge_related_triples", True)):
         some = [triple for triple in stated_now if (relations[triple.relation].stored_as is not None) == is_related]
@@ -395,7 +397,7 @@ def _add_relations(
 ) -> tuple[str, ...]:
     counts = Counter(triple.relation for triple in created if triple.relation not in relations)
     if counts:
-        rows = writing.relation_rows(counts, db.run(read_catalogue()).relations)
+        rows = writing.make_catalogue_rows(counts, db.run(read_catalogue()).relations)
         writing.write_relations(db, rows)
         relations |= {row.name: replace(row, count=0) for row in rows}
     return tuple(sorted(counts))

@@ -21,12 +21,12 @@ from neo4j import GraphDatabase
 from neo4j.exceptions import DriverError, Neo4jError
 
 from ...engine.errors import EmbeddedServerError, InputError, UsageError
-from ...engine.neo4j import Request, Row, process, template
+from ...engine.neo4j import Request, Row, load_query, process
 from ...engine.neo4j.embedded import EmbeddedServer
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.home import free_port
-from ...engine.settings import LOAD_TIMEOUT_S, Settings, resolve
-from ...engine.whole_file import read_text
+from ...engine.neo4j.home import find_free_port
+from ...engine.settings import LOAD_TIMEOUT_S, Settings, resolve_settings
+from ...engine.whole_file import read_text_file
 from ...models import quote_line
 from ...models.whole_file import make_private_folder
 from ..mapping import MAX_NUMBERS
@@ -63,7 +63,7 @@ class Neo4jGraph(PropertyGraph):
             yield Relationship(id_, type_, start, end, sorted(properties))
 
     def _stream(self, query: str) -> Iterator[Row]:
-        return self._gateway.stream(Request(template(query), {"most": MAX_NUMBERS}, lambda rows: rows[0]), FETCH_SIZE)
+        return self._gateway.stream(Request(load_query(query), {"most": MAX_NUMBERS}, lambda rows: rows[0]), FETCH_SIZE)
 
 
 def split_script(text: str) -> Iterator[tuple[str, int]]:
@@ -93,7 +93,7 @@ class ServedGraph(PropertyGraph):
         super().__init__(Path(path).name)
         self.options = {"from": self.name}
         self._path = Path(path)
-        self._settings = settings or resolve()
+        self._settings = settings or resolve_settings()
 
     def elements(self) -> Iterator[Element]:
         with _server(self._settings) as server:
@@ -126,7 +126,7 @@ class DumpGraph(ServedGraph):
             (Path(folder) / "neo4j.dump").symlink_to(self._path.resolve())
             arguments = ("database", "load", "neo4j", f"--from-path={folder}", "--overwrite-destination=true")
             try:
-                process.run_admin(server.home, server.jars.ensure(), arguments)
+                process.run_admin_command(server.home, server.jars.ensure(), arguments)
                 _start(server)
             except EmbeddedServerError as error:
                 raise InputError(f"{self._path}: the dump cannot be loaded: {error}") from error
@@ -145,7 +145,7 @@ class ScriptGraph(ServedGraph):
                 f"{path}: a Cypher script is code: give --run-script to run it in a server of its own, which is read"
             )
         self._files: set[str] = set()
-        statements = split_script(read_text(self._path, "the script", MAX_SCRIPT_BYTES))
+        statements = split_script(read_text_file(self._path, "the script", MAX_SCRIPT_BYTES))
         self._statements = [(self._with_local_files(*each), each[1]) for each in statements]
 
     def _with_local_files(self, statement: str, line: int) -> str:
@@ -193,6 +193,6 @@ def _server(settings: Settings) -> Iterator[EmbeddedServer]:
 
 
 def _start(server: EmbeddedServer) -> None:
-    bolt_port = free_port()
-    http_port = free_port((bolt_port,))
+    bolt_port = find_free_port()
+    http_port = find_free_port((bolt_port,))
     server.start(bolt_port=bolt_port, http_port=http_port, heap_mb=HEAP_MB, pagecache_mb=PAGE_CACHE_MB, progress=False)

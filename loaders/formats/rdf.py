@@ -21,7 +21,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFor
 
 from ...engine.errors import InputError
 from ...engine.values import XSD
-from ...engine.writing import RelationFacts, label_of
+from ...engine.writing import RelationFacts, make_relation_label
 from ...models import quote_line
 from ..reading import RereadableFile, check_xml, unpacked_name
 from ..source import (
@@ -409,7 +409,7 @@ class Ontology:
             if relation in _ENDS and type(object_) is NamedNode and not object_.value.startswith((XSD, RDFS, RDF)):
                 self._ends.setdefault(subject.value, ([], []))[_ENDS.index(relation)].append(object_)
             if relation == f"{RDFS}range" and type(object_) is NamedNode:
-                self._facts.setdefault(subject.value, {})["range"] = label_of(object_.value)
+                self._facts.setdefault(subject.value, {})["range"] = make_relation_label(object_.value)
         elif relation in _SUPER and type(object_) is BlankNode:
             self._supers.append((subject, object_))
             return True

@@ -16,7 +16,7 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...models.wording import singular
+from ...models.wording import singularise
 from .. import property_graph as graphs
 from ..mapping import NO_LABEL, fold_key
 from ..stage import translate_interrupts
@@ -46,7 +46,7 @@ LEAST_DISTINCT = 3
 def label_of(name: str) -> str:
     """Return what a row of a table is: the table's words, the last one in the singular: order detail."""
     words = words_of(name)
-    return " ".join([*words[:-1], singular(words[-1])]) if words and words[-1] not in ("nodes", "node") else NO_LABEL
+    return " ".join([*words[:-1], singularise(words[-1])]) if words and words[-1] not in ("nodes", "node") else NO_LABEL
 
 
 def _num_shared(one: str, other: str) -> int:
@@ -58,7 +58,7 @@ def _stem(column: str) -> list[str]:
     while (shorter := _END.sub("", column)) not in (column, ""):
         column = shorter
     words = words_of(column)
-    return [*words[:-1], singular(words[-1])] if words else []
+    return [*words[:-1], singularise(words[-1])] if words else []
 
 
 def relation_of(column: str) -> str:
@@ -322,7 +322,7 @@ class TableGraph(graphs.PropertyGraph):
             return graphs.LINKED_TO
         if first.table != second.table:
             return self._relation(second)
-        words = [word for word in words_of(table.name) if singular(word) not in _SAYS_NOTHING]
+        words = [word for word in words_of(table.name) if singularise(word) not in _SAYS_NOTHING]
         return "_".join(words) or graphs.LINKED_TO
 
     # What rows are

@@ -27,13 +27,13 @@ from torch.nn.functional import cross_entropy
 
 from ..causal_lm import (
     ModelAndTokenizer,
-    adapter_weights,
     add_lora,
+    get_lora_weights,
     load_language_model,
 )
 from ..kinds import LoraOptions, copy_weights, read_weights, write_weights
 from ..placement import move_batch
-from ..text.bert import Backbone, open_pretrained, open_stored_backbone, pad, write_backbone_description
+from ..text.bert import Backbone, open_pretrained, open_stored_backbone, pad_token_ids, write_backbone_description
 from ..text.vectors import LRUCache
 from ..wording import fold_spelling
 from . import GrilDescription, JointOptions
@@ -51,7 +51,7 @@ Tokenise = Callable[[str], list[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ReaderPassage:
     """triples: head, relation and tail; heads and tails are places in `names`. candidates: places in `names`."""
 
     question: str
@@ -65,7 +65,7 @@ Mention = tuple[int, int, int]
 
 
 def encode_passage(
-    passage: Passage, tokenise: Tokenise, begin: int, separate: int, max_tokens: int
+    passage: ReaderPassage, tokenise: Tokenise, begin: int, separate: int, max_tokens: int
 ) -> tuple[list[int], list[Mention]]:
     """Return a passage as tokens, and the mentions: [begin] question [separate] head → relation → tail ; … [separate].
 
@@ -101,7 +101,7 @@ class ReaderQuestion:
     subgraph, in the passage or not. answers: the names of these.
     """
 
-    passage: Passage
+    passage: ReaderPassage
     is_right: tuple[bool, ...]
     num_answers: int
     answers: tuple[str, ...]
@@ -125,7 +125,7 @@ def _insert_tokens(embedded: Tensor, seen: Tensor, graph_tokens: Tensor, place: 
     return torch.cat(parts, dim=1), torch.cat([seen[:, :1], seen], dim=1)
 
 
-def is_answer(scores: Floats, share: float) -> Bools:
+def select_answers(scores: Floats, share: float) -> Bools:
     """Return which candidates are answers: those with at least this fraction of the best one's probability."""
     return (scores > 0) & (scores >= share * scores.max(initial=0.0))
 
@@ -157,7 +157,7 @@ class PointingReader(nn.Module):
     def trained_weights(self) -> Mapping[str, Tensor]:
         return self.state_dict()
 
-    def forward(self, passages: Sequence[Passage], graph_tokens: Tensor | None = None) -> list[Tensor]:
+    def forward(self, passages: Sequence[ReaderPassage], graph_tokens: Tensor | None = None) -> list[Tensor]:
         """Return the probability of each candidate of each passage; 0 for one that is not in the text.
 
         graph_tokens: (num_passages, width); None for a reader without them.
@@ -177,7 +177,7 @@ class PointingReader(nn.Module):
             found.append(probabilities)
         return found
 
-    def encode(self, passage: Passage) -> tuple[list[int], list[Mention]]:
+    def encode(self, passage: ReaderPassage) -> tuple[list[int], list[Mention]]:
         """Return a passage as tokens and its mentions, with room for the graph token."""
         begin, separate = self._tokenizer.cls_token_id, self._tokenizer.sep_token_id
         return encode_passage(passage, self._tokenise, begin, separate, self.max_tokens - 1)
@@ -189,7 +189,7 @@ class PointingReader(nn.Module):
         """
         embeddings = self.encoder.get_input_embeddings()
         device = next(embeddings.parameters()).device
-        ids, seen = move_batch(pad(texts), device)
+        ids, seen = move_batch(pad_token_ids(texts), device)
         embedded = embeddings(ids)
         if graph_tokens is not None:
             embedded, seen = _insert_tokens(embedded, seen, graph_tokens, 1)
@@ -202,7 +202,9 @@ class PointingReader(nn.Module):
         return self._tokens[text]
 
     def loss(self, questions: Sequence[ReaderQuestion], tokens: Tensor | None) -> Tensor:
-        return reading_loss(self([each.passage for each in questions], tokens), [each.is_right for each in questions])
+        return compute_reading_loss(
+            self([each.passage for each in questions], tokens), [each.is_right for each in questions]
+        )
 
     def outputs(self, questions: Sequence[ReaderQuestion], tokens: Tensor | None) -> list[ReaderOutput]:
         pointed = self([each.passage for each in questions], tokens)
@@ -212,7 +214,7 @@ class PointingReader(nn.Module):
         ]
 
 
-def reading_loss(pointed: Sequence[Tensor], is_right: Sequence[Sequence[bool]]) -> Tensor:
+def compute_reading_loss(pointed: Sequence[Tensor], is_right: Sequence[Sequence[bool]]) -> Tensor:
     """Return the mean of −log P(a | G_s, q), P the sum over the right candidates.
 
     pointed, is_right: of each question's candidates. Questions without a right candidate in the text do not count, as
@@ -271,7 +273,7 @@ class GenerativeReader(nn.Module):
             results.append(ReaderOutput(scores, is_right, len(right)))
         return results
 
-    def replies(self, passages: Sequence[Passage], tokens: Tensor | None) -> list[WrittenReply]:
+    def replies(self, passages: Sequence[ReaderPassage], tokens: Tensor | None) -> list[WrittenReply]:
         from transformers import GenerationConfig
 
         config = GenerationConfig(  # type: ignore[no-untyped-call]
@@ -301,7 +303,7 @@ class GenerativeReader(nn.Module):
         return [parameter for parameter in self.language_model.parameters() if parameter.requires_grad]
 
     def trained_weights(self) -> Mapping[str, Tensor]:
-        return adapter_weights(self.language_model)
+        return get_lora_weights(self.language_model)
 
     @property
     def _embeddings(self) -> Any:
@@ -325,7 +327,7 @@ class GenerativeReader(nn.Module):
 
     def _embed(self, rows: Sequence[list[int]], tokens: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return embeddings, (num_rows, length, width), and the attention mask, padded on the right."""
-        ids, mask = move_batch(pad(rows, self._tokenizer.pad_token_id), self._embeddings.weight.device)
+        ids, mask = move_batch(pad_token_ids(rows, self._tokenizer.pad_token_id), self._embeddings.weight.device)
         embedded: Tensor = self._embeddings(ids)
         seen = mask.long()
         if tokens is None:
@@ -333,7 +335,7 @@ class GenerativeReader(nn.Module):
         first = 1 if all(row[:1] == [self._tokenizer.bos_token_id] for row in rows) else 0
         return _insert_tokens(embedded, seen, tokens, first)
 
-    def _prompt(self, passage: Passage) -> list[int]:
+    def _prompt(self, passage: ReaderPassage) -> list[int]:
         facts = [
             f" {ARROW} ".join((passage.names[head] or UNNAMED_TEXT, relation, passage.names[tail] or UNNAMED_TEXT))
             for head, relation, tail in passage.triples
@@ -346,7 +348,7 @@ class GenerativeReader(nn.Module):
             kept -= 1
         return ids
 
-    def _render(self, passage: Passage, facts: Sequence[str]) -> list[int]:
+    def _render(self, passage: ReaderPassage, facts: Sequence[str]) -> list[int]:
         lines = "\n".join(facts)
         text = f"Facts:\n{lines}\n\n" if facts else ""
         text += f"Question: {passage.question}\nAnswer with names, separated by{BETWEEN.rstrip()}"
@@ -366,7 +368,7 @@ width); None for a reader without. Its pretrained parameters, and those of a LoR
 """
 
 
-def new_reader(options: JointOptions, device: str = "cpu") -> JointReader:
+def make_reader(options: JointOptions, device: str = "cpu") -> JointReader:
     """Return an untrained reader; raise `EncoderUnavailableError` or `CausalLMError` if its model is unavailable."""
     if options.reads == "writing":
         model = load_language_model(options.reader, device=device)
@@ -404,7 +406,7 @@ class ReaderModel:
         self._turn = threading.RLock()
 
     def read(
-        self, passages: Sequence[Passage], tokens: Sequence[Sequence[float]]
+        self, passages: Sequence[ReaderPassage], tokens: Sequence[Sequence[float]]
     ) -> list[WrittenReply] | list[tuple[Floats, Bools]]:
         """Return, for each passage, the probability of each candidate, and which are answers; or what was written.
 
@@ -418,4 +420,4 @@ class ReaderModel:
             if isinstance(self._reader, GenerativeReader):
                 return self._reader.replies(passages, given)
             pointed = [each.cpu().numpy() for each in self._reader(passages, given)]
-        return [(scores, is_answer(scores, self._share)) for scores in pointed]
+        return [(scores, select_answers(scores, self._share)) for scores in pointed]

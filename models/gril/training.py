@@ -44,12 +44,12 @@ from ..reg.triples import (
     EncodedGraphs,
     GraphInputs,
     TripleObjective,
-    calibration_pairs,
+    compute_mean_figures,
+    compute_triple_figures,
     concatenate_spans,
-    mean_figures,
-    triple_figures,
+    make_calibration_pairs,
 )
-from ..subgraphs import UNREACHED, QuestionGraphs, hops_from, join_graphs
+from ..subgraphs import UNREACHED, QuestionGraphs, compute_hops_from_topic, join_graphs
 from ..text.vectors import encode_each_once
 from ..training import Figures, Objective, TrainingFolder
 from . import (
@@ -81,13 +81,13 @@ from .network import (
 )
 from .readers import (
     JointReader,
-    Passage,
     ReaderModel,
     ReaderOutput,
+    ReaderPassage,
     ReaderQuestion,
-    is_answer,
-    new_reader,
+    make_reader,
     open_reader,
+    select_answers,
     write_reader,
 )
 
@@ -124,7 +124,7 @@ class EncodedSubgraphs(EncodedGraphs):
         return torch.from_numpy(self._on_path[self.nodes(questions)].astype(np.float32)).to(self.device)
 
 
-def graph_supervision(grown: GrownSubgraph, inputs: GraphInputs, on_path: Tensor) -> Tensor:
+def compute_graph_supervision_loss(grown: GrownSubgraph, inputs: GraphInputs, on_path: Tensor) -> Tensor:
     """Return the loss of a batch, a scalar.
 
     on_path: (num_nodes,) 1 for entities on a shortest path from a topic to an answer. Unseen entities do not count, as
@@ -148,10 +148,10 @@ class RetrieverObjective(TripleObjective):
 
     def loss(self, batch: Sequence[int]) -> Tensor:
         inputs = self.train.grow_inputs(batch, supervised=True)
-        return graph_supervision(self.network(inputs), inputs, self.train.on_path(batch))
+        return compute_graph_supervision_loss(self.network(inputs), inputs, self.train.on_path(batch))
 
     def evaluate(self) -> Figures:
-        return mean_retriever_figures(self.iterate_scores())
+        return compute_mean_retriever_figures(self.iterate_scores())
 
     def iterate_scores(self) -> Iterator[tuple[Floats, Bools]]:
         """Yield the logits of each dev question's triples, −∞ of pruned ones, and which are right."""
@@ -163,13 +163,13 @@ class RetrieverObjective(TripleObjective):
                 yield scores.float().cpu().numpy(), graphs.is_positive[graphs.triples_of(question)]
 
 
-def mean_retriever_figures(scored: Iterable[tuple[Floats, Bools]]) -> Figures:
+def compute_mean_retriever_figures(scored: Iterable[tuple[Floats, Bools]]) -> Figures:
     """Return `RETRIEVER_FIGURES` over questions with right triples, and the selection metric."""
-    found = [triple_figures(scores, right, RECALL_AT) for scores, right in scored if right.any()]
-    return mean_figures(RETRIEVER_FIGURES, found, CHOOSE_AT)
+    found = [compute_triple_figures(scores, right, RECALL_AT) for scores, right in scored if right.any()]
+    return compute_mean_figures(RETRIEVER_FIGURES, found, CHOOSE_AT)
 
 
-def hops_to_answers(graphs: QuestionGraphs, max_hops: int) -> Ints:
+def compute_hops_to_answers(graphs: QuestionGraphs, max_hops: int) -> Ints:
     """Return the hops of each question, (num_questions,); `NO_HOPS` if no topic leads to an answer.
 
     The paper's: the shortest path between topics and answers. Ours, with several topics: the longest of each topic's
@@ -181,7 +181,7 @@ def hops_to_answers(graphs: QuestionGraphs, max_hops: int) -> Ints:
         (heads, tails), nodes = graphs.ends_of(question), graphs.nodes_of(question)
         farthest = NO_HOPS
         for topic in np.flatnonzero(graphs.is_topic[nodes]).tolist():
-            hops = hops_from(heads, tails, graphs.is_literal[nodes], topic)
+            hops = compute_hops_from_topic(heads, tails, graphs.is_literal[nodes], topic)
             reached = hops[graphs.is_answer[nodes] & (hops != UNREACHED)]
             farthest = max(farthest, int(reached.min(initial=max_hops)) if len(reached) else NO_HOPS)
         found.append(farthest)
@@ -220,7 +220,7 @@ class HopObjective(Objective[HopPredictor, int]):
 
 
 def _select_known_hops(encoded: EncodedSubgraphs, max_hops: int) -> tuple[Tensor, Tensor]:
-    hops = torch.from_numpy(hops_to_answers(encoded.graphs, max_hops)).to(encoded.device)
+    hops = torch.from_numpy(compute_hops_to_answers(encoded.graphs, max_hops)).to(encoded.device)
     return encoded.questions[hops != NO_HOPS], hops[hops != NO_HOPS]
 
 
@@ -259,7 +259,7 @@ class JointNetwork(nn.Module):
         given = self.give(encoded, questions, num_triples)
         losses = {
             "reading": self.reader.loss(given.questions, given.tokens),
-            "graph": graph_supervision(given.grown, given.inputs, encoded.on_path(questions)),
+            "graph": compute_graph_supervision_loss(given.grown, given.inputs, encoded.on_path(questions)),
         }
         if options.token and options.prior_weight:
             chosen = torch.from_numpy(np.isin(encoded.rows(questions), np.concatenate(given.rows)))
@@ -287,7 +287,7 @@ class JointNetwork(nn.Module):
             if self.options.token:
                 mask = mask_grown_triples(grown, self.retriever.options.temperature, is_sampled=self.training)
                 tokens = self.bridge(grown, inputs, mask)
-        rows = choose_triples(grown, encoded, questions, num_triples)
+        rows = choose_reader_triples(grown, encoded, questions, num_triples)
         asked = [_ask_reader(encoded, question, each) for question, each in zip(questions, rows, strict=True)]
         return _Given(grown, inputs, asked, tokens, rows)
 
@@ -300,7 +300,7 @@ def _ask_reader(encoded: EncodedSubgraphs, question: int, rows: Ints) -> ReaderQ
     return ReaderQuestion(passage, tuple(graphs.is_answer[candidates].tolist()), len(right), answers)
 
 
-def choose_triples(
+def choose_reader_triples(
     grown: GrownSubgraph, encoded: EncodedSubgraphs, questions: Sequence[int], num_triples: Sequence[int]
 ) -> list[Ints]:
     """Return, for each question, the rows of the triples that the reader gets: the most probable that were kept."""
@@ -314,7 +314,7 @@ def choose_triples(
     return given
 
 
-def build_passage(encoded: EncodedSubgraphs, question: int, rows: Ints) -> tuple[Passage, Ints]:
+def build_passage(encoded: EncodedSubgraphs, question: int, rows: Ints) -> tuple[ReaderPassage, Ints]:
     """Return a question's passage, and the node of each candidate: the named ends of the triples except topics."""
     graphs = encoded.graphs
     texts = graphs.texts
@@ -324,7 +324,7 @@ def build_passage(encoded: EncodedSubgraphs, question: int, rows: Ints) -> tuple
     relations = [texts.relations[place] for place in graphs.relation_of[rows].tolist()]
     may = [place for place, name in enumerate(names) if name is not None and not graphs.is_topic[nodes[place]]]
     triples = tuple(zip(heads, relations, tails, strict=True))
-    return Passage(texts.questions[question], names, triples, tuple(may)), nodes[may]
+    return ReaderPassage(texts.questions[question], names, triples, tuple(may)), nodes[may]
 
 
 SHARES: tuple[float, ...] = tuple(np.linspace(0.05, 1.0, 20).tolist())
@@ -343,7 +343,7 @@ class JointObjective(Objective[JointNetwork, int]):
         config: GrilConfig,
     ) -> None:
         self._train, self._dev = train, dev
-        self._num_triples, self._num_dev_triples = (numbers_of_triples(hops, each) for each in (train, dev))
+        self._num_triples, self._num_dev_triples = (predict_triple_counts(hops, each) for each in (train, dev))
         super().__init__(network, _answerable_questions(train), config.joint_training, config.batch_size)
 
     def pretrained(self) -> Iterable[Tensor]:
@@ -386,14 +386,14 @@ def _answerable_questions(encoded: EncodedSubgraphs) -> list[int]:
     return [each for each in range(len(graphs)) if graphs.is_answer[graphs.nodes_of(each)].any()]
 
 
-def numbers_of_triples(hops: HopPredictor, encoded: EncodedSubgraphs) -> list[int]:
+def predict_triple_counts(hops: HopPredictor, encoded: EncodedSubgraphs) -> list[int]:
     with torch.no_grad():
         predicted = hops(encoded.questions).argmax(dim=1) + 1
     return [TRIPLES_PER_HOP * c for c in predicted.tolist()]
 
 
 def _mean_f1_at(share: float, found: Sequence[ReaderOutput]) -> float:
-    predicted = [is_answer(each.scores, share) for each in found]
+    predicted = [select_answers(each.scores, share) for each in found]
     f1 = [
         2 * int((some & each.is_right).sum()) / max(int(some.sum()) + each.num_answers, 1)
         for some, each in zip(predicted, found, strict=True)
@@ -425,14 +425,14 @@ def fit(
     own: dict[str, Any] = {}
     if config.joint.reader:
         torch.manual_seed(config.joint_training.seed)
-        reader = new_reader(config.joint, out.device)
+        reader = make_reader(config.joint, out.device)
         bridge = GraphTokenNetwork(config.hidden, config.joint.inner, reader.width)
         network = JointNetwork(retriever, bridge, reader, config.joint).to(device)
         objective = JointObjective(network, hops, learned, chosen, config)
         out.train("reader", "reader", objective, {key: options[key] for key in options if key != "joint_training"})
         parts |= {"bridge": partial(write_weights, bridge.state_dict()), "reader": partial(write_reader, reader)}
         own = {"reader_width": reader.width, "share": objective.best_share()}
-    scored = fit_calibration(calibration_pairs(growing.iterate_scores()))
+    scored = fit_calibration(make_calibration_pairs(growing.iterate_scores()))
     return out.write(parts, scored, dimension=dimension, **own)
 
 

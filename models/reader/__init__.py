@@ -114,12 +114,12 @@ NamedColumns = tuple[str, str, SourceChainColumns]
 """Name and kind of a source, and its columns."""
 
 
-def asks_for_one(question: str) -> bool:
+def asks_for_single_answer(question: str) -> bool:
     """Return whether a question asks for one thing by its words: "who is the", "the first", "what is the capital"."""
     return bool(_ONE.search(question))
 
 
-def way_features(ways: SourceChainColumns) -> Floats:
+def compute_way_features(ways: SourceChainColumns) -> Floats:
     """Return the features of each way, (num_ways, len(NAMES)), see above."""
     chain, question = ways.chain, ways.question
     num_questions = len(ways.num_topics)
@@ -189,7 +189,7 @@ MAX_HOPS = 4
 """Longer paths count as of so many hops in a plan."""
 
 
-class PathPlan(NamedTuple):
+class PathPlanWeights(NamedTuple):
     """L and S, (dimension, 2 · dimension), and l, (dimension, MAX_HOPS + 1): arrays, in training tensors."""
 
     last: Any
@@ -206,7 +206,7 @@ class PathPlan(NamedTuple):
 
     def score(self, vectors: npt.NDArray[np.floating[Any]], ways: SourceChainColumns) -> Floats:
         """Return the logit of each chain's path, (num_chains,), the same alone and in a batch."""
-        exact = PathPlan(*(each.astype(np.float64) for each in self))
+        exact = PathPlanWeights(*(each.astype(np.float64) for each in self))
         found: Floats = exact.compute_logits(vectors, ways.hop_vectors, ways.question, ways.path)
         return found.round(5)
 
@@ -262,7 +262,7 @@ class Reader:
     sources: Mapping[str, SourceWeights]
     bias: float = 0.0
     calibration: Floats = field(default_factory=lambda: np.eye(1, len(ANSWER_FEATURES) + 1)[0])
-    plan: PathPlan | None = None
+    plan: PathPlanWeights | None = None
     trained: bool = field(default=False)
 
     def of(self, name: str, kind: str) -> SourceWeights:
@@ -284,12 +284,12 @@ class Reader:
         if self.plan is not None and vectors is not None:
             plan = self.plan
             sources = [(name, kind, replace(ways, plan=plan.score(vectors, ways))) for name, kind, ways in sources]
-        features = tuple(way_features(ways) for _, _, ways in sources)
+        features = tuple(compute_way_features(ways) for _, _, ways in sources)
         logits = np.full(sources[0][2].num_candidates if sources else 0, self.bias)
         best, chains = [], []
         for (name, kind, ways), x in zip(sources, features, strict=True):
             mine = self.of(name, kind)
-            each, which = best_ways(x @ mine.weights + mine.bias, ways.candidate, ways.num_candidates)
+            each, which = find_best_ways(x @ mine.weights + mine.bias, ways.candidate, ways.num_candidates)
             logits += each * (mine.share if self.trained else 1 / len(sources))
             best.append(which)
             chains.append(np.append(ways.chain, -1)[which])
@@ -299,7 +299,7 @@ class Reader:
         return ReaderScores(logits, features, tuple(best), tuple(chains))
 
     def confidence(self, features: Floats, sources: Sequence[tuple[str, str]] = ()) -> float:
-        """Return the probability that the first entity of an answer is right. features: see `answer_features`.
+        """Return the probability that the first entity of an answer is right. features: see `compute_answer_features`.
 
         sources: names and kinds of what it is from; of shipped weights each has a calibration of its own, and several
         count alike.
@@ -309,7 +309,7 @@ class Reader:
         return float(sigmoid(features @ line[:-1] + line[-1]))
 
 
-def shipped_reader() -> Reader:
+def load_shipped_reader() -> Reader:
     data = json.loads(Path(__file__).with_name(SHIPPED).read_text(encoding="utf-8"))
     sources = {
         name: SourceWeights(np.array(each["weights"]), each["bias"], each["share"], np.array(each["calibration"]))
@@ -318,7 +318,7 @@ def shipped_reader() -> Reader:
     return Reader(sources, data["bias"], np.array(data["calibration"]))
 
 
-def answer_features(read: ReaderScores, order: Ints) -> Floats:
+def compute_answer_features(read: ReaderScores, order: Ints) -> Floats:
     """Return `ANSWER_FEATURES` of the answer to a question. order: (n,), its candidates, the likeliest first."""
     first = int(order[0])
     with_way = [place for place, best in enumerate(read.best_way) if best[first] >= 0]
@@ -331,7 +331,7 @@ def answer_features(read: ReaderScores, order: Ints) -> Floats:
     return np.array([logit, lead, *(np.mean(ways, axis=0) if ways else np.zeros(len(_OF_THE_WAY)))])
 
 
-def best_ways(scores: Floats, candidate: Ints, num_candidates: int) -> tuple[Floats, Ints]:
+def find_best_ways(scores: Floats, candidate: Ints, num_candidates: int) -> tuple[Floats, Ints]:
     """Return the highest score of the ways to each candidate, at least `ABSENT`, and which way that is, −1 for none."""
     found = np.full(num_candidates, ABSENT)
     np.maximum.at(found, candidate, scores)
@@ -349,7 +349,7 @@ MOST = 300
 """Candidates that are looked at, the likeliest ones."""
 
 
-def expected_f1(probabilities: Floats) -> Floats:
+def compute_expected_f1(probabilities: Floats) -> Floats:
     """Return the expected F1 of the k likeliest candidates, k = 1 … n, (n,); probabilities fall, (n,).
 
     Under independence, exact in O(n²) (Ye et al. 2012, "Optimizing F-measures: a tale of two approaches"): with A_k
@@ -382,4 +382,4 @@ def choose_answer_count(probabilities: Floats, *, one: bool = False) -> int:
     likely = probabilities[:MOST][probabilities[:MOST] >= LEAST]
     if one or len(likely) < 2:
         return min(len(probabilities), 1)
-    return int(np.argmax(expected_f1(likely))) + 1
+    return int(np.argmax(compute_expected_f1(likely))) + 1

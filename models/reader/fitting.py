@@ -39,15 +39,15 @@ from . import (
     NAMES,
     READS,
     NamedColumns,
-    PathPlan,
+    PathPlanWeights,
     Reader,
     ReaderScores,
     SourceChainColumns,
     SourceWeights,
-    answer_features,
-    best_ways,
     choose_answer_count,
-    way_features,
+    compute_answer_features,
+    compute_way_features,
+    find_best_ways,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class ReaderTrainingSet:
     def sha256(self) -> str:
         digest = hashlib.sha256(self.is_right.tobytes())
         for _, _, ways in self.sources:
-            digest.update(np.ascontiguousarray(way_features(ways).round(4)).tobytes())
+            digest.update(np.ascontiguousarray(compute_way_features(ways).round(4)).tobytes())
         return digest.hexdigest()
 
     @property
@@ -103,7 +103,7 @@ class ReaderTrainingSet:
     def question_keys(self) -> list[QuestionKey]:
         return [(text, text, topics) for text, topics in zip(self.texts, self.topics, strict=True)]
 
-    def set_plan(self, plans: Sequence[PathPlan]) -> ReaderTrainingSet:
+    def set_plan(self, plans: Sequence[PathPlanWeights]) -> ReaderTrainingSet:
         """Return the readings with what plans say of the chains: of question q the plan at q modulo their number."""
         found = []
         for name, kind, ways in self.sources:
@@ -141,10 +141,10 @@ def fit_reader(sets: Sequence[ReaderTrainingSet]) -> Reader:
     return replace(fitted, plan=plan, calibration=calibration)
 
 
-def figures(readings: ReaderTrainingSet, reader: Reader) -> dict[str, float]:
+def compute_reader_figures(readings: ReaderTrainingSet, reader: Reader) -> dict[str, float]:
     """Return F1, Hits@1 and expected calibration error over ten bins of confidence, of questions and the best that
     these candidates allow (``oracle``)."""
-    found = figures_of_questions(readings, reader)
+    found = compute_question_figures(readings, reader)
     sure, first = found["confidence"], found["hits_at_1"]
     bins = np.minimum((sure * 10).astype(int), 9)
     gaps = [abs(sure[bins == b].mean() - first[bins == b].mean()) * (bins == b).mean() for b in np.unique(bins)]
@@ -152,7 +152,7 @@ def figures(readings: ReaderTrainingSet, reader: Reader) -> dict[str, float]:
     return {**means, "ece": float(sum(gaps))}
 
 
-def figures_of_questions(readings: ReaderTrainingSet, reader: Reader) -> dict[str, Floats]:
+def compute_question_figures(readings: ReaderTrainingSet, reader: Reader) -> dict[str, Floats]:
     """Return F1, Hits@1 and confidence of the answer to each question, (num_questions,) each, and the highest F1 of
     any set of its candidates (``oracle``)."""
     read = reader.read(readings.sources, readings.vectors)
@@ -165,7 +165,7 @@ def figures_of_questions(readings: ReaderTrainingSet, reader: Reader) -> dict[st
         right, num_right = readings.is_right[order], readings.num_right[question]
         f1 = 2 * right[:number].sum() / (number + num_right)
         oracle = 2 * right.sum() / (right.sum() + num_right)
-        found[:, question] = f1, right[0], oracle, reader.confidence(answer_features(read, order), sources)
+        found[:, question] = f1, right[0], oracle, reader.confidence(compute_answer_features(read, order), sources)
     return dict(zip(names, found, strict=True))
 
 
@@ -202,7 +202,7 @@ def _fit_source(
 ) -> tuple[Floats, Floats]:
     """Return w and b of a source, (len(NAMES) + 1,), and what they say of each candidate."""
     shifts = np.cumsum([0, *(each.num_candidates for each in sets)])
-    x = np.concatenate([way_features(each) for each in sets]) if sets else np.zeros((0, len(NAMES)))
+    x = np.concatenate([compute_way_features(each) for each in sets]) if sets else np.zeros((0, len(NAMES)))
     candidate = np.concatenate([each.candidate + shift for each, shift in zip(sets, shifts, strict=False)])
     if start is None:
         ways = np.bincount(candidate, minlength=len(right))
@@ -213,7 +213,7 @@ def _fit_source(
     else:
         beta = start
     for _ in range(ROUNDS if start is None else 1):
-        _, which = best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))
+        _, which = find_best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))
         rows = which[(which >= 0) & (weights > 0)]
         before, beta = (
             beta,
@@ -221,36 +221,38 @@ def _fit_source(
         )
         if np.abs(before - beta).max() < 1e-3:
             break
-    return beta, best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))[0]
+    return beta, find_best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))[0]
 
 
 def _firsts(readings: ReaderTrainingSet, reader: Reader, asked: Bools) -> tuple[Floats, Floats]:
     """Return `ANSWER_FEATURES` of the questions `asked` that have a candidate, and whether their first one is right."""
     read = reader.read(readings.sources)
     found = [
-        (answer_features(read, order), readings.is_right[order[0]]) for q, order in readings.rank(read) if asked[q]
+        (compute_answer_features(read, order), readings.is_right[order[0]])
+        for q, order in readings.rank(read)
+        if asked[q]
     ]
     answers = np.array([features for features, _ in found]).reshape(-1, len(ANSWER_FEATURES))
     return answers, np.array([right for _, right in found], dtype=np.float64)
 
 
-def _fit_plan(sets: Sequence[ReaderTrainingSet]) -> tuple[PathPlan, list[ReaderTrainingSet]]:
+def _fit_plan(sets: Sequence[ReaderTrainingSet]) -> tuple[PathPlanWeights, list[ReaderTrainingSet]]:
     """Return the plan, and the sets with what a plan that was fitted without each question says of its chains."""
 
-    def fit(left_out: int) -> PathPlan:
+    def fit(left_out: int) -> PathPlanWeights:
         chosen = []
         for each in sets:
             used = np.arange(len(each)) % FOLDS != left_out
             for _, _, ways in each.sources:
                 if ways.path.size:  # what a language model answers has no path
                     chosen.append((each.vectors, ways, np.where(used[ways.question], each.agreement(ways), 0.0)))
-        return fit_plan(chosen)
+        return fit_path_plan(chosen)
 
     plans = [fit(fold) for fold in range(FOLDS)]
     return fit(-1), [each.set_plan(plans) for each in sets]
 
 
-def fit_plan(sets: Sequence[tuple[npt.NDArray[np.floating[Any]], SourceChainColumns, Floats]]) -> PathPlan:
+def fit_path_plan(sets: Sequence[tuple[npt.NDArray[np.floating[Any]], SourceChainColumns, Floats]]) -> PathPlanWeights:
     """Return the plan fitted on sets: vectors of the questions, columns, and how right each chain is, (num_chains,).
 
     Of a question's chains those are wanted that are the rightest; a question without a right one teaches nothing.
@@ -259,7 +261,7 @@ def fit_plan(sets: Sequence[tuple[npt.NDArray[np.floating[Any]], SourceChainColu
 
     dimension = sets[0][0].shape[1]
     shapes = ((dimension, 2 * dimension), (dimension, 2 * dimension), (dimension, MAX_HOPS + 1))
-    plan = PathPlan(*(torch.zeros(shape, requires_grad=True) for shape in shapes))
+    plan = PathPlanWeights(*(torch.zeros(shape, requires_grad=True) for shape in shapes))
     given, num_known = [], 0
     for vectors, ways, right in sets:
         best = np.zeros(len(vectors))
@@ -282,7 +284,7 @@ def fit_plan(sets: Sequence[tuple[npt.NDArray[np.floating[Any]], SourceChainColu
             log_shares = logits - highest[groups] - totals.log()[groups]
             (-(target_of * log_shares).sum() / num_known).backward()
         optimizer.step()
-    return PathPlan(*(table.detach().numpy() for table in plan))
+    return PathPlanWeights(*(table.detach().numpy() for table in plan))
 
 
 FIGURES = ("f1", "hits_at_1", "ece", "oracle")
@@ -327,7 +329,7 @@ def fit(
     return out.write(
         {PART: partial(_write, reader)},
         (1.0, 0.0),
-        {each.name: figures(each, reader) for each in dev},
+        {each.name: compute_reader_figures(each, reader) for each in dev},
         features=tuple(NAMES),
         sources=tuple(reader.sources),
     )
@@ -357,7 +359,11 @@ def open_model(folder: Path, _opening: CheckpointOpenOptions) -> tuple[ReaderDes
             raise ValueError("its weights are of other features or sources than those that are computed here")
         rows = zip(description.sources, columns["weights"], columns["bias"], columns["share"], strict=False)
         sources = {name: SourceWeights(weights, float(bias), float(share)) for name, weights, bias, share in rows}
-        plan = PathPlan(*(columns[name].astype(np.float32) for name in PathPlan._fields)) if "last" in columns else None
+        plan = (
+            PathPlanWeights(*(columns[name].astype(np.float32) for name in PathPlanWeights._fields))
+            if "last" in columns
+            else None
+        )
         return description, Reader(sources, float(columns["bias"][-1]), columns["answers"], plan, trained=True)
 
 

@@ -17,14 +17,14 @@ from torch import Tensor, nn
 from torch_geometric.nn import PNAConv
 
 from ..kinds import CheckpointOpenOptions
-from ..subgraphs import QuestionGraphs, encoding_width
+from ..subgraphs import QuestionGraphs, compute_encoding_width
 from ..training import TrainingFolder
 from . import EntityConfig, EntityDescription
 from .triples import (
     GraphInputs,
     SubgraphModel,
     TripleObjective,
-    encode_sets,
+    encode_subgraph_sets,
     fit_scorer,
     open_scorer,
 )
@@ -86,13 +86,13 @@ def open_model(folder: Path, opening: CheckpointOpenOptions) -> SubgraphModel:
 
 def _new_scorer(config: EntityConfig, dimension: int, degrees: Sequence[int]) -> EntityScorer:
     """Return an untrained network. dimension: of the text vectors. degrees: see `_degree_histogram`."""
-    return EntityScorer(dimension, encoding_width(config.num_rounds), config.hidden, config.num_layers, degrees)
+    return EntityScorer(dimension, compute_encoding_width(config.num_rounds), config.hidden, config.num_layers, degrees)
 
 
 def fit(
     config: EntityConfig, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
 ) -> EntityDescription:
-    learned, chosen = encode_sets(config, train, dev, out)
+    learned, chosen = encode_subgraph_sets(config, train, dev, out)
     degrees = _degree_histogram(learned.graphs)
     torch.manual_seed(config.training.seed)
     objective = EntityObjective(_new_scorer(config, learned.dimension, degrees).to(out.device), learned, chosen, config)

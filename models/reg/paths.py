@@ -22,9 +22,9 @@ from ..calibration import fit_calibration
 from ..causal_lm import (
     CausalLMError,
     ModelAndTokenizer,
-    adapter_weights,
     add_lora,
-    fingerprint,
+    compute_model_fingerprint,
+    get_lora_weights,
     load_language_model,
 )
 from ..kinds import (
@@ -36,10 +36,10 @@ from ..kinds import (
     translate_read_errors,
     write_weights,
 )
-from ..mined import INVERSE, PooledQuestion, PoolFile, supervision_of
+from ..mined import INVERSE, PooledQuestion, PoolFile, describe_supervision
 from ..text import DirectedRelation, RelationWords, verbalise_hop
-from ..text.bert import pad
-from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, device_of
+from ..text.bert import pad_token_ids
+from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, get_network_device
 from . import PATH_FIGURES, PathConfig, PathDescription
 
 Tokens = tuple[int, ...]
@@ -49,7 +49,7 @@ PROMPT = "Question: {question}\nTopic: {topic}\nRelations that lead from the top
 SEPARATOR = " <SEP>"
 
 
-def relation_texts(words: Mapping[str, RelationWords]) -> dict[str, str]:
+def verbalise_relations(words: Mapping[str, RelationWords]) -> dict[str, str]:
     """Return how a path says each relation, by its name, ``^`` before it for an inverse step (tail to head)."""
     forward = {name: verbalise_hop((DirectedRelation(each, False),)) for name, each in words.items()}
     inverse = {
@@ -92,7 +92,7 @@ class PathTokenizer:
         return tuple(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-class Trie:
+class TokenTrie:
     """A prefix tree of token sequences."""
 
     def __init__(self, sequences: Iterable[Sequence[int]]) -> None:
@@ -112,13 +112,13 @@ class Trie:
         return list(node)
 
 
-def log_probabilities(
+def compute_path_log_probabilities(
     network: nn.Module, prompts: Sequence[Tokens], paths: Sequence[Tokens], end: int, padding: int
 ) -> tuple[Tensor, Tensor]:
     """Return Σ ln P(token | prompt, tokens before) of each path, without and with the end token, (num_paths,) each."""
-    device = device_of(network)
+    device = get_network_device(network)
     rows = [(*prompt, *path) for prompt, path in zip(prompts, paths, strict=True)]
-    tokens, _ = pad(rows, padding)  # to the right, where no token before reads it
+    tokens, _ = pad_token_ids(rows, padding)  # to the right, where no token before reads it
     logits = network(input_ids=tokens.to(device), use_cache=False).logits
     begun, whole = [], []
     for row, (prompt, path) in enumerate(zip(prompts, paths, strict=True)):
@@ -181,12 +181,12 @@ class PathModel:
 
         of_tokens = [_by_tokens(prefix, text) for prefix in prefixes]
         ends = ((text.end,), (text.separator[0], text.end))  # a path ends or continues here
-        tries = [Trie((*tokens, *end) for tokens in each for end in ends) for each in of_tokens]
+        tries = [TokenTrie((*tokens, *end) for tokens in each for end in ends) for each in of_tokens]
         beginnings = [_beginning(prefix, text) for prefix in prefixes]
         length = max(map(len, beginnings))
         padded = [[text.padding] * (length - len(each)) + list(each) for each in beginnings]
         is_token = [[0] * (length - len(each)) + [1] * len(each) for each in beginnings]
-        device = device_of(self._network)
+        device = get_network_device(self._network)
 
         def allowed(row: int, tokens: torch.Tensor) -> list[int]:
             return tries[row].list_next_tokens(tokens[length:].tolist()) or [
@@ -220,7 +220,9 @@ class PathModel:
         distinct = {text.path((*prefix.path, step)): None for step in steps}
         if not distinct:
             return {}
-        scores = log_probabilities(self._network, [prompt] * len(distinct), list(distinct), text.end, text.padding)
+        scores = compute_path_log_probabilities(
+            self._network, [prompt] * len(distinct), list(distinct), text.end, text.padding
+        )
         both = dict(zip(distinct, zip(*(each.tolist() for each in scores), strict=True), strict=True))
         return {step: both[text.path((*prefix.path, step))] for step in steps}
 
@@ -257,7 +259,7 @@ def read_path_writer(
     description = check_checkpoint(folder, PathDescription)
     try:
         base = load_language_model(model or description.config.model, device=device, fetch=bool(model))
-        if fingerprint(base) != description.model_fingerprint:
+        if compute_model_fingerprint(base) != description.model_fingerprint:
             raise BadCheckpointError(
                 f"{folder}: the language model in {base.name} is not the one that this LoRA was trained on: name that "
                 "one with --set reg-path.model=FOLDER, or train again"
@@ -266,7 +268,7 @@ def read_path_writer(
     except CausalLMError as error:
         raise BadCheckpointError(f"{folder}: {error}") from error
     with translate_read_errors(folder):
-        copy_weights(adapter_weights(network), read_weights(folder / "adapter"))
+        copy_weights(get_lora_weights(network), read_weights(folder / "adapter"))
     return description, base, network.eval()
 
 
@@ -289,7 +291,7 @@ Pair = tuple[_PathExample, tuple[str, ...]]
 """A path for a question."""
 
 
-def make_examples(pools: Sequence[PoolFile], texts: Mapping[str, str]) -> list[_PathExample]:
+def make_path_examples(pools: Sequence[PoolFile], texts: Mapping[str, str]) -> list[_PathExample]:
     """Return the training examples of pools: for each question and topic, the chains that leave it."""
     return [
         example
@@ -347,7 +349,7 @@ class PathObjective(Objective[nn.Module, Pair]):
         self._text = text
 
     def weights(self) -> Mapping[str, Tensor]:
-        return adapter_weights(self.network)
+        return get_lora_weights(self.network)
 
     def log_likelihoods(self, pairs: Sequence[Pair]) -> Tensor:
         """Return the log-probability of each path as a whole one, (num_pairs,), batch by batch."""
@@ -357,7 +359,7 @@ class PathObjective(Objective[nn.Module, Pair]):
             batch = pairs[start : start + size]
             prompts = [text.prompt(example.text, example.topic) for example, _ in batch]
             paths = [text.path(path) for _, path in batch]
-            found.append(log_probabilities(self.network, prompts, paths, text.end, text.padding)[1])
+            found.append(compute_path_log_probabilities(self.network, prompts, paths, text.end, text.padding)[1])
         return torch.cat(found)
 
     def loss(self, batch: Sequence[Pair]) -> Tensor:
@@ -389,21 +391,21 @@ class PathObjective(Objective[nn.Module, Pair]):
 
 
 def fit(config: PathConfig, train: Sequence[PoolFile], dev: Sequence[PoolFile], out: TrainingFolder) -> PathDescription:
-    """Train the LoRA, and write the checkpoint. `out.beside`: the `relation_texts` of the graph's relations.
+    """Train the LoRA, and write the checkpoint. `out.beside`: the `verbalise_relations` of the graph's relations.
 
     Raises `CausalLMError` if the language model cannot be loaded.
     """
     torch.manual_seed(config.training.seed)
     model = load_language_model(config.model, device=out.device)
-    known = fingerprint(model)
+    known = compute_model_fingerprint(model)
     text = PathTokenizer(model.tokenizer, out.beside)
-    learned, chosen = (make_examples(pools, out.beside) for pools in (train, dev))
+    learned, chosen = (make_path_examples(pools, out.beside) for pools in (train, dev))
     objective = PathObjective(add_lora(model, config.lora), learned, chosen, text, config)
     options = asdict(config)
     out.train("path writer", "adapter", objective, {key: options[key] for key in options if key != "training"})
     return out.write(
-        {"adapter": partial(write_weights, adapter_weights(objective.network))},
+        {"adapter": partial(write_weights, get_lora_weights(objective.network))},
         fit_calibration(objective.calibration_pairs()),
         model_fingerprint=known,
-        supervision=supervision_of(train),
+        supervision=describe_supervision(train),
     )

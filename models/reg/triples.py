@@ -21,9 +21,18 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ..calibration import fit_calibration
 from ..kinds import CheckpointOpenOptions, check_checkpoint, load_network, write_weights
-from ..mined import supervision_of
+from ..mined import describe_supervision
 from ..placement import move_batch
-from ..subgraphs import UNNAMED, Bools, Floats, Ints, QuestionGraphs, distance_encoding, encoding_width, join_graphs
+from ..subgraphs import (
+    UNNAMED,
+    Bools,
+    Floats,
+    Ints,
+    QuestionGraphs,
+    compute_distance_encoding,
+    compute_encoding_width,
+    join_graphs,
+)
 from ..text.vectors import TextVectors, encode_each_once
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder
 from . import FIGURES, RECALL_AT, TripleConfig, TripleDescription
@@ -79,7 +88,7 @@ class EncodedGraphs:
         self._questions = encode(texts.questions) if questions is None else questions
         self._relations = encode(texts.relations)
         self._entities = encode(texts.entities) if texts.entities else np.zeros((1, self._questions.shape[1]), "f4")
-        self._distances: Floats = distance_encoding(graphs.heads, graphs.tails, graphs.is_topic, num_rounds)
+        self._distances: Floats = compute_distance_encoding(graphs.heads, graphs.tails, graphs.is_topic, num_rounds)
 
     @property
     def dimension(self) -> int:
@@ -232,11 +241,11 @@ class TripleObjective(Objective[Any, int]):
     def evaluate(self) -> Figures:
         """Return the means of `FIGURES` over questions with right triples, and the selection metric."""
         found = [
-            [*triple_figures(scores, right), *_compute_answer_recall(self.dev.graphs, question, scores)]
+            [*compute_triple_figures(scores, right), *_compute_answer_recall(self.dev.graphs, question, scores)]
             for question, (scores, right) in enumerate(self.iterate_scores())
             if right.any()
         ]
-        return mean_figures(FIGURES, found, CHOOSE_AT)
+        return compute_mean_figures(FIGURES, found, CHOOSE_AT)
 
     def iterate_scores(self) -> Iterator[tuple[Floats, Bools]]:
         """Yield the scores of each dev question's triples, and which are right."""
@@ -255,7 +264,7 @@ class TripleObjective(Objective[Any, int]):
 def fit(
     config: TripleConfig, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
 ) -> TripleDescription:
-    learned, chosen = encode_sets(config, train, dev, out)
+    learned, chosen = encode_subgraph_sets(config, train, dev, out)
     torch.manual_seed(config.training.seed)
     network = _new_scorer(config, learned.dimension).to(out.device)
     objective = TripleObjective(network, learned, chosen, config)
@@ -263,10 +272,10 @@ def fit(
 
 
 def _new_scorer(config: TripleConfig, dimension: int) -> TripleScorer:
-    return TripleScorer(dimension, encoding_width(config.num_rounds), config.hidden)
+    return TripleScorer(dimension, compute_encoding_width(config.num_rounds), config.hidden)
 
 
-def encode_sets(
+def encode_subgraph_sets(
     config: Any, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
 ) -> tuple[EncodedGraphs, EncodedGraphs]:
     encode, device = encode_each_once(out.vectors_of(config.encoder).encoder.encode), torch.device(out.device)
@@ -287,9 +296,9 @@ def fit_scorer(
     out.train(name, part, objective, {key: value for key, value in asdict(config).items() if key != "training"})
     return out.write(
         {part: partial(write_weights, objective.network.state_dict())},
-        fit_calibration(calibration_pairs(objective.iterate_scores())),
+        fit_calibration(make_calibration_pairs(objective.iterate_scores())),
         dimension=objective.train.dimension,
-        supervision=supervision_of(train),
+        supervision=describe_supervision(train),
         **own,
     )
 
@@ -307,7 +316,7 @@ def open_model(folder: Path, opening: CheckpointOpenOptions) -> SubgraphModel:
     return open_scorer(folder, opening, TripleDescription, lambda said: _new_scorer(said.config, said.dimension))
 
 
-def mean_figures(names: Sequence[str], found: Sequence[Sequence[float]], choose_at: int) -> Figures:
+def compute_mean_figures(names: Sequence[str], found: Sequence[Sequence[float]], choose_at: int) -> Figures:
     """Return the means over questions, and the selection metric: recall at `choose_at`, then average precision."""
     if not found:
         raise NothingToLearnError("no question to choose by has an answer in its subgraph")
@@ -315,7 +324,7 @@ def mean_figures(names: Sequence[str], found: Sequence[Sequence[float]], choose_
     return figures | {"selection_metric": figures[f"recall_at_{choose_at}"] + TIE_BREAK * figures["average_precision"]}
 
 
-def triple_figures(scores: Floats, right: Bools, recall_at: Sequence[int] = RECALL_AT) -> list[float]:
+def compute_triple_figures(scores: Floats, right: Bools, recall_at: Sequence[int] = RECALL_AT) -> list[float]:
     """Return recall among the best k, for each k, and average precision of a question with right triples.
 
     The earlier of equal scores is first; what was pruned, with a score of −∞, is not found.
@@ -339,7 +348,7 @@ def _compute_answer_recall(graphs: QuestionGraphs, question: int, scores: Floats
     ]
 
 
-def calibration_pairs(scored: Iterable[tuple[Floats, Bools]]) -> list[tuple[float, float]]:
+def make_calibration_pairs(scored: Iterable[tuple[Floats, Bools]]) -> list[tuple[float, float]]:
     """Return score and correctness of each question's best triples. scored: of all its triples."""
     found: list[tuple[float, float]] = []
     for scores, right in scored:

@@ -23,20 +23,20 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from ..calibration import lower_other_scores
+from ..calibration import lower_scores_except
 from ..kinds import CheckpointOpenOptions, check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..placement import count_call, move_batch
 from ..text import verbalise_hop
 from ..text.bert import (
     Backbone,
-    hidden_states,
+    compute_hidden_states,
     open_pretrained,
     open_stored_backbone,
-    pad,
+    pad_token_ids,
     write_backbone_description,
 )
 from ..text.vectors import LRUCache
-from ..training import device_of
+from ..training import get_network_device
 from . import SPECIAL_TOKENS, StarDescription
 from .shipped import (
     ENCODER,
@@ -47,8 +47,8 @@ from .shipped import (
     PairAttention,
     PairIds,
     PairReader,
-    path_words,
-    start_from_shipped,
+    format_path_for_scorer,
+    load_shipped_weights,
 )
 
 Floats = npt.NDArray[np.float32]
@@ -131,7 +131,7 @@ def _by_length(
     return torch.cat(parts)[torch.argsort(torch.tensor(order))]
 
 
-def attend(
+def compute_attention(
     query: Tensor, states: Tensor, mask: Tensor, query_map: nn.Linear, key_map: nn.Linear
 ) -> tuple[Tensor, Tensor]:
     """Attend from the query to the states (STAR, section 4.1).
@@ -171,8 +171,8 @@ class DualEncoder(nn.Module):
         return _by_length(texts, len, PART, self._encode)
 
     def _encode(self, texts: Sequence[Tokens]) -> Tensor:
-        ids, mask = move_batch(pad(texts), device_of(self))
-        hidden = hidden_states(self.encoder, ids, mask)
+        ids, mask = move_batch(pad_token_ids(texts), get_network_device(self))
+        hidden = compute_hidden_states(self.encoder, ids, mask)
         return normalize(torch.einsum("bld,bl->bd", hidden, mask.float()))  # the sum has the mean's direction
 
     def step(self, before: Tensor, hop: Tensor) -> Tensor:
@@ -252,15 +252,17 @@ class CrossAttentiveScorer(nn.Module):
         over the path's, (num_pairs, length) each, 0 outside; rows sum to 1.
         """
         places = torch.tensor([at for _, at in pairs])
-        ids, mask, path_at = move_batch([*pad([tokens for tokens, _ in pairs]), places], device_of(self))
-        hidden = hidden_states(self.encoder, ids, mask)
+        ids, mask, path_at = move_batch(
+            [*pad_token_ids([tokens for tokens, _ in pairs]), places], get_network_device(self)
+        )
+        hidden = compute_hidden_states(self.encoder, ids, mask)
         row, place = (torch.arange(size, device=hidden.device) for size in hidden.shape[:2])
         is_question = (place > QUESTION_AT) & (place < path_at[:, None] - 1)
         is_path = (place > path_at[:, None]) & (place < mask.sum(dim=1, keepdim=True) - 1)
         question, path = hidden[:, QUESTION_AT], hidden[row, path_at]
         maps = (self.query_map, self.key_map)
-        from_question, question_weights = attend(question, hidden, is_question, *maps)
-        from_path, path_weights = attend(path, hidden, is_path, *maps)
+        from_question, question_weights = compute_attention(question, hidden, is_question, *maps)
+        from_path, path_weights = compute_attention(path, hidden, is_path, *maps)
         joined = torch.cat([hidden[:, 0], question + from_question, path + from_path], dim=1)
         return self.feed_forward(joined)[:, 0].float(), question_weights, path_weights
 
@@ -269,7 +271,7 @@ def mix_shortlist_scores(stop: Floats, cross: Floats, rows: Ints, mix: float) ->
     """Return the scores of all paths. stop: (num_paths,). cross: (num_shortlisted,), of the paths at `rows`. mix: λ."""
     scores = stop.copy()
     scores[rows] = (1 - mix) * stop[rows] + mix * cross
-    lower_other_scores(scores, rows)
+    lower_scores_except(scores, rows)
     return scores
 
 
@@ -292,7 +294,7 @@ class _CrossReader(PairReader):
         return scores
 
     def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
-        tokens, at = self.texts.pair(question, path_words(mention, path))
+        tokens, at = self.texts.pair(question, format_path_for_scorer(mention, path))
         with torch.inference_mode():
             logit, *weights = self.network.read([(tokens, at)])
         strings = [str(each) for each in self.texts.tokenizer.convert_ids_to_tokens(list(tokens))]
@@ -303,11 +305,11 @@ class _CrossReader(PairReader):
         return PairAttention(float(logit.sigmoid()[0]), *named)
 
 
-def open_shipped(device: str, precision: torch.dtype) -> _CrossReader:
+def open_shipped_scorer(device: str, precision: torch.dtype) -> _CrossReader:
     """Return the shipped scorer in PyTorch, for a GPU."""
     backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
     network = CrossAttentiveScorer(backbone, key_dimension=KEYS)
-    start_from_shipped(network)
+    load_shipped_weights(network)
     network.eval().to(device).encoder.to(precision)
     return _CrossReader(network, CachedTokenizer(backbone.tokenizer))
 

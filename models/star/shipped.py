@@ -1,6 +1,6 @@
 """The cross-attentive scorer that comes with Lodestar, trained on questions over many graphs (shipped.md), in NumPy.
 
-Training starts from it: `start_from_shipped`.
+Training starts from it: `load_shipped_weights`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..text.encoders import (
     gelu,
     merge_adapter,
     merge_into_network,
-    plain_encoder,
+    open_plain_encoder,
 )
 from . import SPECIAL_TOKENS
 
@@ -74,7 +74,7 @@ class PairIds(NamedTuple):
         return range(QUESTION_AT + 1, path_at - 1), range(path_at + 1, num_tokens - 1)
 
 
-def path_words(mention: str, hops: Sequence[Hop]) -> str:
+def format_path_for_scorer(mention: str, hops: Sequence[Hop]) -> str:
     """Return a path's words for the cross-attentive scorer: the topic entity, then hop by hop."""
     return ", ".join([mention, *map(verbalise_hop, hops)])
 
@@ -87,7 +87,7 @@ class PairReader(ABC):
 
     def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> Floats:
         """Return the logits, (num_pairs,), of (question, mention of the topic, path); equal pairs are read once."""
-        texts = [(question, path_words(mention, path)) for question, mention, path in pairs]
+        texts = [(question, format_path_for_scorer(mention, path)) for question, mention, path in pairs]
         row = {pair: at for at, pair in enumerate(dict.fromkeys(texts))}
         with self._turn:
             logits = self.logits(list(row))
@@ -108,7 +108,7 @@ class ShippedStar(PairReader):
     def __init__(self) -> None:
         super().__init__()
         encoder = SentenceEncoder(ENCODER)
-        plain = plain_encoder(Path(encoder.location), encoder.adapter)
+        plain = open_plain_encoder(Path(encoder.location), encoder.adapter)
         if plain is None:
             raise EncoderUnavailableError(f"the weights of encoder {ENCODER!r} are not installed: {INSTALL_WEIGHTS}")
         self._encoder, weights = plain, plain.bert.weights
@@ -130,7 +130,7 @@ class ShippedStar(PairReader):
         return found
 
     def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
-        ids, at = self._ids.join(*map(self._encoder.tokenise, (question, path_words(mention, path))))
+        ids, at = self._ids.join(*map(self._encoder.tokenise, (question, format_path_for_scorer(mention, path))))
         with self._turn:
             ((_, states),) = self._encoder.states([np.array(ids)])
         logit, of_question, of_path = self._read_states(states, ids, at)
@@ -171,7 +171,7 @@ def _read_heads() -> dict[str, Floats]:
         return {name: file.get_tensor(name).astype(np.float32) for name in names}
 
 
-def start_from_shipped(network: CrossAttentiveScorer) -> None:
+def load_shipped_weights(network: CrossAttentiveScorer) -> None:
     """Give a network over the encoder `ENCODER`, with `KEYS` keys and the special tokens, the shipped weights."""
     import torch
 

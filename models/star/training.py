@@ -20,7 +20,16 @@ from torch import Tensor, nn
 
 from ..calibration import fit_calibration
 from ..kinds import TrainingOptions
-from ..mined import INVERSE, THROUGH, Hops, MinedFile, MinedQuestion, iterate_paths, parse_hop, relation_words
+from ..mined import (
+    INVERSE,
+    THROUGH,
+    Hops,
+    MinedFile,
+    MinedQuestion,
+    get_mined_relation_words,
+    iterate_trie_paths,
+    parse_hop,
+)
 from ..text import Hop, verbalise_hop
 from ..text.bert import open_pretrained
 from ..training import Figures, Objective, TrainingFolder
@@ -38,7 +47,7 @@ from .network import (
     open_model,  # noqa: F401 - what a `ModelKind` opens
     write_network,
 )
-from .shipped import ENCODER, KEYS, path_words, start_from_shipped
+from .shipped import ENCODER, KEYS, format_path_for_scorer, load_shipped_weights
 
 Bools = npt.NDArray[np.bool_]
 ROOT = -1
@@ -154,7 +163,7 @@ def make_examples(files: Sequence[MinedFile]) -> ExampleSet:
     table = _PathTable()
     found: list[QuestionExample] = []
     for mined in files:
-        words = relation_words(mined.header)
+        words = get_mined_relation_words(mined.header)
         of_hop = cache(lambda written, words=words: table.hop(parse_hop(written, words)))
         found += (
             _example(each, lambda path, of_hop=of_hop: table.number(path, list(map(of_hop, path))))
@@ -164,7 +173,7 @@ def make_examples(files: Sequence[MinedFile]) -> ExampleSet:
 
 
 def _example(question: MinedQuestion, number: Callable[[Hops], int]) -> QuestionExample:
-    found = [(number(hops), topic) for topic, reach in enumerate(question.reach) for hops in iterate_paths(reach)]
+    found = [(number(hops), topic) for topic, reach in enumerate(question.reach) for hops in iterate_trie_paths(reach)]
     row = {key: at for at, key in enumerate(found)}
     # mining may have cut the reach before a path
     known = [(row[key], path) for path in question.paths if (key := (number(path.hops), path.topic)) in row]
@@ -187,7 +196,7 @@ def _example(question: MinedQuestion, number: Callable[[Hops], int]) -> Question
     )
 
 
-def dual_batch(
+def make_dual_batch(
     texts: CachedTokenizer, table: _PathTable, examples: Sequence[QuestionExample], candidates: Sequence[Candidates]
 ) -> DualBatch:
     """Return the candidates of several questions as one batch, question after question."""
@@ -233,7 +242,7 @@ def listwise_loss(scores: Tensor, shares: Tensor) -> Tensor:
 PathT = TypeVar("PathT", bound=Hashable)
 
 
-def path_weights(
+def compute_path_weights(
     positives: Sequence[PathT], negatives: Sequence[PathT], w_min: float, w_max: float
 ) -> dict[bool, dict[PathT, float]]:
     """Return the weight of each distinct path among the positives (True) and the negatives of the training set.
@@ -268,7 +277,7 @@ def compute_target_shares(example: QuestionExample, positives: Targets, any_weig
     return (raw / total if total else raw).astype(np.float32)
 
 
-def first_path_figures(ranked: Iterable[tuple[QuestionExample, Floats]]) -> Figures:
+def compute_first_path_figures(ranked: Iterable[tuple[QuestionExample, Floats]]) -> Figures:
     """Return the figures of the best path of each question, given the scores of its reachable paths.
 
     hits_at_1_any: it leads to a right answer. hits_at_1_expected: the share of its ends that are right. f1: of its
@@ -288,10 +297,10 @@ Shortlisted = tuple[QuestionExample, Floats, Floats, Ints]
 """An example, the dual encoder's scores of its reachable paths, and the network's scores of the shortlisted rows."""
 
 
-def best_mix(ranked: Sequence[Shortlisted], mixes: Sequence[float] = MIXES) -> tuple[float, Figures]:
+def choose_best_mix(ranked: Sequence[Shortlisted], mixes: Sequence[float] = MIXES) -> tuple[float, Figures]:
     """Return the λ with the best figures on these dev examples, and the figures; ties go to the smallest λ."""
     figures = {
-        mix: first_path_figures(
+        mix: compute_first_path_figures(
             (example, mix_shortlist_scores(stop, cross, rows, mix)) for example, stop, cross, rows in ranked
         )
         for mix in mixes
@@ -333,7 +342,7 @@ class DualObjective(Objective[DualEncoder, QuestionExample]):
 
     def loss(self, batch: Sequence[QuestionExample]) -> Tensor:
         candidates = [example.reachable for example in batch]
-        stop, extend = self.network(dual_batch(self.texts, self.train.table, batch, candidates))
+        stop, extend = self.network(make_dual_batch(self.texts, self.train.table, batch, candidates))
         sizes = list(map(len, candidates))
         total = stop.new_zeros(())
         for example, stops, extends in zip(batch, stop.split(sizes), extend.split(sizes), strict=True):
@@ -346,7 +355,7 @@ class DualObjective(Objective[DualEncoder, QuestionExample]):
 
     def evaluate(self) -> Figures:
         """Return the figures of the first path when all reachable paths are scored."""
-        return first_path_figures(self.iterate_stop_scores(self.dev))
+        return compute_first_path_figures(self.iterate_stop_scores(self.dev))
 
     def iterate_stop_scores(self, examples: ExampleSet) -> Iterator[tuple[QuestionExample, Floats]]:
         """Yield each example with the stop scores of its reachable paths."""
@@ -354,7 +363,7 @@ class DualObjective(Objective[DualEncoder, QuestionExample]):
             chosen = examples.examples[start : start + EVALUATION_BATCH]
             candidates = [example.reachable for example in chosen]
             with torch.inference_mode():
-                stop, _ = self.network(dual_batch(self.texts, examples.table, chosen, candidates))
+                stop, _ = self.network(make_dual_batch(self.texts, examples.table, chosen, candidates))
             parts = stop.float().cpu().split(list(map(len, candidates)))
             yield from zip(chosen, (part.numpy() for part in parts), strict=True)
 
@@ -417,7 +426,7 @@ class PoolObjective(Objective[nn.Module, QuestionExample]):
         }
         self.pools = {example: pool for example, pool in pools.items() if len(pool[0])}
         right, wrong = ([int(path) for pool in self.pools.values() for path in pool[of][:, 0]] for of in (0, 1))
-        self._weights = path_weights(right, wrong, options.w_min, options.w_max) if options.path_weights else {}
+        self._weights = compute_path_weights(right, wrong, options.w_min, options.w_max) if options.path_weights else {}
         self._hardest: dict[QuestionExample, Ints] = {}
         super().__init__(network, list(self.pools), training, options.batch_size)
 
@@ -439,7 +448,7 @@ class PoolObjective(Objective[nn.Module, QuestionExample]):
     def logits(self, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
         """Return the logits of all candidates, example by example, (num_candidates,)."""
         pairs = [
-            (example.text, path_words(example.mentions[topic], examples.table.path_hops(path)))
+            (example.text, format_path_for_scorer(example.mentions[topic], examples.table.path_hops(path)))
             for example, candidates in selected
             for path, topic in candidates.tolist()
         ]
@@ -477,7 +486,7 @@ class PoolObjective(Objective[nn.Module, QuestionExample]):
     def evaluate(self) -> Figures:
         """Return the figures of the first path: both networks' scores order the dual encoder's shortlist."""
         ranked = list(self.iterate_shortlist_scores())
-        mix, figures = best_mix(ranked, MIXES if self.mix is None else (self.mix,))
+        mix, figures = choose_best_mix(ranked, MIXES if self.mix is None else (self.mix,))
         return {**figures, "mix": mix}
 
     def iterate_shortlist_scores(self) -> Iterator[Shortlisted]:
@@ -516,7 +525,7 @@ def fit(
         starts = config.pretrained and config.encoder == ENCODER
         cross = CrossAttentiveScorer(backbone, key_dimension=KEYS if starts else None)
         if starts:
-            start_from_shipped(cross)
+            load_shipped_weights(cross)
         cross.to(out.device)
         stops = [stop for _, stop in ranked]
         second = PoolObjective(
@@ -531,10 +540,10 @@ def fit(
                 (example, mix_shortlist_scores(stop, own, rows, mix))
                 for example, stop, own, rows in second.iterate_shortlist_scores()
             ]
-    return out.write(parts, calibration(ranked, chosen.table), mix=mix)
+    return out.write(parts, fit_path_calibration(ranked, chosen.table), mix=mix)
 
 
-def calibration(ranked: Sequence[tuple[QuestionExample, Floats]], table: _PathTable) -> tuple[float, float]:
+def fit_path_calibration(ranked: Sequence[tuple[QuestionExample, Floats]], table: _PathTable) -> tuple[float, float]:
     """Return slope and intercept of the first path's probability, fitted on the dev questions and, with a fifth of
     the weight, on the same questions without the relations that lead to their answers.
 

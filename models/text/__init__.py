@@ -74,7 +74,7 @@ def verbalise_hop(hop: Hop) -> str:
     return join_without_repeats((before, *properties, after))
 
 
-def hop_phrases(hop: Hop) -> tuple[str, ...]:
+def list_hop_phrases(hop: Hop) -> tuple[str, ...]:
     """Return what people say for a hop beside its own words; through a mediator what they say for either half."""
     found = [
         phrase

@@ -201,14 +201,14 @@ def open_pretrained(name: str, special_tokens: Sequence[str] = ()) -> Backbone:
     return Backbone(name, model, tokenizer)
 
 
-def pad(texts: Sequence[Sequence[int]], padding: int = 0) -> list[Tensor]:
+def pad_token_ids(texts: Sequence[Sequence[int]], padding: int = 0) -> list[Tensor]:
     """Return the ids of texts, padded on the right, and the mask of what is no padding, (num_texts, length) each."""
     length = max(map(len, texts))
     ids = torch.tensor([[*text, *[padding] * (length - len(text))] for text in texts])
     return [ids, torch.arange(length) < torch.tensor([[len(text)] for text in texts])]
 
 
-def hidden_states(model: nn.Module, ids: Tensor, mask: Tensor) -> Tensor:
+def compute_hidden_states(model: nn.Module, ids: Tensor, mask: Tensor) -> Tensor:
     """Return the last hidden states, (num_texts, length, dimension) float32; ids and mask: (num_texts, length)."""
     states: Tensor = model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
     return states.float()

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..placement import GrowingBatch, Placement, count_call, limit_blas_threads
+from ..placement import AdaptiveBatchSize, Placement, count_call, limit_blas_threads
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -54,7 +54,7 @@ def _split_adapter(name: str) -> tuple[str, Path | None]:
     return (base, Path(adapter)) if plus and adapter.endswith(".safetensors") else (name, None)
 
 
-def digest_map(weight: npt.NDArray[Any]) -> str:
+def compute_map_digest(weight: npt.NDArray[Any]) -> str:
     """Return the digest of a map's weight, by which an adapter knows its encoder."""
     return hashlib.sha256(np.ascontiguousarray(weight, dtype="<f4").tobytes()).hexdigest()[:16]
 
@@ -83,7 +83,7 @@ def merge_adapter(path: Path, weight_of: Callable[[str], Floats]) -> None:
     weights: dict[str, Floats] = {}
     try:
         weights |= {name: weight_of(name) for name in changes}
-        fits = base == digest_map(weight_of(KNOWN_BY))
+        fits = base == compute_map_digest(weight_of(KNOWN_BY))
     except (KeyError, AttributeError):
         fits = False
     if not fits or any(weights[name].shape != change.shape for name, change in changes.items()):
@@ -202,7 +202,7 @@ _turn = threading.Lock()
 
 
 class PlainEncoder:
-    """A BERT with its tokenizer; `plain_encoder` reads one."""
+    """A BERT with its tokenizer; `open_plain_encoder` reads one."""
 
     def __init__(self, bert: _NumpyBert, tokenizer: Tokenizer) -> None:
         self.bert = bert
@@ -249,7 +249,7 @@ class PlainEncoder:
                 yield from zip(places, np.split(states, ends[:-1]), strict=True)
 
 
-def plain_encoder(folder: Path, adapter: Path | None = None) -> PlainEncoder | None:
+def open_plain_encoder(folder: Path, adapter: Path | None = None) -> PlainEncoder | None:
     """Return the encoder in a sentence-transformers folder; None if it is not plain, or damaged.
 
     Raises `EncoderUnavailableError` if the adapter is damaged or for another encoder.
@@ -470,7 +470,7 @@ class SentenceEncoder:
     @cached_property
     def _plain(self) -> PlainEncoder | None:
         folder = Path(self.location)
-        return plain_encoder(folder, self.adapter) if folder.is_dir() else None
+        return open_plain_encoder(folder, self.adapter) if folder.is_dir() else None
 
     @cached_property
     def _any(self) -> SentenceTransformerEncoder:
@@ -505,7 +505,7 @@ class SentenceTransformerEncoder:
         if adapter is not None:
             merge_into_network(self._model[0].auto_model, adapter)
         self._model.to(placement.dtype)
-        self._batch = GrowingBatch(FIRST_BATCH, most=8_192 if placement.is_gpu else FIRST_BATCH)
+        self._batch = AdaptiveBatchSize(FIRST_BATCH, most=8_192 if placement.is_gpu else FIRST_BATCH)
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """Return the unit vectors of the texts, (num_texts, dimension)."""

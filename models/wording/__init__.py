@@ -111,7 +111,7 @@ _UNMARKED = str.maketrans(
 """What Unicode does not decompose, as the index of names has it; and apostrophes."""
 
 
-def fold(text: str) -> str:
+def fold_name(text: str) -> str:
     """Return the text as names are compared: no accents, vowel points or joiners, no case, underscores opened."""
     if text.isascii():
         return text.replace("_", " ").lower()
@@ -159,7 +159,7 @@ _IRREGULAR_PLURALS = {
 }  # fmt: skip
 
 
-def singular(word: str) -> str:
+def singularise(word: str) -> str:
     """Return the last word of a text in the singular, where the rules of thumb know one."""
     for several, one in _IRREGULAR_PLURALS.items():
         if word.endswith(several):
@@ -173,13 +173,13 @@ def singular(word: str) -> str:
     return word
 
 
-def plural(word: str) -> str:
+def pluralise(word: str) -> str:
     """Return a noun phrase in the plural; one that is in the plural stays. "place of birth" is "places of birth"."""
     for particle in (" of ", " in ", " for ", " with "):
         head, found, rest = word.partition(particle)
         if found:
-            return f"{plural(head)}{found}{rest}"
-    if singular(word) != word:
+            return f"{pluralise(head)}{found}{rest}"
+    if singularise(word) != word:
         return word
     for several, one in _IRREGULAR_PLURALS.items():
         if word.endswith(one):
@@ -191,7 +191,7 @@ def plural(word: str) -> str:
     return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
 
 
-def base_of(verb: str) -> str:
+def find_verb_base(verb: str) -> str:
     """Return the base form of a verb in the third person or the past."""
     if verb in _IRREGULAR:
         return _IRREGULAR[verb]
@@ -202,7 +202,7 @@ def base_of(verb: str) -> str:
         if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "sl":
             return stem[:-1]
         return f"{stem}e" if _wants_e(stem) else stem
-    return singular(verb)
+    return singularise(verb)
 
 
 def make_question(relation: str, name: str) -> tuple[str, bool] | None:
@@ -218,11 +218,11 @@ def make_question(relation: str, name: str) -> tuple[str, bool] | None:
         return f"What is {name} {words}?", False
     if is_verb(first):
         form = "does" if first.endswith("s") else "did"
-        return " ".join(["What", form, name, base_of(first), *rest]) + "?", False
+        return " ".join(["What", form, name, find_verb_base(first), *rest]) + "?", False
     if first in PREPOSITIONS or not first:
         return None
-    is_noun = not is_verb(words.split()[-1]) and all(singular(word) == word for word in words.split()[:-1])
-    return f"What {'is' if singular(words) == words else 'are'} the {words} of {name}?", is_noun
+    is_noun = not is_verb(words.split()[-1]) and all(singularise(word) == word for word in words.split()[:-1])
+    return f"What {'is' if singularise(words) == words else 'are'} the {words} of {name}?", is_noun
 
 
 def _wants_e(stem: str) -> bool:
@@ -261,7 +261,7 @@ class _Lexicon:
         """Return the entry of a property: of its text, of its last two words, or of its last word alone."""
         words = text.lower().split()
         for tail in (words, words[-2:], words[-1:]):
-            for form in (" ".join(tail), singular(" ".join(tail))):
+            for form in (" ".join(tail), singularise(" ".join(tail))):
                 if form in self.relations:
                     return self.relations[form]
         return NOTHING
@@ -280,7 +280,7 @@ def read_lexicon() -> _Lexicon:
 
 
 @cache
-def lexicon_phrases(label: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def list_lexicon_phrases(label: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return phrases for what a relation of this label leads to, and for what leads to it by the relation.
 
     Nouns as they are; questions without their topic: "when was {x} born" is "when was born".
@@ -302,7 +302,7 @@ def translate_label(label: str) -> str:
 
     A noun that another follows by "of" stays in its place: "fecha de nacimiento" is "date of birth".
     """
-    words = [fold(word) for word in label.split()]
+    words = [fold_name(word) for word in label.split()]
     known = _foreign()
     if not words or any(word not in known for word in words):
         return ""

@@ -18,7 +18,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 from .. import wording
-from . import NOT_NOUNS, PREPOSITIONS, singular
+from . import NOT_NOUNS, PREPOSITIONS, singularise
 
 VALUE_KINDS = ("date", "year", "number", "amount", "email", "url", "phone", "yes or no")
 UNKNOWN = "unknown"
@@ -49,7 +49,7 @@ _TYPE_OF_A_THING = re.compile(r"([a-z]+)[ _](?:type|kind|category|class|name)")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 
-def value_kind(text: str) -> str:
+def classify_value(text: str) -> str:
     """Return the kind of one value: date, year, number, amount, email, url, phone, yes or no; empty for text."""
     value = text.strip()
     return next((kind for kind, pattern in _PATTERNS if pattern.fullmatch(value)), "")
@@ -64,13 +64,13 @@ def _tables() -> tuple[Mapping[str, str], Mapping[str, str], Mapping[str, str]]:
     return turned[0], turned[1], turned[2]
 
 
-def noun_kind(words: str) -> str:
+def classify_noun(words: str) -> str:
     """Return the kind that a noun phrase names by its head ("place of birth" is a place); empty where unknown."""
     nouns = _tables()[0]
     found = [word.lower() for word in _WORD.findall(words)]
     head = next((word for word, after in pairwise(found) if after == "of"), "")
     for word in (head, *reversed(found)):
-        if kind := nouns.get(word) or nouns.get(singular(word)):
+        if kind := nouns.get(word) or nouns.get(singularise(word)):
             return kind
         if len(word) > 5 and word.endswith(("ist", "ian", "ists", "ians")):
             return "person"
@@ -123,11 +123,11 @@ def _value_end(sample: EndSample, words: str) -> EndKind | None:
     names = [name for name in sample.names if name]
     if not names:
         return None
-    kinds = Counter(map(value_kind, names))
+    kinds = Counter(map(classify_value, names))
     if kinds["year"] and kinds["number"]:  # 1,200 among numbers is no year
         kinds["number"] += kinds.pop("year")
     kind, times = max(kinds.items(), key=itemgetter(1))
-    said = noun_kind(words)
+    said = classify_noun(words)
     if kind and times >= SHARE * len(names):
         if kind in ("number", "year") and said in ("amount", "phone", "number"):
             kind = said
@@ -138,7 +138,7 @@ def _value_end(sample: EndSample, words: str) -> EndKind | None:
     return EndKind("text", sample.num_values / len(names)) if sample.num_values >= SHARE * len(names) else None
 
 
-def end_kinds(
+def classify_ends(
     samples: Mapping[int, EndSample], labels: Mapping[int, str], types: Mapping[int, str]
 ) -> dict[int, EndKind]:
     """Return the kind of each end. Keys: catalogue number n for the head's end of a relation, -n for the tail's.
@@ -174,7 +174,7 @@ def end_kinds(
 def _find_own_evidence(end: int, labels: Mapping[int, str], types: Mapping[int, str]) -> dict[str, float]:
     _, tells, _ = _tables()
     votes: Counter[str] = Counter()
-    if kind := noun_kind(types.get(end, "")):
+    if kind := classify_noun(types.get(end, "")):
         votes[kind] += 2
     label = labels[abs(end)].lower()
     words = [word.lower() for word in _WORD.findall(label)]
@@ -182,13 +182,13 @@ def _find_own_evidence(end: int, labels: Mapping[int, str], types: Mapping[int, 
         last = words[-1] if words else ""
         if last in ("by", "in"):
             votes["person" if last == "by" else "place"] += 0.4  # type: ignore[assignment]
-        elif last not in PREPOSITIONS and (kind := noun_kind(label)):
+        elif last not in PREPOSITIONS and (kind := classify_noun(label)):
             votes[kind] += 1
     else:
         for word in dict.fromkeys((*words, *("-".join(pair) for pair in pairwise(words)))):
             if kind := tells.get(word, ""):
                 votes[kind] += 0.6  # type: ignore[assignment]
-        if (typed := _TYPE_OF_A_THING.fullmatch(label)) and (kind := noun_kind(typed[1])):
+        if (typed := _TYPE_OF_A_THING.fullmatch(label)) and (kind := classify_noun(typed[1])):
             votes[kind] += 1
     return dict(votes)
 
@@ -287,8 +287,8 @@ def find_wanted_kind(question: str) -> WantedKind:
     if not re.match(r"\W*(who|whom|whose|where|how)\b", question, re.I) and (found := _NOUN.search(question)):
         words = [word for word in found[1].lower().split() if word not in NOT_NOUNS]
         for word in words[:2]:
-            if kind := noun_kind(word):
-                article = "" if singular(word) != word else "an " if word[:1] in "aeiou" else "a "
+            if kind := classify_noun(word):
+                article = "" if singularise(word) != word else "an " if word[:1] in "aeiou" else "a "
                 return WantedKind(_alike(kind), f"{article}{word}")
     fits = [
         (found.start(), at)
@@ -314,7 +314,7 @@ def _alike(kind: str) -> tuple[str, ...]:
     return (kind, other) if other else (kind,)
 
 
-def agreement(asked: WantedKind, end: EndKind) -> float:
+def score_kind_agreement(asked: WantedKind, end: EndKind) -> float:
     """Return how well what a path leads to is of the kind that is asked for, −1 to 1; 0 where either is unknown."""
     if not asked.kinds or end.kind == UNKNOWN:
         return 0.0

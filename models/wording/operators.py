@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 
 from .. import wording
-from . import CLAUSE_WORDS, DETERMINERS, is_verb, plural
+from . import CLAUSE_WORDS, DETERMINERS, is_verb, pluralise
 
 _NUMBER = r"(?= (?:the |about )?[€$£]? ?\d)"
 _ASKS = re.compile(
@@ -74,7 +74,7 @@ def find_operators(text: str, names: Iterable[str] = ()) -> list[Operator]:
     return found
 
 
-def is_compared(text: str, start: int) -> bool:
+def stands_in_comparison(text: str, start: int) -> bool:
     """Return whether the number or date that starts there stands in a comparison: "before 1984"."""
     return bool(_COMPARED.search(text[:start].rstrip()))
 
@@ -90,7 +90,7 @@ def find_placed_names(text: str, names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(match[0].rstrip(".") for pattern in patterns for match in re.finditer(pattern, text)))
 
 
-def read_noun(text: str) -> list[str]:
+def list_wanted_nouns(text: str) -> list[str]:
     """Return the words for what a question asks for, in lower case: "capital cities" of "which capital cities …"."""
     found = _ASKS.search(text)
     while found and (deeper := _ASKS.match(found["rest"])):
@@ -106,10 +106,10 @@ def _noun_phrase(words: Sequence[str]) -> list[str]:
         is_adjective = word.endswith("ing") and following[:1].islower() and following not in CLAUSE_WORDS
         if word.lower() in CLAUSE_WORDS or word[:1].isupper() or (word.endswith("ing") and not is_adjective):
             break
-        is_third_person = not word.endswith("ed") and plural(word) == word and is_before_noun
+        is_third_person = not word.endswith("ed") and pluralise(word) == word and is_before_noun
         if found and (is_verb(word) or is_third_person):
             break
         found.append(word.lower())
-        if plural(word) == word and len(word) > 3:
+        if pluralise(word) == word and len(word) > 3:
             break
     return found

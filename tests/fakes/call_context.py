@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from lodestar.engine.answering import Extractive
+from lodestar.engine.answering import ExtractiveAnswerer
 from lodestar.engine.api import Engine
 from lodestar.engine.context import Context
 from lodestar.engine.llm import Completed, Prompt
-from lodestar.engine.neo4j.catalogue import read_edition
+from lodestar.engine.neo4j.catalogue import read_graph_edition
 from lodestar.engine.parts import Expression
 from lodestar.engine.recipes import Recipe
 from lodestar.engine.settings import Connection, Settings
@@ -65,10 +65,10 @@ def make_context(
 
 def make_engine(db: MemoryGraph, stages: Expression, linker: Any) -> Engine:
     """An engine that runs stages over a graph in memory."""
-    recipe = Recipe("made", stages, linker, Extractive())
+    recipe = Recipe("made", stages, linker, ExtractiveAnswerer())
     engine = Engine(Settings(), connection=Connection("bolt://nowhere"), recipe=recipe)
     graph: Any = FakeGraph()
-    graph.edition = db.run(read_edition())
+    graph.edition = db.run(read_graph_edition())
     engine._gateway = db  # type: ignore[assignment]
     engine._graph = graph
     return engine

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
-from lodestar.engine.context import Trace
+from lodestar.engine.context import CallTrace
 from lodestar.engine.neo4j import Request, Row
 
 from tests.references import chains
@@ -38,7 +38,7 @@ class MemoryGraph:
         ids = [i for h, _, t in self.triples for i in (h, t) if i not in self.literals]
         self.names: dict[str, str | None] = {i: (i if names is None else names.get(i)) for i in dict.fromkeys(ids)}
         self.requests: list[str] = []
-        self.trace: Trace | None = None
+        self.trace: CallTrace | None = None
 
     @property
     def numbered(self) -> dict[int, str]:
@@ -50,7 +50,7 @@ class MemoryGraph:
         decoded: T = answer
         return decoded
 
-    def counted(self, trace: Trace) -> MemoryGraph:
+    def counted(self, trace: CallTrace) -> MemoryGraph:
         counting = copy(self)
         counting.trace = trace
         return counting

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
+from lodestar.engine.neo4j.catalogue import RelationCatalogue, RelationInfo
 from lodestar.engine.supervision import WalkedHop, WalkedPath
 from lodestar.engine.values import RelationStep
 from lodestar.models.mined import INVERSE, THROUGH
@@ -10,8 +10,8 @@ from lodestar.models.mined import INVERSE, THROUGH
 from tests.fakes.memory_graph import MemoryGraph
 
 
-def catalogue_of(graph: MemoryGraph) -> Catalogue:
-    return Catalogue(
+def catalogue_of(graph: MemoryGraph) -> RelationCatalogue:
+    return RelationCatalogue(
         tuple(
             RelationInfo(number, name, name, 1, stored_as=graph.stored_as.get(name))
             for number, name in graph.numbered.items()

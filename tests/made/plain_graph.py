@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 import neo4j
-from lodestar.engine.neo4j import Request, template
+from lodestar.engine.neo4j import Request, load_query
 from lodestar.engine.neo4j.catalogue import read_relation_counts
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.writing import add_typed_values
@@ -35,7 +35,7 @@ def write_graph(
     """
     values = literals or {}
     for name in SCHEMA:
-        gateway.execute(Request(template(name), {}, lambda _: None))
+        gateway.execute(Request(load_query(name), {}, lambda _: None))
     rows = [
         {"h": h, "r": r, "t": t, "literal": t in values, "related": r in related} for h, r, t in dict.fromkeys(triples)
     ]
@@ -77,8 +77,8 @@ def refresh(driver: neo4j.Driver, gateway: Gateway, related: Collection[str]) ->
     )
     numbers = {name: n for name, n in driver.execute_query("MATCH (r:Relation) RETURN r.name, r.number").records}  # noqa: C416
     params = {"numbers": numbers, "batch_size": 1_000}
-    gateway.execute(Request(template("refresh_signatures"), params, lambda _: None, {"LABEL": "Entity"}))
-    gateway.execute(Request(template("await_indexes"), {"timeout_s": 60}, lambda _: None))
+    gateway.execute(Request(load_query("refresh_signatures"), params, lambda _: None, {"LABEL": "Entity"}))
+    gateway.execute(Request(load_query("await_indexes"), {"timeout_s": 60}, lambda _: None))
 
 
 def write_load(driver: neo4j.Driver, sha256: str, **properties: object) -> None:

@@ -55,7 +55,7 @@ def write_tiny_checkpoint(
     calibration: tuple[float, float] = (1.0, 0.0),
     any_graph: bool = False,
 ) -> Path:
-    """Write a checkpoint of random weights and return its folder; `graph` is the graph's `Catalogue.vocabulary`."""
+    """Write a checkpoint of random weights and return its folder; `graph` is the graph's `RelationCatalogue.vocabulary`."""
     dual = tiny_backbone(seed=0)
     torch.manual_seed(1)
     networks = {"dual": partial(write_network, dual, DualEncoder(dual))}

@@ -10,7 +10,7 @@ from typing import Any
 
 from lodestar.models.kinds import ModelKind
 from lodestar.models.training import TrainingFolder
-from lodestar.models.whole_file import file_sha256
+from lodestar.models.whole_file import compute_file_sha256
 from safetensors.torch import load_file, save_file
 
 
@@ -84,6 +84,6 @@ def grow_weights(checkpoint: str | Path, to: Path, factor: float = 1e30) -> str:
                 {key: value * factor if value.is_floating_point() else value for key, value in weights.items()},
                 to / name,
             )
-            said["files"][name] = file_sha256(to / name)
+            said["files"][name] = compute_file_sha256(to / name)
     path.write_text(json.dumps(said), encoding="utf-8")
     return str(to)

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
 from lodestar.engine.writing import (
-    Name,
+    EntityName,
     add_load_names,
-    make_name_row,
+    make_entity_row,
     normalise_search_name,
     parse_name_properties,
     remove_load_names,
@@ -291,8 +291,8 @@ def test_names_are_stated_in_order_and_written_as_python_writes_them(
         found = {row["id"]: row for batch in stage.node_rows("results/entity_rows", 4) for row in batch.to_pylist()}
         stage.close()
     for id_ in entities:
-        names = [Name(name, is_alias=position > 0) for position, name in enumerate(expected.get(id_, ()))]
-        row = make_name_row(id_, names)
+        names = [EntityName(name, is_alias=position > 0) for position, name in enumerate(expected.get(id_, ()))]
+        row = make_entity_row(id_, names)
         assert {name: found[id_][name] for name in row} == row
 
 
@@ -345,26 +345,26 @@ def test_relations_select(rows: list[tuple[str, str, str]], relations: tuple[str
 
 
 names = st.lists(
-    st.builds(Name, any_text, st.sampled_from(["", "en", "pt-br"]), st.booleans()),
+    st.builds(EntityName, any_text, st.sampled_from(["", "en", "pt-br"]), st.booleans()),
     max_size=5,
     unique_by=lambda n: (n.text, n.language),
 )
 
 
 @given(names)
-def test_names_are_read_back_as_they_were_written(stated: list[Name]) -> None:
-    written = make_name_row("e", stated)
+def test_names_are_read_back_as_they_were_written(stated: list[EntityName]) -> None:
+    written = make_entity_row("e", stated)
     assert list(parse_name_properties(written["name"], written["aliases"], written["name_tags"])) == stated
     whole = list(dict.fromkeys(filter(None, (normalise_search_name(n.text) for n in stated))))
     assert (written["search_names"] or [])[: len(whole)] == whole
 
 
 @given(names, names)
-def test_a_load_that_goes_leaves_the_names_as_they_were(known: list[Name], stated: list[Name]) -> None:
+def test_a_load_that_goes_leaves_the_names_as_they_were(known: list[EntityName], stated: list[EntityName]) -> None:
     both = add_load_names(known, stated, 2)
     assert add_load_names(both, stated, 2) == both
     assert list(remove_load_names(both, 2)) == known
     rest = remove_load_names(both, 1)
     assert {(n.text, n.language) for n in rest} == {(n.text, n.language) for n in stated}
-    written = make_name_row("e", both)
+    written = make_entity_row("e", both)
     assert parse_name_properties(written["name"], written["aliases"], written["name_tags"]) == both

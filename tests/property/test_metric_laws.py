@@ -6,7 +6,7 @@ from itertools import permutations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation import Prediction, distinct_gold, match_predictions, normalise_answer
+from lodestar.engine.evaluation import Prediction, match_predictions, merge_equal_gold_answers, normalise_answer
 from lodestar.engine.gold_questions import GoldAnswer
 
 from tests.conftest import examples
@@ -32,7 +32,7 @@ def agrees(predicted: Prediction, gold: GoldAnswer) -> bool:
 
 def served(given: list[Prediction], gold: list[GoldAnswer]) -> tuple[bool, ...]:
     """Return the greatest mask of all ways to hand out distinct gold answers, found by trying them all."""
-    wanted: list[GoldAnswer | None] = [*distinct_gold(gold), *[None] * len(given)]
+    wanted: list[GoldAnswer | None] = [*merge_equal_gold_answers(gold), *[None] * len(given)]
     keys = [p.id or (normalise_answer(p.name),) for p in given]
     return max(
         tuple(

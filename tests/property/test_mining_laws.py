@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, SkippedQuestion
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.relations import RelationIndex, words_of_relation
+from lodestar.engine.relations import RelationIndex, make_relation_words
 from lodestar.engine.retrieval.frontier import FrontierBounds
-from lodestar.engine.supervision import Miner, MiningOptions, QuestionPaths, serialise_hop, serialise_trie
+from lodestar.engine.supervision import MiningOptions, PathMiner, QuestionPaths, serialise_hop, serialise_trie
 from lodestar.engine.supervision.mining import TrainingExampleBuilder
-from lodestar.models.mined import INVERSE, THROUGH, MinedQuestion, iterate_paths
+from lodestar.models.mined import INVERSE, THROUGH, MinedQuestion, iterate_trie_paths
 from lodestar.models.text.vectors import TextVectors
 
 from tests.conftest import examples
@@ -59,13 +59,13 @@ def mined(
     return_to_topic: bool = False,
 ) -> list[QuestionPaths | SkippedQuestion]:
     options = MiningOptions(max_hop=max_hop, bounds=bounds, return_to_topic=return_to_topic)
-    return Miner(cast(Gateway, graph), catalogue_of(graph), mediating_of(graph), options).mine(asked)
+    return PathMiner(cast(Gateway, graph), catalogue_of(graph), mediating_of(graph), options).mine(asked)
 
 
 @cache
 def labeller(relations: tuple[str, ...]) -> TrainingExampleBuilder:
     catalogue = catalogue_of(MemoryGraph([("x", relation, "y") for relation in relations]))
-    words = {relation.name: words_of_relation(relation) for relation in catalogue.relations}
+    words = {relation.name: make_relation_words(relation) for relation in catalogue.relations}
     index = RelationIndex(catalogue.relations, TextVectors(LetterEncoder()))
     return TrainingExampleBuilder(words, index, TextVectors(LetterEncoder()), MiningOptions(num_negatives=2))
 
@@ -76,7 +76,7 @@ def labelled(graph: MemoryGraph, found: Sequence[QuestionPaths | SkippedQuestion
 
 
 def reach(found: QuestionPaths, topic: int) -> set[tuple[str, ...]]:
-    return set(iterate_paths(serialise_trie(found.reach[topic])))
+    return set(iterate_trie_paths(serialise_trie(found.reach[topic])))
 
 
 def ends(graph: MemoryGraph, topic: str, path: Sequence[str]) -> set[str]:

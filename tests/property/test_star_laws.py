@@ -16,7 +16,7 @@ from lodestar.models.mined import (
     MinedTopic,
     NegativePath,
     PathTrie,
-    is_mined,
+    is_mined_file,
     read_mined_file,
     write_mined_file,
 )
@@ -75,7 +75,7 @@ def test_what_is_written_is_read(mining: MinedFileOrigin, many: list[MinedQuesti
         path = Path(folder) / ("mined.jsonl.gz" if packed else "mined.jsonl")
         write_mined_file(path, mining, many)
         found = read_mined_file(path)
-        assert is_mined(path)
+        assert is_mined_file(path)
         assert [each.name for each in Path(folder).iterdir()] == [path.name]
     assert found.header == mining
     assert found.questions == tuple(many)
@@ -95,7 +95,7 @@ def test_a_damaged_file_is_refused_or_read_and_never_anything_else(
         content = bytearray(path.read_bytes())
         at = min(int(place * len(content)), len(content) - 2)
         path.write_bytes(content[:at] if cut else content[:at] + bytes([content[at] ^ 0x15]) + content[at + 1 :])
-        is_mined(path)
+        is_mined_file(path)
         if cut:
             with pytest.raises(MinedFileError, match=f"^{path}") as caught:
                 read_mined_file(path)

@@ -7,27 +7,27 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lodestar.engine.plans.compile import Schema, days
+from lodestar.engine.plans.compile import PlanSchema, compute_date_bounds
 from lodestar.engine.plans.plan import (
-    Best,
-    Both,
-    Compare,
-    Count,
-    CountOf,
-    Either,
-    Exists,
-    Find,
-    Follow,
-    Has,
-    Is,
-    Kind,
-    Lacks,
-    Rank,
-    Than,
-    Topics,
-    Total,
-    Where,
-    Without,
+    AggregateValue,
+    CompareNumbers,
+    ComparisonWithSet,
+    CountComparison,
+    CountMembers,
+    Difference,
+    FilteredSet,
+    FindMembers,
+    FollowPath,
+    HasMembers,
+    HasPathTo,
+    Intersection,
+    KindSet,
+    LacksPathTo,
+    RankGroups,
+    TopByValue,
+    TopicSet,
+    Union,
+    ValueComparison,
 )
 
 OPS = {
@@ -41,7 +41,7 @@ METRES = {"km": 1_000.0, "miles": 1_609.344}
 class Naive:
     """Evaluates plans. triples: ids; texts: the name or value of an id."""
 
-    def __init__(self, triples: Sequence[tuple[str, str, str]], texts: Mapping[str, str], schema: Schema) -> None:
+    def __init__(self, triples: Sequence[tuple[str, str, str]], texts: Mapping[str, str], schema: PlanSchema) -> None:
         self.triples, self.texts, self.schema = triples, texts, schema
         self.nodes = {h for h, _, _ in triples} | {t for _, _, t in triples}
 
@@ -55,14 +55,14 @@ class Naive:
     def key(self, node: str) -> float | None:
         text = self.texts[node].strip()
         if re.fullmatch(r"\d{4}-\d\d(-\d\d)?([T ].*)?", text):
-            return days(text[:10])[0] / 10_000
+            return compute_date_bounds(text[:10])[0] / 10_000
         try:
             number, _, unit = text.partition(" ")
             return float(number.replace(",", "")) * METRES.get(unit, 1)
         except ValueError:
             return None
 
-    def fits(self, node: str, test: Is) -> bool:
+    def fits(self, node: str, test: ValueComparison) -> bool:
         text = self.texts[node].strip()
         if test.text is not None:
             return bool(OPS[test.op](text.lower(), test.text.strip().lower()))
@@ -73,7 +73,7 @@ class Naive:
             return key is not None and fits and bool(OPS[test.op](key, test.number * METRES.get(test.unit, 1)))
         if not is_date and not re.fullmatch(r"\d{4}", text):
             return False
-        (first, last), (begin, end) = days(text[:10]), days(test.date or "")
+        (first, last), (begin, end) = compute_date_bounds(text[:10]), compute_date_bounds(test.date or "")
         return {
             "<": last < begin, "<=": last <= end, ">": first > end, ">=": first >= begin,
             "=": first >= begin and last <= end, "!=": first > end or last < begin,
@@ -81,24 +81,24 @@ class Naive:
 
     def set(self, of: Any) -> set[str]:
         match of:
-            case Topics(ids):
+            case TopicSet(ids):
                 return set(ids) & self.nodes
-            case Kind(name):
+            case KindSet(name):
                 source = self.schema.kinds[name]
                 typed = {h for h, r, t in self.triples if r in self.schema.types and t in source.types}
                 heads = {h for h, r, _ in self.triples if r in source.ends}
                 return typed | heads | {t for _, r, t in self.triples if f"^{r}" in source.ends}
-            case Follow(inner, path):
+            case FollowPath(inner, path):
                 return {end for each in self.set(inner) for end in self.ends(each, path)}
-            case Both(left, right):
+            case Intersection(left, right):
                 return self.set(left) & self.set(right)
-            case Either(left, right):
+            case Union(left, right):
                 return self.set(left) | self.set(right)
-            case Without(left, right):
+            case Difference(left, right):
                 return self.set(left) - self.set(right)
-            case Where(inner, condition):
+            case FilteredSet(inner, condition):
                 return {each for each in self.set(inner) if self.holds(each, condition)}
-            case Best(inner, path, how, k, skip, count):
+            case TopByValue(inner, path, how, k, skip, count):
                 sign = -1 if how == "most" else 1
                 places = {}
                 for each in self.set(inner):
@@ -116,21 +116,21 @@ class Naive:
     def holds(self, node: str, condition: Any) -> bool:
         ends = self.ends(node, condition.path)
         match condition:
-            case Has(_, to):
+            case HasPathTo(_, to):
                 return bool(ends & self.set(to))
-            case Lacks(_, to):
+            case LacksPathTo(_, to):
                 return not (ends if to is None else ends & self.set(to))
-            case CountOf(_, op, number):
+            case CountComparison(_, op, number):
                 return bool(OPS[op](len(ends), number))
-            case Than(path, op, to, how):
+            case ComparisonWithSet(path, op, to, how):
                 keys = [key for end in ends if (key := self.key(end)) is not None]
-                number = self.number(Total(to, path, how))
+                number = self.number(AggregateValue(to, path, how))
                 return bool(keys) and number is not None and bool(OPS[op](max(keys), number))
         return any(self.fits(end, condition) for end in ends)
 
     def number(self, plan: Any) -> float | None:
         members = self.set(plan.of)
-        if isinstance(plan, Count):
+        if isinstance(plan, CountMembers):
             return float(len(members))
         keys = [key for each in members for end in self.ends(each, plan.path) if (key := self.key(end)) is not None]
         if not keys:
@@ -140,16 +140,16 @@ class Naive:
     def run(self, plan: Any) -> Any:
         """Return a set of ids, a number, yes or no, or the number of each group."""
         match plan:
-            case Find(of):
+            case FindMembers(of):
                 return self.set(of)
-            case Exists(of):
+            case HasMembers(of):
                 return bool(self.set(of))
-            case Count() | Total():
+            case CountMembers() | AggregateValue():
                 return self.number(plan)
-            case Compare(left, op, right):
+            case CompareNumbers(left, op, right):
                 one, two = self.number(left), self.number(right)
                 return None if one is None or two is None else bool(OPS[op](one, two))
-            case Rank(of, by, how, path):
+            case RankGroups(of, by, how, path):
                 groups: dict[str, list[float]] = {}
                 for each in self.set(of):
                     ends = self.ends(each, path) if path else ()

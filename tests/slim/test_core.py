@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from lodestar import Engine, LodestarRetriever
-from lodestar.engine.errors import MissingExtraError, how_to_install
+from lodestar.engine.errors import MissingExtraError, format_install_command
 from lodestar.engine.settings import Settings
 
 from tests.references.core_modules import EXTRA_MODULES, import_core
@@ -106,7 +106,7 @@ def test_langchain_blocking_and_asyncio(lodestar, settings: Settings) -> None:
 
 
 def test_what_needs_an_extra_says_which(lodestar, settings: Settings, tmp_path: Path) -> None:
-    train = f"the extra `train` brings it: {how_to_install('train')}"
+    train = f"the extra `train` brings it: {format_install_command('train')}"
     ran = lodestar("train", "star", "--dataset", "a", "--dev", "b", "--out", str(tmp_path / "star"), code=11)
     assert ran.stderr.splitlines()[-1].startswith("lodestar: training needs torch, which is not installed; ")
     assert ran.stderr.endswith(f"{train}\n")
@@ -122,4 +122,4 @@ def test_what_needs_an_extra_says_which(lodestar, settings: Settings, tmp_path: 
         engine.ask(QUESTION)
     found = lodestar("doctor").stdout
     assert all(extra in found.partition("not installed: ")[2] for extra in ("train", "lora", "text"))
-    assert how_to_install("NAME") in found
+    assert format_install_command("NAME") in found

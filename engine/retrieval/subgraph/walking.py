@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ....models.similarity import PathSimilarity, PathsOfTopic
+from ....models.similarity import PathSimilarity, TopicPaths
 from ....models.text import DirectedRelation, RelationWords
 from ....models.text.vectors import TextVectors
 from ....models.word_places import mask_topic, read_asked_words
@@ -26,8 +26,8 @@ from ...neo4j.graph import (
     HUB_DEGREE,
     EntityReadLimits,
     NeighbourTriples,
+    NodesWithSignatures,
     Signature,
-    SignedNodes,
     read_entity_signatures,
     read_hub_neighbours,
     read_neighbours,
@@ -60,7 +60,7 @@ class _MetEntities:
         self.entities: dict[str, Entity] = {}
         self.signatures: dict[str, Signature] = {}
 
-    def add(self, nodes: SignedNodes) -> None:
+    def add(self, nodes: NodesWithSignatures) -> None:
         """Note these nodes, and the signatures that came with them."""
         for id_, entity in nodes.entities.items():
             self.entities.setdefault(id_, entity)
@@ -168,7 +168,7 @@ class RelationProposer(Protocol):
         ...
 
 
-def best_relations(relations: Ints, scores: FloatArray, num_relations: int) -> Ints:
+def select_best_relations(relations: Ints, scores: FloatArray, num_relations: int) -> Ints:
     """Return the at most `num_relations` best, best first; equal scores by number, leaving before entering."""
     order = np.lexsort((-relations, np.abs(relations), -scores))
     return relations[order[:num_relations]]
@@ -197,7 +197,7 @@ class SimilarityProposer:
             chosen = self.shortlist(_masked(query), numbers) if self.shortlist else numbers
             kept.append([place for place, number in enumerate(numbers) if number in chosen])
         paths = [
-            PathsOfTopic(
+            TopicPaths(
                 _masked(query),
                 [((DirectedRelation(self.words[abs(n)], n < 0),),) for n in query.relations[places].tolist()],
                 [0.0] * len(places),
@@ -355,7 +355,7 @@ class SubgraphExtractor:
         ]
         scores = self.proposer.score(asked)
         return [
-            best_relations(query.relations, own, self.num_relations).tolist()
+            select_best_relations(query.relations, own, self.num_relations).tolist()
             for query, own in zip(asked, scores, strict=True)
         ]
 

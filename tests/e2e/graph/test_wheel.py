@@ -20,10 +20,10 @@ USE = """
 import engine, models, loaders, lodestar
 from pathlib import Path
 from lodestar import Engine, LodestarRetriever
-from lodestar.engine.neo4j import all_names, template
+from lodestar.engine.neo4j import list_query_names, load_query
 from lodestar.engine.neo4j.jars import JarCache
 assert (engine.MINE, models.MINE, loaders.MINE) == (1, 2, 3)
-assert [template(name).text for name in all_names()] and JarCache(Path()).jars
+assert [load_query(name).text for name in list_query_names()] and JarCache(Path()).jars
 print(lodestar.__file__)
 """
 

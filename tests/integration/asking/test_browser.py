@@ -8,9 +8,9 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine import browser
-from lodestar.engine.browser import clear_pictures, picture_of, picture_query, question_picture_id, write_picture
+from lodestar.engine.browser import delete_pictures, make_picture, make_picture_id, make_picture_query, write_picture
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.neo4j import Request, template
+from lodestar.engine.neo4j import Request, load_query
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
@@ -60,7 +60,7 @@ def num_nodes(session: neo4j.Session) -> int:
 
 def shown(session: neo4j.Session, evidence: Evidence[Chain]) -> tuple[list[str], set[tuple[str, str, str]]]:
     """The names and the arrows that the link's query gives, as Browser runs it and completes it."""
-    result = session.run(picture_query(question_picture_id(evidence.question)))
+    result = session.run(make_picture_query(make_picture_id(evidence.question)))
     graph = result.graph()
     ids = [node.element_id for node in graph.nodes]
     completed = session.run(
@@ -71,7 +71,7 @@ def shown(session: neo4j.Session, evidence: Evidence[Chain]) -> tuple[list[str],
 
 
 def expected(evidence: Evidence[Chain]) -> tuple[list[str], set[tuple[str, str, str]]]:
-    picture = picture_of(evidence)
+    picture = make_picture(evidence)
     names = [node["properties"]["name"] for node in picture.nodes]
     return sorted(names), {(names[a["start"]], a["type"], names[a["end"]]) for a in picture.arrows}
 
@@ -110,21 +110,21 @@ def test_clear_removes_every_trace(session: neo4j.Session, gateway: Gateway) -> 
     before = state(session)
     write_picture(gateway, BROWSER_URL, country_retrieval())
     write_picture(gateway, BROWSER_URL, neighbours(200, extra_paths=20))
-    pictures = [picture_of(country_retrieval()), picture_of(neighbours(200, extra_paths=20))]
+    pictures = [make_picture(country_retrieval()), make_picture(neighbours(200, extra_paths=20))]
     assert state(session) != before
-    report = clear_pictures(gateway)
+    report = delete_pictures(gateway)
     assert state(session) == before
     assert report["questions"] == 2
     assert report["nodes"] == sum(len(picture.nodes) for picture in pictures)
     in_the_graph = 6 + 1
     assert report["relationships"] == sum(len(picture.arrows) for picture in pictures) + in_the_graph
-    assert not any(clear_pictures(gateway).values())
+    assert not any(delete_pictures(gateway).values())
 
 
 def test_a_picture_is_invisible_to_everything_that_reads_the_graph(session: neo4j.Session, gateway: Gateway) -> None:
     def seen() -> list[Any]:
-        wrong = Request(template("check_signatures"), {}, lambda rows: rows[0][0])
-        counts = Request(template("read_relation_counts"), {}, sorted)
+        wrong = Request(load_query("check_signatures"), {}, lambda rows: rows[0][0])
+        counts = Request(load_query("read_relation_counts"), {}, sorted)
         return [gateway.run(r) for r in (wrong, counts)] + [
             gateway.run(read_catalogue()),
             gateway.run(read_graph_state()),

@@ -11,7 +11,12 @@ import numpy as np
 import pytest
 from lodestar.engine.api import Engine
 from lodestar.engine.errors import UsageError
-from lodestar.engine.linking.entity_index import index_entities, index_folder, open_entity_index, read_meta
+from lodestar.engine.linking.entity_index import (
+    get_entity_index_folder,
+    index_entities,
+    open_entity_index,
+    read_index_description,
+)
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
@@ -68,7 +73,7 @@ def test_interrupted_it_goes_on_and_the_one_before_is_left(
     monkeypatch.setattr("lodestar.engine.linking.entity_index.BATCH", 2)
     with pytest.raises(KeyboardInterrupt):
         index_entities(gateway, tmp_path, vectors_in(tmp_path, Interrupted))
-    assert read_meta(tmp_path) is None
+    assert read_index_description(tmp_path) is None
     encoder = SentenceEncoder(ENCODER, device="cpu")
     report = index_entities(gateway, tmp_path, vectors_in(tmp_path))
     assert report.num_encoded == report.num_entities - 4
@@ -102,7 +107,7 @@ def test_a_question_whose_words_name_nothing_is_given_near_names(
     engine: Engine, gateway: Gateway, settings: Settings
 ) -> None:
     text = "Which continent is Andean Latin America on?"
-    folder = index_folder(settings, gateway.connection)
+    folder = get_entity_index_folder(settings, gateway.connection)
     try:
         index_entities(gateway, folder, TextVectors(SentenceEncoder(ENCODER, device="cpu")))
         with Engine(settings) as asked:

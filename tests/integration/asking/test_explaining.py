@@ -10,7 +10,7 @@ import pytest
 from lodestar import Engine
 from lodestar.engine.errors import CheckpointError
 from lodestar.engine.evidence import SIMILARITY, Calibration
-from lodestar.engine.explaining import explain
+from lodestar.engine.explaining import explain_answer
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.resources import GraphResources
 from lodestar.engine.retrieval.star import Star
@@ -103,7 +103,7 @@ def test_without_a_checkpoint_the_shipped_scorer_reads_the_best_paths_again(sett
     with Engine(settings, recipe="star") as engine, Engine(settings) as plain:
         answer = engine.ask("Which currency is used in Peru?")
         assert answer.text == plain.ask("Which currency is used in Peru?").text
-        shown = explain(answer, engine.recipe, engine.read_graph(), engine.gateway(), top_k=1)
+        shown = explain_answer(answer, engine.recipe, engine.read_graph(), engine.gateway(), top_k=1)
     assert shown.items[0].words is not None, "what the scorer attended to is shown"
 
 

@@ -15,32 +15,32 @@ from lodestar import Engine
 from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j.catalogue import RelationInfo
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.plans.compile import MAX_ROWS, KindSource, PlanResult, Schema, compile_plan
+from lodestar.engine.plans.compile import MAX_ROWS, KindSource, PlanResult, PlanSchema, compile_plan
 from lodestar.engine.plans.plan import (
-    Best,
-    Both,
-    Compare,
-    Count,
-    CountOf,
-    Either,
-    Exists,
-    Find,
-    Follow,
-    Has,
-    Is,
-    Kind,
-    Lacks,
-    Rank,
-    Than,
-    Topics,
-    Total,
-    Where,
-    Without,
-    plan_data,
-    read_plan,
+    AggregateValue,
+    CompareNumbers,
+    ComparisonWithSet,
+    CountComparison,
+    CountMembers,
+    Difference,
+    FilteredSet,
+    FindMembers,
+    FollowPath,
+    HasMembers,
+    HasPathTo,
+    Intersection,
+    KindSet,
+    LacksPathTo,
+    RankGroups,
+    TopByValue,
+    TopicSet,
+    Union,
+    ValueComparison,
+    parse_plan,
+    serialise_plan,
 )  # fmt: skip
-from lodestar.engine.plans.schema import kinds_of_ends, kinds_of_types
-from lodestar.engine.plans.sentence import explain
+from lodestar.engine.plans.schema import find_kinds_at_relation_ends, group_types_by_kind
+from lodestar.engine.plans.sentence import verbalise_plan
 from lodestar.engine.settings import Connection, Settings
 from lodestar.models.wording.kinds import EndKind
 
@@ -54,7 +54,7 @@ VALUES = (
     "7", "1,200", "12.5 km", "3 miles", "1984", "1984-05", "1984-05-17", "2001-12-31T10:00:00", "blue", "Blue", "-4",
 )  # fmt: skip
 LITERALS = {f'"{value}"': value for value in VALUES}
-SCHEMA = Schema(
+SCHEMA = PlanSchema(
     {"joins": "joins", "size": "size", "near": "RELATED", "type": "type"},
     ("type",),
     {
@@ -92,51 +92,56 @@ path = st.lists(step, min_size=1, max_size=2).map(tuple)
 to_values = st.sampled_from([("size",), ("joins", "size"), ("^near", "size")])
 op = st.sampled_from(["<", "<=", "=", "!=", ">=", ">"])
 leaf = st.one_of(
-    st.lists(st.sampled_from([*IDS, *TYPES, *LITERALS, "nowhere"]), min_size=1, max_size=3).map(tuple).map(Topics),
-    st.sampled_from(sorted(SCHEMA.kinds)).map(Kind),
+    st.lists(st.sampled_from([*IDS, *TYPES, *LITERALS, "nowhere"]), min_size=1, max_size=3).map(tuple).map(TopicSet),
+    st.sampled_from(sorted(SCHEMA.kinds)).map(KindSet),
 )
 
 
 def sets_of(inner: st.SearchStrategy) -> st.SearchStrategy:
     condition = st.one_of(
-        st.builds(Has, path, inner),
-        st.builds(Lacks, path, st.none() | inner),
+        st.builds(HasPathTo, path, inner),
+        st.builds(LacksPathTo, path, st.none() | inner),
         st.builds(
-            Is, to_values, op, number=st.sampled_from([7.0, 12.5, 1984.0, 0.0]), unit=st.sampled_from(["", "km"])
+            ValueComparison,
+            to_values,
+            op,
+            number=st.sampled_from([7.0, 12.5, 1984.0, 0.0]),
+            unit=st.sampled_from(["", "km"]),
         ),
-        st.builds(Is, to_values, op, date=st.sampled_from(["1984", "1984-05", "1984-05-17", "2001"])),
-        st.builds(Is, to_values, st.sampled_from(["=", "!="]), text=st.sampled_from(["blue", "7"])),
-        st.builds(CountOf, path, op, st.integers(0, 3)),
-        st.builds(Than, to_values, op, inner, st.sampled_from(["max", "mean"])),
+        st.builds(ValueComparison, to_values, op, date=st.sampled_from(["1984", "1984-05", "1984-05-17", "2001"])),
+        st.builds(ValueComparison, to_values, st.sampled_from(["=", "!="]), text=st.sampled_from(["blue", "7"])),
+        st.builds(CountComparison, path, op, st.integers(0, 3)),
+        st.builds(ComparisonWithSet, to_values, op, inner, st.sampled_from(["max", "mean"])),
     )
-    pairs = st.one_of(*(st.builds(each, inner, inner) for each in (Both, Either, Without)))
+    pairs = st.one_of(*(st.builds(each, inner, inner) for each in (Intersection, Union, Difference)))
     how, number = st.sampled_from(["most", "least"]), st.integers(1, 3)
-    best = st.builds(Best, inner, to_values, how, number, st.integers(0, 1))
-    most = st.builds(Best, inner, path, how, number, st.integers(0, 1), st.just(True))
-    return st.one_of(st.builds(Follow, inner, path), st.builds(Where, inner, condition), best, most, pairs)
+    best = st.builds(TopByValue, inner, to_values, how, number, st.integers(0, 1))
+    most = st.builds(TopByValue, inner, path, how, number, st.integers(0, 1), st.just(True))
+    return st.one_of(st.builds(FollowPath, inner, path), st.builds(FilteredSet, inner, condition), best, most, pairs)
 
 
 sets = st.one_of(leaf, sets_of(leaf), sets_of(sets_of(leaf)))
 numbers = st.one_of(
-    st.builds(Count, sets), st.builds(Total, sets, to_values, st.sampled_from(["sum", "mean", "min", "max"]))
+    st.builds(CountMembers, sets),
+    st.builds(AggregateValue, sets, to_values, st.sampled_from(["sum", "mean", "min", "max"])),
 )
 plans = st.one_of(
-    st.builds(Find, sets),
-    st.builds(Exists, sets),
+    st.builds(FindMembers, sets),
+    st.builds(HasMembers, sets),
     numbers,
-    st.builds(Compare, numbers, op, numbers),
-    st.builds(Rank, sets, path),
-    st.builds(Rank, sets, path, st.sampled_from(["sum", "mean"]), to_values),
+    st.builds(CompareNumbers, numbers, op, numbers),
+    st.builds(RankGroups, sets, path),
+    st.builds(RankGroups, sets, path, st.sampled_from(["sum", "mean"]), to_values),
 )
 
 
 def gives(plan: object, found: PlanResult) -> object:
-    if isinstance(plan, Find):
+    if isinstance(plan, FindMembers):
         assert found.total == len(found.rows)
         return {row.entity.id for row in found.rows}
-    if isinstance(plan, Rank):
+    if isinstance(plan, RankGroups):
         return {row.entity.id: pytest.approx(row.key) for row in found.rows}
-    if isinstance(plan, Exists | Compare):
+    if isinstance(plan, HasMembers | CompareNumbers):
         return found.yes
     return None if found.number is None else pytest.approx(found.number)
 
@@ -150,17 +155,17 @@ def gives(plan: object, found: PlanResult) -> object:
 @given(asked=st.lists(plans, min_size=4, max_size=4))
 def test_a_compiled_plan_gives_what_the_naive_evaluator_gives(graph: Naive, gateway: Gateway, asked: list) -> None:
     for plan in asked:
-        assert read_plan(json.dumps(plan_data(plan))) == plan
-        assert explain(plan)
+        assert parse_plan(json.dumps(serialise_plan(plan))) == plan
+        assert verbalise_plan(plan)
     results = gateway.run_all([compile_plan(plan, SCHEMA) for plan in asked])
     for plan, found in zip(asked, results, strict=True):
-        assert gives(plan, found) == graph.run(plan), explain(plan)
+        assert gives(plan, found) == graph.run(plan), verbalise_plan(plan)
         for row in found.rows:
             assert {(t.head.id, t.relation, t.tail.id) for t in row.witness} <= set(graph.triples)
 
 
 def find(gateway: Gateway, of: object) -> PlanResult:
-    return gateway.run(compile_plan(Find(of), SCHEMA))
+    return gateway.run(compile_plan(FindMembers(of), SCHEMA))
 
 
 @pytest.fixture
@@ -174,14 +179,16 @@ def towns(gateway: Gateway, driver: neo4j.Driver, connection: Connection) -> Non
 
 @pytest.mark.usefixtures("towns")
 def test_a_result_says_what_it_rests_on(gateway: Gateway) -> None:
-    (row,) = find(gateway, Best(Where(Kind("town"), Has(("near",), Topics(("r",)))), ("size",))).rows
+    (row,) = find(
+        gateway, TopByValue(FilteredSet(KindSet("town"), HasPathTo(("near",), TopicSet(("r",)))), ("size",))
+    ).rows
     assert (row.entity.id, row.key, row.next) == ("t1", 9.0, ("t0", 5.0))
     assert [(t.head.id, t.relation, t.tail.id) for t in row.witness] == [
         ("t1", "type", "town"), ("t1", "near", "r"), ("t1", "size", '"9"'),
     ]  # fmt: skip
-    mean = gateway.run(compile_plan(Total(Kind("town"), ("size",), "mean"), SCHEMA))
+    mean = gateway.run(compile_plan(AggregateValue(KindSet("town"), ("size",), "mean"), SCHEMA))
     assert (mean.number, mean.missing, mean.total) == (7.0, 1, 2)
-    none = gateway.run(compile_plan(Total(Topics(("t2",)), ("size",), "mean"), SCHEMA))
+    none = gateway.run(compile_plan(AggregateValue(TopicSet(("t2",)), ("size",), "mean"), SCHEMA))
     assert (none.number, none.missing) == (None, 1)
 
 
@@ -190,18 +197,18 @@ def test_all_are_counted_and_the_first_come_back(
 ) -> None:
     clear_database(driver, connection.database)
     write_graph(driver, gateway, [(f"t{i}", "type", "town") for i in range(MAX_ROWS + 7)], {})
-    found = find(gateway, Kind("town"))
+    found = find(gateway, KindSet("town"))
     assert (found.total, len(found.rows), found.is_cut) == (MAX_ROWS + 7, MAX_ROWS, True)
 
 
 @pytest.mark.parametrize(
     ("plan", "said"),
     [
-        (Find(Follow(Kind("town"), ("joined",))), "no relation 'joined': did you mean 'joins'"),
-        (Find(Kind("towns")), "no kind 'towns': did you mean 'town'"),
-        (Find(Where(Kind("town"), Is(("size",), ">"))), "one of number, date, text"),
-        (Find(Where(Kind("town"), Is(("size",), ">", text="blue"))), "a text is compared"),
-        (Rank(Kind("town"), ("joins",), "mean"), "takes a path to values"),
+        (FindMembers(FollowPath(KindSet("town"), ("joined",))), "no relation 'joined': did you mean 'joins'"),
+        (FindMembers(KindSet("towns")), "no kind 'towns': did you mean 'town'"),
+        (FindMembers(FilteredSet(KindSet("town"), ValueComparison(("size",), ">"))), "one of number, date, text"),
+        (FindMembers(FilteredSet(KindSet("town"), ValueComparison(("size",), ">", text="blue"))), "a text is compared"),
+        (RankGroups(KindSet("town"), ("joins",), "mean"), "takes a path to values"),
     ],
 )
 def test_what_is_no_plan_of_the_graph_is_said(plan: object, said: str) -> None:
@@ -210,16 +217,16 @@ def test_what_is_no_plan_of_the_graph_is_said(plan: object, said: str) -> None:
 
 
 def test_a_plan_that_is_too_deep_or_too_large_is_refused() -> None:
-    deep = wide = Kind("town")
+    deep = wide = KindSet("town")
     for _ in range(9):
-        deep = Follow(deep, ("joins",))
+        deep = FollowPath(deep, ("joins",))
     with pytest.raises(InputError, match="nested more than 8 deep"):
-        compile_plan(Find(deep), SCHEMA)
+        compile_plan(FindMembers(deep), SCHEMA)
     sides: list = [wide] * 32
     while len(sides) > 1:
-        sides = [Both(*pair) for pair in zip(sides[::2], sides[1::2], strict=True)]
+        sides = [Intersection(*pair) for pair in zip(sides[::2], sides[1::2], strict=True)]
     with pytest.raises(InputError, match="more than 40 parts"):
-        compile_plan(Find(sides[0]), SCHEMA)
+        compile_plan(FindMembers(sides[0]), SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +241,7 @@ def test_a_plan_that_is_too_deep_or_too_large_is_refused() -> None:
 )
 def test_what_is_no_plan_at_all_is_said_with_its_place(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        read_plan(text)
+        parse_plan(text)
 
 
 @pytest.mark.usefixtures("towns")
@@ -248,9 +255,9 @@ def test_the_engine_runs_a_plan(settings: Settings) -> None:
 
 
 def test_kinds_are_types_with_their_subclasses_else_ends_of_relations() -> None:
-    kinds = kinds_of_types([("c", "Cities", ["p"]), ("p", "http://x.example/Place", []), ("r", "river", ["gone"])])
+    kinds = group_types_by_kind([("c", "Cities", ["p"]), ("p", "http://x.example/Place", []), ("r", "river", ["gone"])])
     assert kinds == {"city": KindSource(("c",)), "place": KindSource(("c", "p")), "river": KindSource(("r",))}
     ships = RelationInfo(1, "built_in", "built in", 9, domain="Ships", head=EndKind("ship"), tail=EndKind("place"))
     length = RelationInfo(2, "length", "length", 9, domain="Ships", tail=EndKind("number"))
-    ends = kinds_of_ends([ships, length])
+    ends = find_kinds_at_relation_ends([ships, length])
     assert ends == {"ship": KindSource((), ("built_in", "length")), "place": KindSource((), ("^built_in",))}

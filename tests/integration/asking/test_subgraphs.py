@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from lodestar import Engine
 from lodestar.engine.context import Context
-from lodestar.engine.evidence.bridges import GrownPath, grow_paths
-from lodestar.engine.neo4j import Request, Template
-from lodestar.engine.neo4j.catalogue import Catalogue, read_catalogue
+from lodestar.engine.evidence.bridges import GroundedRelationPath, find_relation_paths
+from lodestar.engine.neo4j import QueryTemplate, Request
+from lodestar.engine.neo4j.catalogue import RelationCatalogue, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.graph import find_joining_paths
+from lodestar.engine.neo4j.graph import find_paths_between
 from lodestar.engine.retrieval.subgraph.walking import SubgraphBounds, SubgraphExtractor, SubgraphQuery
 from lodestar.engine.settings import Connection
 from lodestar.engine.values import Entity, Scored, Triple
@@ -32,7 +32,9 @@ RELATIONS = ["alpha", "beta.x", "gamma`]->() //", "delta|y z", "RELATED"]
 LITERALS = {'"1821-07-28"': "1821-07-28", '"Firme y feliz"@es': "Firme y feliz", '""': ""}
 
 
-def store_of(driver: neo4j.Driver, catalogue: Catalogue, names: Mapping[str, str], literals: Collection[str]) -> Store:
+def store_of(
+    driver: neo4j.Driver, catalogue: RelationCatalogue, names: Mapping[str, str], literals: Collection[str]
+) -> Store:
     """What stands at each entity, in the order in which the store gives it."""
     numbers = {relation.name: relation.number for relation in catalogue.relations}
     ends: dict[tuple[str, int], list[str]] = {}
@@ -135,7 +137,7 @@ def graph_triples(engine: Engine) -> list[Triple]:
         "MATCH (h:Entity)-[r]->(t:Entity|Literal) "
         "RETURN h.id, h.name, coalesce(r.relation, type(r)), t.id, coalesce(t.name, t.value), t:Literal"
     )
-    rows = engine.gateway().run(Request(Template("all_triples", "read", query), {}, list))
+    rows = engine.gateway().run(Request(QueryTemplate("all_triples", "read", query), {}, list))
     return sorted(
         (
             Triple(Entity(h, name), r, Entity(t, text, is_literal=is_literal))
@@ -156,7 +158,7 @@ def asked_of(random: Random, triples: list[Triple]) -> tuple[list[Scored[Triple]
     return [Scored(each, random.choice((0.1, 0.5, 0.7, 0.9))) for each in mixed], topics
 
 
-def in_order(paths: list[GrownPath]) -> list[tuple[object, ...]]:
+def in_order(paths: list[GroundedRelationPath]) -> list[tuple[object, ...]]:
     return [(path.topic, path.steps, path.ends, path.parent, path.walked) for path in paths]
 
 
@@ -167,8 +169,8 @@ def test_the_database_expands_what_plain_python_does(
     random = Random(0)
     batch = [asked_of(random, graph_triples) for _ in range(25)]
     memory = MemoryGraph((each.head.id, each.relation, each.tail.id) for each in graph_triples)
-    found = grow_paths(engine.gateway(), [*batch, ([], [])], max_length, max_paths)
-    wanted = grow_paths(memory, [*batch, ([], [])], max_length, max_paths)
+    found = find_relation_paths(engine.gateway(), [*batch, ([], [])], max_length, max_paths)
+    wanted = find_relation_paths(memory, [*batch, ([], [])], max_length, max_paths)
     assert [in_order(each) for each in found] == [in_order(each) for each in wanted]
     assert max(len(path.steps) for each in found for path in each) == max_length
 
@@ -180,8 +182,8 @@ def test_the_database_joins_topics_as_plain_python_does(engine: Engine, graph_tr
     pairs = [tuple(pair) for pair in itertools.combinations(ids, 2)][:300]
     for max_paths, max_degree in ((1_000, 1_000), (1_000, 4)):
         found, wanted = (
-            sorted(db.run(find_joining_paths(pairs, max_paths, max_degree))) for db in (engine.gateway(), memory)
+            sorted(db.run(find_paths_between(pairs, max_paths, max_degree))) for db in (engine.gateway(), memory)
         )
         assert found == wanted and {len(nodes) for _, _, nodes in found} >= {0, 1}
-    few = engine.gateway().run(find_joining_paths(pairs, 1))
+    few = engine.gateway().run(find_paths_between(pairs, 1))
     assert max(Counter(pair for pair, *_ in few).values()) == 2

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lodestar.engine.answering.llm import LanguageModel, parse_reply
+from lodestar.engine.answering.llm import LanguageModelAnswerer, parse_reply
 from lodestar.engine.errors import LLMError
 from lodestar.engine.llm import Completion, Prompt, PromptTooLongError
 from lodestar.engine.llm.gateway import ChatGateway
@@ -38,7 +38,9 @@ def expect_completion(outcome: object) -> Completion:
 def test_a_multiple_choice_question_gets_exactly_one_of_its_options(chat: ChatGateway) -> None:
     options = ("Sol (a coin)", "Real")
     evidence = evidence_of(text="Which currency is used in Peru?")
-    prompt = LanguageModel().make_prompt(replace(evidence, question=replace(evidence.question, options=options)))
+    prompt = LanguageModelAnswerer().make_prompt(
+        replace(evidence, question=replace(evidence.question, options=options))
+    )
     (claim,) = parse_reply(expect_completion(chat.complete([prompt])[0]).content).claims
     assert claim.name in options
 

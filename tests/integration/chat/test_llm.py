@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from lodestar.engine.answering.llm import LanguageModel
+from lodestar.engine.answering.llm import LanguageModelAnswerer
 from lodestar.engine.context import Context
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Answer, Evidence
@@ -34,12 +34,12 @@ KEY = "sk-secret-0123456789"
 
 
 def ask(chat: ChatGateway, found: Evidence[Chain]) -> Answer:
-    (answer,) = LanguageModel()(Context(MemoryGraph([]), graph_without_prompt(), chat), [found])
+    (answer,) = LanguageModelAnswerer()(Context(MemoryGraph([]), graph_without_prompt(), chat), [found])
     return answer
 
 
 def graph_without_prompt() -> Any:
-    return FakeGraph({LanguageModel(): None})
+    return FakeGraph({LanguageModelAnswerer(): None})
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from dataclasses import replace
 import neo4j
 import pytest
 from lodestar.engine.errors import DatabaseError, DatabaseUnavailableError
-from lodestar.engine.neo4j import Request, Template, template
+from lodestar.engine.neo4j import QueryTemplate, Request, load_query
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
 
@@ -17,7 +17,7 @@ from tests.made.graphs import COUNTRIES, TripleSource, load
 
 
 def nothing(name: str, **params: object) -> Request[None]:
-    return Request(template(name), params, lambda _: None)
+    return Request(load_query(name), params, lambda _: None)
 
 
 def hold(gateway: Gateway) -> None:
@@ -74,8 +74,8 @@ def test_what_another_process_wrote_is_waited_for(routed: Gateway, connection: C
         assert manager.get_bookmarks() == written
 
 
-COUNTING = Template("counting", "read", "UNWIND range(1, $last) AS n\nRETURN n, toString(n) AS text")
-FAILING = Template("failing", "read", "UNWIND range(1, $last) AS n\nRETURN 1 / (n - 3) AS n")
+COUNTING = QueryTemplate("counting", "read", "UNWIND range(1, $last) AS n\nRETURN n, toString(n) AS text")
+FAILING = QueryTemplate("failing", "read", "UNWIND range(1, $last) AS n\nRETURN 1 / (n - 3) AS n")
 
 
 def numbers(last: int) -> Request[int]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import neo4j
 import pytest
 from lodestar.engine.errors import DatabaseError, LoadInProgressError
-from lodestar.engine.neo4j import Request, template
+from lodestar.engine.neo4j import Request, load_query
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("lockable")
 
 
 def request(name: str) -> Request[None]:
-    return Request(template(name), {}, lambda _: None)
+    return Request(load_query(name), {}, lambda _: None)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.errors import GraphError
-from lodestar.engine.neo4j.catalogue import read_edition, read_graph_state
+from lodestar.engine.neo4j.catalogue import read_graph_edition, read_graph_state
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.values import Question
@@ -109,9 +109,9 @@ def test_a_graph_in_the_place_of_another_is_read_by_its_own_numbers(
 
 def test_a_load_after_the_clock_was_set_back_is_seen(live: Engine, gateway: Gateway, driver: neo4j.Driver) -> None:
     write_load(driver, "d" * 64, source="other.tsv", started="2036-01-01T00:00:00Z", finished="2036-01-01T00:01:00Z")
-    before = gateway.run(read_edition())
+    before = gateway.run(read_graph_edition())
     write_load(driver, "a" * 64, started=LATER_BEGUN, finished=LATER_DONE)  # loaded anew
-    assert gateway.run(read_edition()) != before
+    assert gateway.run(read_graph_edition()) != before
 
 
 @pytest.mark.usefixtures("empty_graph")

@@ -7,7 +7,7 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.neo4j import all_names, template
+from lodestar.engine.neo4j import list_query_names, load_query
 from lodestar.engine.settings import Connection
 
 # Operators that read a whole label or every node or relationship.
@@ -39,9 +39,9 @@ def plan_operators(plan: dict[str, Any]) -> set[str]:
 
 # A schema command has no plan; the loaders' tests run it.
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("name", [name for name in all_names() if template(name).mode != "schema"])
+@pytest.mark.parametrize("name", [name for name in list_query_names() if load_query(name).mode != "schema"])
 def test_it_compiles_without_warnings_and_is_anchored(name: str, connection: Connection) -> None:
-    found = template(name)
+    found = load_query(name)
     text = found.render(NAMES)
     # A small graph lacks some labels and properties; every other notification is unexpected.
     options = {

@@ -8,7 +8,7 @@ import pytest
 from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j import process
 from lodestar.engine.neo4j.embedded import EmbeddedServer
-from lodestar.engine.settings import resolve
+from lodestar.engine.settings import resolve_settings
 from lodestar.loaders.formats import source_class
 from neo4j import GraphDatabase
 
@@ -32,13 +32,13 @@ def test_a_script_with_files_of_its_folder_and_a_dump(
     found = read_source(source_class("cypher")(str(script), run_script=True))
     assert [triple for triple in found.triples if triple[1] == "KNOWS"] == [("n0", "KNOWS", "n1")]
     assert (found.names["n0"], found.names["n1"]) == (["Ann"], ["Bo"])
-    server = EmbeddedServer("made", tmp_path / "made", resolve().cache_dir)
+    server = EmbeddedServer("made", tmp_path / "made", resolve_settings().cache_dir)
     server.start(heap_mb=512, progress=False)
     connection = server.connection()
     with GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
         write_graph(driver, MOVIES)
     server.stop()
-    process.run_admin(server.home, server.jars.ensure(), ("database", "dump", "neo4j", f"--to-path={tmp_path}"))
+    process.run_admin_command(server.home, server.jars.ensure(), ("database", "dump", "neo4j", f"--to-path={tmp_path}"))
     server.reset()
     source = source_class("dump")(str(tmp_path / "neo4j.dump"))
     assert source.name == "neo4j.dump"

@@ -12,7 +12,7 @@ from lodestar.engine.errors import DatabaseError, GraphError, InputError, UsageE
 from lodestar.engine.neo4j import Request
 from lodestar.engine.neo4j.catalogue import count_signature_mismatches, read_catalogue, read_graph_state, read_loads
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.writing import count_in_graph
+from lodestar.engine.writing import count_relation_triples
 from lodestar.loaders.formats.triples import TsvSource
 from lodestar.loaders.loading import LoadOptions, LoadPlan, Mode, choose_writer
 from lodestar.loaders.maintaining import unload, verify
@@ -255,7 +255,7 @@ def test_relationships_between_other_nodes_are_no_triples(gateway: Gateway, driv
     relations = gateway.run(read_catalogue()).relations
     assert {r.name: r.count for r in relations}[CAPITAL] == 2
     driver.execute_query("MATCH (e:Entity {id: 'm.lima'}) CREATE (:Person)-[:$($type)]->(e)", type=CAPITAL)
-    assert count_in_graph(gateway, relations) == {r.name: r.count for r in relations}
+    assert count_relation_triples(gateway, relations) == {r.name: r.count for r in relations}
     assert verify(gateway).faults == ()
     load(TripleSource([("m.peru", CAPITAL, "m.cusco")]), gateway, mode="append")
     assert {r.name: r.count for r in gateway.run(read_catalogue()).relations}[CAPITAL] == 3

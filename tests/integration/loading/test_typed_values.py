@@ -9,8 +9,8 @@ import pytest
 from lodestar.engine.errors import GraphError
 from lodestar.engine.neo4j.catalogue import read_graph_state
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.plans.compile import Schema, compile_plan
-from lodestar.engine.plans.plan import Best, Find, Follow, Is, Topics, Where
+from lodestar.engine.plans.compile import PlanSchema, compile_plan
+from lodestar.engine.plans.plan import FilteredSet, FindMembers, FollowPath, TopByValue, TopicSet, ValueComparison
 from lodestar.engine.writing.changing import LiteralValue, add_triples
 from lodestar.loaders.formats import source_class
 
@@ -32,22 +32,27 @@ def graph(open_over: OpenOver, gateway: Gateway, tmp_path_factory: pytest.TempPa
         yield
 
 
-MEMBERS = Follow(Topics(("kelm",)), ("member",))
+MEMBERS = FollowPath(TopicSet(("kelm",)), ("member",))
 
 
-def ends(gateway: Gateway, of: Best | Where) -> list[str]:
-    schema = Schema({name: name for name in ("member", "born", "height")})
-    return [row.entity.id for row in gateway.run(compile_plan(Find(of), schema)).rows]
+def ends(gateway: Gateway, of: TopByValue | FilteredSet) -> list[str]:
+    schema = PlanSchema({name: name for name in ("member", "born", "height")})
+    return [row.entity.id for row in gateway.run(compile_plan(FindMembers(of), schema)).rows]
 
 
 def test_comparisons_read_typed_values(gateway: Gateway) -> None:
-    assert ends(gateway, Best(MEMBERS, ("born",), k=3)) == ["bryma", "cindra", "arkon"]
-    seventies = Where(Where(MEMBERS, Is(("born",), ">=", date="1970")), Is(("born",), "<", date="1981"))
-    assert ends(gateway, Best(seventies, ("born",), "least")) == ["cindra"]
-    assert ends(gateway, Best(MEMBERS, ("height",), k=3)) == ["bryma", "arkon", "cindra"]
-    high = Where(MEMBERS, Is(("height",), ">=", number=800, unit="m"))
-    assert ends(gateway, Best(high, ("height",), k=3)) == ["bryma", "arkon"]
-    assert ends(gateway, Where(Topics(("kelm",)), Is(("height",), "=", number=7_000, unit="m"))) == ["kelm"]
+    assert ends(gateway, TopByValue(MEMBERS, ("born",), k=3)) == ["bryma", "cindra", "arkon"]
+    seventies = FilteredSet(
+        FilteredSet(MEMBERS, ValueComparison(("born",), ">=", date="1970")),
+        ValueComparison(("born",), "<", date="1981"),
+    )
+    assert ends(gateway, TopByValue(seventies, ("born",), "least")) == ["cindra"]
+    assert ends(gateway, TopByValue(MEMBERS, ("height",), k=3)) == ["bryma", "arkon", "cindra"]
+    high = FilteredSet(MEMBERS, ValueComparison(("height",), ">=", number=800, unit="m"))
+    assert ends(gateway, TopByValue(high, ("height",), k=3)) == ["bryma", "arkon"]
+    assert ends(
+        gateway, FilteredSet(TopicSet(("kelm",)), ValueComparison(("height",), "=", number=7_000, unit="m"))
+    ) == ["kelm"]
 
 
 def test_a_graph_of_an_earlier_version_is_refused(driver: neo4j.Driver, gateway: Gateway) -> None:

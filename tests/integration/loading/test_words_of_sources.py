@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.api import Engine
-from lodestar.engine.neo4j.catalogue import Phrase, RelationInfo, read_catalogue, read_kinds
+from lodestar.engine.neo4j.catalogue import RelationInfo, RelationPhrase, count_entities_by_kind, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.plans.compile import compile_plan
-from lodestar.engine.plans.plan import Count, Kind
+from lodestar.engine.plans.plan import CountMembers, KindSet
 from lodestar.engine.plans.schema import read_schema
-from lodestar.engine.relations import words_of_relations
+from lodestar.engine.relations import make_words_by_relation
 from lodestar.loaders.formats import source_class
 from lodestar.loaders.loading import LoadOptions
 from lodestar.loaders.loading import load as load_source
@@ -65,7 +65,7 @@ def test_a_source_says_words_of_a_relation(
     empty_graph: None, gateway: Gateway, tmp_path: Path, make: Callable[[Path], Source], texts: list[str]
 ) -> None:
     relation = load_relation(make(tmp_path), gateway, tmp_path)
-    assert list(relation.phrases) == [Phrase(text, "source") for text in texts]
+    assert list(relation.phrases) == [RelationPhrase(text, "source") for text in texts]
     # a description in Freebase's dump is noise, as of all its topics
     assert relation.description == (None if make is freebase else "the city from which it is governed")
     assert relation.shown_label == "capital"
@@ -95,12 +95,12 @@ def test_an_alias_names_its_entity(aliased: Engine, text: str, id_: str, name: s
 
 
 def test_gold_that_is_an_alias_is_right(aliased: Engine) -> None:
-    from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, look_up_aliases
+    from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, add_gold_aliases
 
     gold = GoldQuestion(
         "1", "Which river?", (GoldAnswer(None, ("ister",)), GoldAnswer("t2"), GoldAnswer(None, ("Ob",)))
     )
-    renamed = look_up_aliases(gold, ["p1", "t2"], aliased.gateway())
+    renamed = add_gold_aliases(gold, ["p1", "t2"], aliased.gateway())
     assert [answer.names for answer in renamed.answers] == [("ister", "Danube"), (), ("Ob",)]
 
 
@@ -139,8 +139,8 @@ def test_a_thing_counts_to_what_its_kind_is_a_subclass_of(
     source = source_class(name.rpartition(".")[2].replace("ttl", "rdf"))(str(path))
     report = load_source(source, gateway, LoadOptions(staging=tmp_path / "staging", mode="replace"))
     assert report.num_kinds == len(kinds)
-    assert read_kinds(gateway) == kinds
+    assert count_entities_by_kind(gateway) == kinds
     catalogue = gateway.run(read_catalogue())
-    schema = read_schema(gateway, catalogue, words_of_relations(catalogue.relations))
+    schema = read_schema(gateway, catalogue, make_words_by_relation(catalogue.relations))
     for kind, num in kinds.items():
-        assert gateway.run(compile_plan(Count(Kind(kind.lower())), schema)).number == num
+        assert gateway.run(compile_plan(CountMembers(KindSet(kind.lower())), schema)).number == num

@@ -122,7 +122,7 @@ def test_no_importer_outlives_its_lodestar(real: EmbeddedServer, slow: Path, way
     """Tied, the kernel ends it; untied, the next use of the home does; interrupted, the call itself."""
     code = f"""
         if {way!r} == "untied":
-            process.tie_to_parent = list
+            process.make_command_end_with_parent = list
         incoming = real.incoming()
         try:
             incoming.import_graph(files, lambda stage, done, total: print(stage, done, flush=True))

@@ -14,9 +14,9 @@ import psutil
 import pytest
 from lodestar.engine.errors import DatabaseUnavailableError, EmbeddedServerError
 from lodestar.engine.neo4j import home
-from lodestar.engine.neo4j.embedded import EmbeddedServer, Status
+from lodestar.engine.neo4j.embedded import EmbeddedServer, ServerStatus
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.home import configuration
+from lodestar.engine.neo4j.home import make_neo4j_configuration
 from lodestar.engine.settings import Connection
 
 from tests.made.certificates import write_certificate
@@ -25,17 +25,17 @@ pytestmark = pytest.mark.database
 
 
 @pytest.fixture
-def status(server: EmbeddedServer) -> Status:
+def status(server: EmbeddedServer) -> ServerStatus:
     return server.status()
 
 
-def test_a_running_server_is_not_made_another(server: EmbeddedServer, status: Status) -> None:
+def test_a_running_server_is_not_made_another(server: EmbeddedServer, status: ServerStatus) -> None:
     with pytest.raises(EmbeddedServerError, match="already runs with heap_mb"):
         server.start(heap_mb=status.heap_mb + 1, progress=False)
     assert server.status() == status
 
 
-def test_it_listens_on_loopback_only(status: Status) -> None:
+def test_it_listens_on_loopback_only(status: ServerStatus) -> None:
     listening = [s.laddr for s in psutil.Process(status.pid).net_connections("tcp") if s.status == psutil.CONN_LISTEN]
     assert {address.port for address in listening} == {status.bolt_port, status.http_port}
     assert {address.ip.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
@@ -47,7 +47,7 @@ def test_nobody_else_reads_what_is_under_home(server: EmbeddedServer, home_dir: 
     assert [path for path in server.home.data.rglob("*") if path.is_file()]
 
 
-def test_browser_answers_and_names_this_server(status: Status) -> None:
+def test_browser_answers_and_names_this_server(status: ServerStatus) -> None:
     with urllib.request.urlopen(status.browser_url) as answer:
         assert b"Neo4j Browser" in answer.read()
     with urllib.request.urlopen(f"http://127.0.0.1:{status.http_port}/") as answer:
@@ -62,7 +62,7 @@ def content(path: Path) -> bytes:
         return b""
 
 
-def test_the_password_is_in_its_file_alone(server: EmbeddedServer, status: Status) -> None:
+def test_the_password_is_in_its_file_alone(server: EmbeddedServer, status: ServerStatus) -> None:
     password = status.password_file.read_text().strip()
     assert password not in " ".join(psutil.Process(status.pid).cmdline())
     assert password not in str(psutil.Process(status.pid).environ())
@@ -88,7 +88,7 @@ def films(server: EmbeddedServer, home_dir: Path, cache_dir: Path, certificate: 
         "dbms.ssl.policy.bolt.client_auth": "NONE",
     }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(home, "configuration", lambda state: {**configuration(state), **tls})
+        patch.setattr(home, "make_neo4j_configuration", lambda state: {**make_neo4j_configuration(state), **tls})
         instance.start(heap_mb=512, pagecache_mb=64, progress=False)
         yield instance
         instance.reset()
@@ -129,7 +129,7 @@ def test_a_port_that_is_taken_between_the_look_and_the_start(
     with socket.socket() as thief:
         thief.bind(("127.0.0.1", 0))
         thief.listen()
-        taken, free_port = thief.getsockname()[1], home.free_port
+        taken, free_port = thief.getsockname()[1], home.find_free_port
         looks = iter([taken])
         monkeypatch.setattr(home, "choose_port", lambda *_: next(looks, 0) or free_port())
         try:

@@ -12,7 +12,7 @@ from lodestar.engine.errors import DatabaseUnavailableError, StorageError
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection, Settings
-from lodestar.engine.supervision.mining import mined_sets
+from lodestar.engine.supervision.mining import read_path_sets
 from lodestar.engine.training import TrainingRequest, read_sets
 from lodestar.models.kinds import load_kind
 from lodestar.models.mined import MinedFile
@@ -40,7 +40,7 @@ class Asked:
     def __call__(self, *, settings: Settings | None = None, seed: int = 0) -> MinedFile:
         used = settings or self.settings
         request = TrainingRequest(["a"], [], self.folder, used, lambda _: QUESTIONS, seed, say=self.said.append)
-        (found,), _ = mined_sets(request, None, TrainingFolder(self.folder), max_hop=1)
+        (found,), _ = read_path_sets(request, None, TrainingFolder(self.folder), max_hop=1)
         assert isinstance(found, MinedFile)
         return found
 

@@ -16,9 +16,9 @@ from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph import stream_mediator_relations
-from lodestar.engine.supervision import Miner, MiningOptions, QuestionPaths, serialise_trie
+from lodestar.engine.supervision import MiningOptions, PathMiner, QuestionPaths, serialise_trie
 from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, mine_pool
-from lodestar.models.mined import PoolChain, PooledQuestion, iterate_paths, read_pool, write_mined_file
+from lodestar.models.mined import PoolChain, PooledQuestion, iterate_trie_paths, read_pool, write_mined_file
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.made.mined_graphs import catalogue_of, mediating_of
@@ -31,7 +31,7 @@ def unordered(found: QuestionPaths | SkippedQuestion) -> object:
     """What was found, whatever the order in which a store keeps relationships."""
     if isinstance(found, SkippedQuestion):
         return found
-    reach = tuple(frozenset(iterate_paths(serialise_trie(each))) for each in found.reach)
+    reach = tuple(frozenset(iterate_trie_paths(serialise_trie(each))) for each in found.reach)
     return found.question.id, found.topics, found.paths, reach, found.reaching, found.num_cut
 
 
@@ -59,8 +59,8 @@ def test_neo4j_is_mined_as_the_fake_is(gateway: Gateway, driver: neo4j.Driver, s
     options = MiningOptions(max_hop=max_hop, bounds=replace(MiningOptions().bounds, proposers=1_000))
     mediating = frozenset(gateway.stream(stream_mediator_relations()))
     assert mediating == mediating_of(fake)
-    real = Miner(gateway, gateway.run(read_catalogue()), mediating, options).mine(questions)
-    expected = Miner(cast(Gateway, fake), catalogue_of(fake), mediating, options).mine(questions)
+    real = PathMiner(gateway, gateway.run(read_catalogue()), mediating, options).mine(questions)
+    expected = PathMiner(cast(Gateway, fake), catalogue_of(fake), mediating, options).mine(questions)
     assert [unordered(found) for found in real] == [unordered(found) for found in expected]
     assert any(isinstance(found, QuestionPaths) for found in real)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.engine.llm import Completion, Message, Prompt, TokenUsage, key_of
+from lodestar.engine.llm import Completion, Message, Prompt, TokenUsage, make_cache_key
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ReplyCache
 
@@ -57,7 +57,7 @@ def test_keys_differ_by_all_that_may_change_a_reply() -> None:
     assert key(base_url="http://user:secret@h:1/v1/?key=secret") == key()
     endpoint = ChatEndpoint(base_url="http://h:1/v1", model="m", api_key="secret")
     assert endpoint.key_of(Prompt((Message("user", "q"),))) == key()
-    assert key_of("", "", Prompt((Message("system", "q"),)), {}) != key_of("", "", Prompt("q"), {})
+    assert make_cache_key("", "", Prompt((Message("system", "q"),)), {}) != make_cache_key("", "", Prompt("q"), {})
 
 
 @pytest.mark.parametrize(

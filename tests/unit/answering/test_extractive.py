@@ -5,16 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from lodestar.engine.answering import Extractive, answer_of_plan
+from lodestar.engine.answering import ExtractiveAnswerer, answer_from_plan
 from lodestar.engine.context import StageCost
 from lodestar.engine.evidence import (
     SIMILARITY,
-    Absence,
     Answer,
     Calibration,
     Evidence,
     EvidenceTrace,
     Item,
+    NoEvidenceReason,
     PlanAnswer,
     Unit,
 )
@@ -32,7 +32,11 @@ def path(relation: str, *ends: Entity, score: float, targets: tuple[Entity, ...]
 
 def answer(evidence: Evidence[Item]) -> Answer:
     plan = evidence.extra_of(PlanAnswer)
-    return Extractive().answer_of(evidence) if plan is None else answer_of_plan(evidence, plan, Extractive())
+    return (
+        ExtractiveAnswerer().answer_of(evidence)
+        if plan is None
+        else answer_from_plan(evidence, plan, ExtractiveAnswerer())
+    )
 
 
 def test_answers_are_the_ends_of_the_best_path_with_their_evidence() -> None:
@@ -69,7 +73,7 @@ def test_paths_are_weighed_by_the_temperature_of_their_scores(unit: Unit, less: 
     ],
 )  # fmt: skip
 def test_no_answer_says_why(paths: tuple[Scored[Chain], ...], note: str, reason: str, sure: float) -> None:
-    found = answer(evidence_of(*paths, calibration=SIMILARITY, absence=Absence(note) if note else None))
+    found = answer(evidence_of(*paths, calibration=SIMILARITY, absence=NoEvidenceReason(note) if note else None))
     assert (found.found, found.entities) == (False, ())
     assert found.text.startswith(f"no answer found: {reason}")
     assert found.confidence == pytest.approx(sure, abs=1e-4)
@@ -122,7 +126,9 @@ def test_an_answer_is_plain_data_that_rests_on_items_by_their_ranks() -> None:
     paths = [replace(each, group=group) for group, each in enumerate(found)]
     costs = EvidenceTrace((StageCost("hop 1", 0.123456, 2), StageCost("answer", 1.0, 1)))
     answer = Answer(
-        evidence_of(*paths, calibration=Calibration("logit", 1.0, 0.0), absence=Absence("a note"), trace=costs),
+        evidence_of(
+            *paths, calibration=Calibration("logit", 1.0, 0.0), absence=NoEvidenceReason("a note"), trace=costs
+        ),
         (AnswerEntity("Lima", "l", 2 / 3, "both", (0, 1)), AnswerEntity("Rome", None, None, "model", ())),
         "Lima and Rome",
         "llm",

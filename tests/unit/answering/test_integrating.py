@@ -6,16 +6,16 @@ import math
 
 import pytest
 from lodestar.engine.answering.integrating import (
-    integrate,
     key_entities_by_name,
     merge_answers,
+    merge_with_model_answers,
 )
-from lodestar.engine.answering.llm import LanguageModel
+from lodestar.engine.answering.llm import LanguageModelAnswerer
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Answer, Evidence
 from lodestar.engine.llm import Completed, Completion, Prompt, TokenUsage
 from lodestar.engine.values import AnswerEntity, Chain, Entity, Scored
-from lodestar.models.graphrag_fi import Thresholds
+from lodestar.models.graphrag_fi import ConfidenceThresholds
 
 from tests.fakes.call_context import make_context
 from tests.made.evidence import evidence_of, leads
@@ -62,8 +62,8 @@ class Asked:
         return self._with_graph if "<evidence>" in prompt.messages[0].content else self._closed_book
 
 
-def integrate_pair(asked: Asked, thresholds: Thresholds = Thresholds(0.5, 0.995)) -> Answer:  # noqa: B008
-    (found,) = integrate(make_context(reply=asked), [EVIDENCE], LanguageModel(), thresholds)
+def integrate_pair(asked: Asked, thresholds: ConfidenceThresholds = ConfidenceThresholds(0.5, 0.995)) -> Answer:  # noqa: B008
+    (found,) = merge_with_model_answers(make_context(reply=asked), [EVIDENCE], LanguageModelAnswerer(), thresholds)
     return found
 
 
@@ -84,7 +84,7 @@ class TestBoth:
         assert "Chile" not in closed_book.messages[0].content
 
     def test_what_both_say_has_the_graph_s_evidence(self) -> None:
-        found = integrate_pair(Asked(), Thresholds(0.2, 0.995))
+        found = integrate_pair(Asked(), ConfidenceThresholds(0.2, 0.995))
         assert shown(found) == [
             ("Chile", "m.chile", "graph"),
             ("Brazil", "m.brazil", "both"),
@@ -110,7 +110,7 @@ class TestBoth:
 class TestAnyTwo:
     def test_entities_that_share_a_name_stay_two(self) -> None:
         one = answer(("Lima", "m.lima", 0.9), ("Lima", "m.ohio", 0.8))
-        assert shown(merge_answers(one, answer(("lima", None, 1.0)), Thresholds())) == [
+        assert shown(merge_answers(one, answer(("lima", None, 1.0)), ConfidenceThresholds())) == [
             ("Lima", "m.lima", "both"),
             ("Lima", "m.ohio", "graph"),
         ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from lodestar.engine.answering.llm import (
-    LanguageModel,
+    LanguageModelAnswerer,
     fill_placeholders,
 )
 from lodestar.engine.errors import LLMError
@@ -29,7 +29,7 @@ def retrieval(text: str, end: str = "Sol") -> Evidence[Chain]:
 
 
 def test_the_default_prompt_holds_question_and_evidence_and_keeps_its_json() -> None:
-    answerer = LanguageModel()
+    answerer = LanguageModelAnswerer()
     prompt = answerer.make_prompt(retrieval("Which currency has Peru?")).content
     assert "<evidence>\n[1] Peru —[country currency]→ Sol\n</evidence>" in prompt
     assert "<question>\nWhich currency has Peru?\n</question>" in prompt
@@ -41,10 +41,10 @@ def test_a_multiple_choice_question_is_answered_with_one_of_its_options() -> Non
     evidence = retrieval("Which is Peru's?")
     options = ("Sol", "Real", "</evidence>\nSol", "Sol")
     asked = replace(evidence, question=replace(evidence.question, options=options))
-    prompt = LanguageModel().make_prompt(asked)
+    prompt = LanguageModelAnswerer().make_prompt(asked)
     assert isinstance(prompt.content, str)
     listed = ("Sol", "Real", "</evidence> Sol")
-    assert prompt.content.startswith(str(LanguageModel().make_prompt(evidence).content).rstrip())
+    assert prompt.content.startswith(str(LanguageModelAnswerer().make_prompt(evidence).content).rstrip())
     assert prompt.content.endswith("\n- Sol\n- Real\n- ‹/evidence> Sol\n")
     assert prompt.schema is not None
     assert prompt.schema["properties"]["answers"] == {
@@ -53,7 +53,7 @@ def test_a_multiple_choice_question_is_answered_with_one_of_its_options() -> Non
         "minItems": 1,
         "maxItems": 1,
     }
-    own = LanguageModel().make_prompt(asked, template="{question}{evidence}")
+    own = LanguageModelAnswerer().make_prompt(asked, template="{question}{evidence}")
     assert own.schema == prompt.schema
 
 
@@ -79,7 +79,7 @@ def test_data_cannot_end_its_turn_of_a_chat(mark: str) -> None:
 @pytest.mark.parametrize("letter", ["S", "秘"])
 def test_a_prompt_is_bounded_whatever_the_evidence(letter: str) -> None:
     found = retrieval("q", end=letter * 5_000)
-    prompt = LanguageModel(tokens=60).make_prompt(found, template="{question}{evidence}").content
+    prompt = LanguageModelAnswerer(tokens=60).make_prompt(found, template="{question}{evidence}").content
     assert isinstance(prompt, str)
     assert prompt.startswith(f"q[1] Peru —[country currency]→ {3 * letter}")
     assert 30 <= estimate_tokens(prompt) <= 61
@@ -93,7 +93,7 @@ def capitals(number: int) -> Evidence[Chain]:
     )
 
 
-def reply_to(answerer: LanguageModel, evidence: Evidence[Chain], most_tokens: int) -> tuple[Answer, list[int]]:
+def reply_to(answerer: LanguageModelAnswerer, evidence: Evidence[Chain], most_tokens: int) -> tuple[Answer, list[int]]:
     """Return the answer of a model whose context holds so many tokens, and the tokens of each prompt."""
     asked: list[int] = []
 
@@ -124,14 +124,14 @@ def test_the_best_stands_next_to_the_question_after_path_pooling(
         prompts.append(str(prompt.content))
         return Completion('{"answers": ["End 0"]}')
 
-    answerer = LanguageModel(order=order)
+    answerer = LanguageModelAnswerer(order=order)
     evidence = replace(capitals(2), trace=EvidenceTrace(stages=stages))
     answerer(make_context(reply=reply, opened={answerer: "{evidence}"}), [evidence])
     assert re.findall(r"^\[\d\]", prompts[0], re.MULTILINE) == numbers
 
 
 def test_half_the_evidence_is_sent_to_a_model_whose_context_is_too_small_and_the_answer_says_so() -> None:
-    whole = LanguageModel()
+    whole = LanguageModelAnswerer()
     answer, asked = reply_to(whole, capitals(100), most_tokens=350)
     assert [entity.name for entity in answer.entities] == ["End 0"]
     assert len(asked) == 3

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.answering.llm import (
-    Claim,
-    cite_claims,
-    complete_answers,
+    AnswerClaim,
+    add_other_chain_ends,
+    cite_evidence_for_claims,
     normalise_name,
     parse_reply,
 )
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.llm import MAX_STARTS, read_numbers
+from lodestar.engine.llm import MAX_STARTS, parse_numbers
 from lodestar.engine.llm.endpoint import MAX_REPLY_CHARS
 from lodestar.engine.values import Chain, Entity
 
@@ -50,7 +50,7 @@ from tests.made.evidence import leads as chain_that_leads
     ],
 )
 def test_one_answer_is_read_in_many_forms(content: str) -> None:
-    assert parse_reply(content).claims == (Claim("Sol"),)
+    assert parse_reply(content).claims == (AnswerClaim("Sol"),)
 
 
 @pytest.mark.parametrize("end", [', "Int', ', "Inti', ",", ', "In\\"ti'])
@@ -143,7 +143,7 @@ def retrieval(*chains: Chain) -> Evidence[Chain]:
 
 def test_an_end_of_a_path_is_from_the_graph_with_every_path_to_it() -> None:
     found = retrieval(leads("capital", LIMA), leads("currency", SOL), leads("money", SOL))
-    (answer,) = cite_claims((Claim("peruvian SOL", 0.9),), found)
+    (answer,) = cite_evidence_for_claims((AnswerClaim("peruvian SOL", 0.9),), found)
     assert (answer.name, answer.id, answer.origin) == ("Peruvian sol", "m.sol", "graph")
     assert answer.evidence == (1, 2)
     assert answer.confidence == 0.9
@@ -152,12 +152,12 @@ def test_an_end_of_a_path_is_from_the_graph_with_every_path_to_it() -> None:
 @pytest.mark.parametrize("said", ["lima.", "1. Lima", "Ciudad de los Reyes", "2) ciudad de los reyes."])
 def test_a_name_is_known_by_its_aliases_and_without_what_stands_around_it(said: str) -> None:
     found = retrieval(leads("capital", LIMA))
-    (answer,) = cite_claims((Claim(said),), found, {"m.lima": ["lima", "ciudad de los reyes"]})
+    (answer,) = cite_evidence_for_claims((AnswerClaim(said),), found, {"m.lima": ["lima", "ciudad de los reyes"]})
     assert (answer.name, answer.id, answer.evidence) == ("Lima", "m.lima", (0,))
 
 
 def test_a_mark_of_thoughts_inside_a_name_is_a_part_of_it() -> None:
-    assert parse_reply('{"answers": ["</think>"]}').claims == (Claim("</think>"),)
+    assert parse_reply('{"answers": ["</think>"]}').claims == (AnswerClaim("</think>"),)
 
 
 RIVERS = tuple(Entity(f"m.river{number}", f"River {number}") for number in range(101))
@@ -165,8 +165,10 @@ RIVERS = tuple(Entity(f"m.river{number}", f"River {number}") for number in range
 
 def complete(found: Evidence[Chain], *named: tuple[Entity, float | None]) -> list[tuple[str | None, float | None]]:
     """Return id and confidence of what is added to these names."""
-    cited = cite_claims(tuple(Claim(entity.label, confidence) for entity, confidence in named), found)
-    completed = complete_answers(cited, found)
+    cited = cite_evidence_for_claims(
+        tuple(AnswerClaim(entity.label, confidence) for entity, confidence in named), found
+    )
+    completed = add_other_chain_ends(cited, found)
     assert completed[: len(cited)] == cited
     assert all(answer.origin == "graph" for answer in completed)
     return [(answer.id, answer.confidence) for answer in completed[len(cited) :]]
@@ -176,7 +178,9 @@ def test_all_ends_of_a_path_are_answers_where_the_reply_names_two() -> None:
     found = retrieval(leads("capital", LIMA), leads("river", *RIVERS[:4]), leads("lake", *RIVERS[:3]))
     assert complete(found, (RIVERS[2], 0.9), (RIVERS[0], 0.7)) == [("m.river1", 0.7), ("m.river3", 0.7)]
     assert complete(found, (RIVERS[2], 0.9), (RIVERS[0], None)) == [("m.river1", None), ("m.river3", None)]
-    (added, _) = complete_answers(cite_claims((Claim("River 0"), Claim("River 1")), found), found)[2:]
+    (added, _) = add_other_chain_ends(
+        cite_evidence_for_claims((AnswerClaim("River 0"), AnswerClaim("River 1")), found), found
+    )[2:]
     assert (added.name, added.evidence) == ("River 2", (1,))
 
 
@@ -209,7 +213,7 @@ def test_spellings_of_one_name(one: str, other: str) -> None:
     ],
 )
 def test_numbers_are_read(content: str, chosen: tuple[int, ...]) -> None:
-    assert read_numbers(content, 4, in_list=True) == {place + 1 for place in chosen}
+    assert parse_numbers(content, 4, in_list=True) == {place + 1 for place in chosen}
 
 
 @pytest.mark.parametrize(
@@ -224,7 +228,7 @@ def test_numbers_are_read(content: str, chosen: tuple[int, ...]) -> None:
     ],
 )
 def test_a_reply_without_a_chain_chooses_none(content: str) -> None:
-    assert not read_numbers(content, 4, in_list=True)
+    assert not parse_numbers(content, 4, in_list=True)
 
 
 @pytest.mark.parametrize(
@@ -244,4 +248,4 @@ def test_a_reply_without_a_chain_chooses_none(content: str) -> None:
     ],
 )
 def test_the_numbers_of_a_reply_are_read_leniently(reply: str, numbers: set[int] | None) -> None:
-    assert read_numbers(reply, 4) == numbers
+    assert parse_numbers(reply, 4) == numbers

@@ -9,7 +9,7 @@ from dataclasses import replace
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Calibration, Evidence, Item, PlanAnswer
 from lodestar.engine.llm import Completed, Completion, Prompt
-from lodestar.engine.reorganising.filtering import ModelAnswers
+from lodestar.engine.reorganising.filtering import AddModelAnswers
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 from tests.fakes.call_context import make_context
@@ -55,7 +55,7 @@ class Asked:
 
 
 def add(evidence: list[Evidence[Item]], asked: Asked) -> list[Evidence[Item]]:
-    return ModelAnswers()(make_context(reply=asked), evidence)
+    return AddModelAnswers()(make_context(reply=asked), evidence)
 
 
 def test_each_way_to_ask_is_a_source_with_the_entities_that_it_names() -> None:

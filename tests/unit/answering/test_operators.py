@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.models.wording.operators import find_operators, find_placed_names, is_compared, read_noun
+from lodestar.models.wording.operators import find_operators, find_placed_names, list_wanted_nouns, stands_in_comparison
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_words_of_names_are_no_operators() -> None:
     ],
 )
 def test_what_is_asked_for(text: str, noun: str) -> None:
-    assert " ".join(read_noun(text)) == noun
+    assert " ".join(list_wanted_nouns(text)) == noun
 
 
 def test_names_after_a_preposition() -> None:
@@ -56,4 +56,4 @@ def test_names_after_a_preposition() -> None:
 @pytest.mark.parametrize(("text", "compared"), [("before 1984", True), ("over € 80", True), ("in 1984", False)])
 def test_numbers_in_a_comparison(text: str, *, compared: bool) -> None:
     number = "1984" if "1984" in text else "80"
-    assert is_compared(text, text.index(number)) == compared
+    assert stands_in_comparison(text, text.index(number)) == compared

@@ -9,7 +9,7 @@ import pytest
 import torch
 from lodestar.engine.answering.gril_reader import GrilAnswerer, GrilReader
 from lodestar.engine.errors import UsageError
-from lodestar.engine.evidence import Absence, Answer, Evidence, GraphToken
+from lodestar.engine.evidence import Answer, Evidence, GraphToken, NoEvidenceReason
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril import GrilConfig, GrilDescription, JointOptions
 from lodestar.models.gril.network import HopModel, HopPredictor
@@ -73,7 +73,7 @@ def test_a_batch_is_each_question_alone_and_nothing_is_no_answer() -> None:
     assert not both[1].found
     assert both[1].text == "no answer found: nothing in it can be pointed at"
     assert both[1].confidence == 0
-    (noted,) = answers(pointing, replace(evidence(), absence=Absence("nothing is known")))
+    (noted,) = answers(pointing, replace(evidence(), absence=NoEvidenceReason("nothing is known")))
     assert noted.text == "no answer found: nothing is known"
 
 

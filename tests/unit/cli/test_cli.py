@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from lodestar.engine.cli import show_warnings
 from lodestar.engine.cli.db import command
 from lodestar.engine.cli.options import find_running_server
-from lodestar.engine.linking.entity_index import index_folder
+from lodestar.engine.linking.entity_index import get_entity_index_folder
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import Settings, make_connection
 
@@ -37,7 +37,7 @@ def test_each_name_is_a_server_with_an_address_and_an_index_of_its_own(
         home.private_file("password", each.name)
     connections = [make_connection(each) for each in both]
     assert [(each.uri, each.password) for each in connections] == [("bolt://films", "films"), ("bolt://laws", "laws")]
-    assert len({index_folder(*each) for each in zip(both, connections, strict=True)}) == 2
+    assert len({get_entity_index_folder(*each) for each in zip(both, connections, strict=True)}) == 2
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from lodestar.engine.errors import AuthenticationError, DatabaseError, UnsupportedVersionError
-from lodestar.engine.neo4j import all_names, quote_identifier, split_into_requests, template
-from lodestar.engine.neo4j.gateway import check_version, translate_errors
+from lodestar.engine.neo4j import list_query_names, load_query, quote_identifier, split_into_requests
+from lodestar.engine.neo4j.gateway import check_server_version, translate_errors
 from lodestar.engine.settings import Connection
 from neo4j.exceptions import Neo4jError
 
@@ -25,11 +25,11 @@ def test_a_request_has_so_many_texts_and_so_many_characters(texts: list[str], ex
 
 
 def test_a_part_stands_for_its_text_and_is_no_query() -> None:
-    found = template("refresh_signatures_of")
+    found = load_query("refresh_signatures_of")
     assert "CALL (e) {\n  MATCH (e)-[r]->" in found.text
     assert "//" not in found.text
     assert found.render({}).startswith("CYPHER 5 ")
-    assert "relation_sizes" not in all_names()
+    assert "relation_sizes" not in list_query_names()
 
 
 def test_quoting_doubles_back_ticks_and_refuses_what_cypher_would_unescape() -> None:
@@ -45,13 +45,13 @@ CONNECTION = Connection("bolt://graph.example:7687", password=SECRET)
 
 @pytest.mark.parametrize("agent", ["Neo4j/5.26.0", "Neo4j/5.26-aura", "Neo4j/5.27.0", "Neo4j/2025.01.0"])
 def test_supported_versions(agent: str) -> None:
-    assert check_version(CONNECTION, agent) == agent.removeprefix("Neo4j/")
+    assert check_server_version(CONNECTION, agent) == agent.removeprefix("Neo4j/")
 
 
 @pytest.mark.parametrize("agent", ["Neo4j/4.4.30", "Neo4j/5.25.1", "Neo4j/dev", "Neo4j/", "Memgraph/5.26.0", ""])
 def test_other_servers_are_refused(agent: str) -> None:
     with pytest.raises(UnsupportedVersionError, match=r"bolt://graph.example:7687 is .*: expected Neo4j 5.26 or newer"):
-        check_version(CONNECTION, agent)
+        check_server_version(CONNECTION, agent)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from lodestar.engine.evaluation.runs import Diagnosis, Miss
+from lodestar.engine.evaluation.runs import MissDiagnoser, MissReason
 from lodestar.engine.evidence import Answer
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
 from lodestar.engine.neo4j import Request
@@ -27,9 +27,9 @@ class DiagnosedGraph(MemoryGraph):
         return iter(mediating_of(self))
 
 
-def diagnosis_of(triples: list[tuple[str, str, str]], max_hop: int) -> Diagnosis:
+def diagnosis_of(triples: list[tuple[str, str, str]], max_hop: int) -> MissDiagnoser:
     names = {id_: id_.upper() for head, _, tail in triples for id_ in (head, tail)}
-    return Diagnosis(DiagnosedGraph(triples, names), max_hop)
+    return MissDiagnoser(DiagnosedGraph(triples, names), max_hop)
 
 
 GRAPH = [("a", "r", "b"), ("b", "s", "c"), ("b", "t", "d"), ("c", "s", "e"), ("f", "r", "f2")]
@@ -56,22 +56,22 @@ ONE, TWO = path("r"), path("r", "s")
 @pytest.mark.parametrize(
     ("answers", "found", "topics", "expected"),
     [
-        ((GoldAnswer("c"),), [], (), Miss("not linked")),
-        ((GoldAnswer("c"),), [(ONE, ["b"])], ("b",), Miss("not linked")),
-        ((GoldAnswer("z"),), [(ONE, ["b"])], ("a",), Miss("not in the graph")),
-        ((GoldAnswer(None, ("no such name",)),), [(ONE, ["b"])], ("a",), Miss("not in the graph")),
-        ((GoldAnswer("e"),), [(ONE, ["b"])], ("a",), Miss("out of reach")),
-        ((GoldAnswer("f"),), [(ONE, ["b"])], ("a",), Miss("out of reach")),
-        ((GoldAnswer("c"),), [(path("r", "t"), ["d"])], ("a",), Miss("pruned")),
-        ((GoldAnswer("c"),), [(ONE, ["b"]), (TWO, ["c"])], ("a",), Miss("not the first", 2)),
-        ((GoldAnswer(None, ("C",)),), [(TWO, ["c"])], ("a",), Miss("lost by the answerer")),
+        ((GoldAnswer("c"),), [], (), MissReason("not linked")),
+        ((GoldAnswer("c"),), [(ONE, ["b"])], ("b",), MissReason("not linked")),
+        ((GoldAnswer("z"),), [(ONE, ["b"])], ("a",), MissReason("not in the graph")),
+        ((GoldAnswer(None, ("no such name",)),), [(ONE, ["b"])], ("a",), MissReason("not in the graph")),
+        ((GoldAnswer("e"),), [(ONE, ["b"])], ("a",), MissReason("out of reach")),
+        ((GoldAnswer("f"),), [(ONE, ["b"])], ("a",), MissReason("out of reach")),
+        ((GoldAnswer("c"),), [(path("r", "t"), ["d"])], ("a",), MissReason("pruned")),
+        ((GoldAnswer("c"),), [(ONE, ["b"]), (TWO, ["c"])], ("a",), MissReason("not the first", 2)),
+        ((GoldAnswer(None, ("C",)),), [(TWO, ["c"])], ("a",), MissReason("lost by the answerer")),
     ],
 )
 def test_each_kind_of_miss(
     answers: tuple[GoldAnswer, ...],
     found: list[tuple[RelationPath, list[str]]],
     topics: tuple[str, ...],
-    expected: Miss,
+    expected: MissReason,
 ) -> None:
     linked = tuple(Topic(Entity(t, t.upper())) for t in topics)
     evidence = evidence_of(*(Scored(chain(each, ends), 1.0) for each, ends in found), topics=linked)

@@ -11,14 +11,14 @@ import pytest
 from lodestar.engine.evaluation import (
     Prediction,
     RetrievedPath,
-    answer_scores,
     bootstrap_interval,
-    compare_pairs,
+    compare_paired_scores,
+    compute_answer_scores,
+    compute_path_scores,
+    compute_rog_scores,
     expected_calibration_error,
     match_predictions,
     normalise_answer,
-    path_scores,
-    rog_scores,
 )
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 
@@ -33,7 +33,7 @@ STRICT = ("hits_at_1", "hit", "precision", "recall", "f1", "exact_match")
 
 
 def strict(predictions: list[Prediction], gold: list[GoldAnswer]) -> tuple[float, ...]:
-    scores = answer_scores(predictions, gold)
+    scores = compute_answer_scores(predictions, gold)
     return tuple(scores[f"strict/{name}"] for name in STRICT)
 
 
@@ -41,14 +41,14 @@ def test_scores_by_hand() -> None:
     # r = 2 of p = 4 predictions, g = 3 gold answers: P 1/2, R 2/3, F1 4/7; the first is wrong, ranks 2 and 4 are right.
     predictions, gold = predicted("Quito", "Lima", "Bogotá", "Cusco"), [GOLD_LIMA, GOLD_CUSCO, GOLD_PUNO]
     assert strict(predictions, gold) == pytest.approx((0, 1, 1 / 2, 2 / 3, 4 / 7, 0))
-    scores = answer_scores(predictions, gold)
+    scores = compute_answer_scores(predictions, gold)
     assert scores["mrr"] == 1 / 2
     # DCG = 1/log2(3) + 1/log2(5); the ideal has three relevant ones: 1 + 1/log2(3) + 1/2.
     assert scores["ndcg@10"] == pytest.approx((1 / log2(3) + 1 / log2(5)) / (1 + 1 / log2(3) + 1 / 2))
 
 
 def test_conventions_for_nothing() -> None:
-    for score in (answer_scores, rog_scores):
+    for score in (compute_answer_scores, compute_rog_scores):
         assert set(score([], []).values()) == {1.0}
         assert set(score(predicted("Lima"), []).values()) == {0.0}
         assert set(score([], [GOLD_LIMA]).values()) == {0.0}
@@ -105,7 +105,7 @@ GOLD = [GoldAnswer("m.Lima"), GoldAnswer(None, ("cusco",)), GoldAnswer("m.Puno")
 
 
 def figures(retrieved: list[RetrievedPath], gold: list[GoldAnswer], **more: Any) -> dict[str, float]:
-    found = path_scores(retrieved, GoldQuestion("q", "?", tuple(gold), **more))
+    found = compute_path_scores(retrieved, GoldQuestion("q", "?", tuple(gold), **more))
     return {name.removeprefix("path/"): value for name, value in found.items()}
 
 
@@ -173,7 +173,7 @@ def reference(predictions: list[str], gold: list[str]) -> tuple[float, float, fl
     ],
 )
 def test_the_substring_rule_by_hand(given: str, gold: str, expected: tuple[float, ...]) -> None:
-    scores = rog_scores(predicted(*given.split("|")), [GoldAnswer(None, (name,)) for name in gold.split("|")])
+    scores = compute_rog_scores(predicted(*given.split("|")), [GoldAnswer(None, (name,)) for name in gold.split("|")])
     assert tuple(scores[f"rog/{name}"] for name in ("hit", "precision", "recall")) == pytest.approx(expected)
 
 
@@ -198,18 +198,18 @@ def test_the_interval_of_a_share_is_the_binomial_one() -> None:
 
 def test_few_differences_are_tested_exactly() -> None:
     # Five wins of one size and no loss: 2 of the 2⁵ sign flips are as extreme.
-    paired = compare_pairs([1.0] * 5 + [0.5] * 3, [0.0] * 5 + [0.5] * 3)
+    paired = compare_paired_scores([1.0] * 5 + [0.5] * 3, [0.0] * 5 + [0.5] * 3)
     assert paired.p_value == 2 / 32
     assert (paired.difference, paired.num_won, paired.num_lost, paired.num_tied) == (5 / 8, 5, 0, 3)
     # Differences .3, .2 and −.1 sum to .4: |sum| is at least that for +++, ++− and their mirror images.
-    assert compare_pairs([0.3, 0.2, 0.0], [0.0, 0.0, 0.1]).p_value == 4 / 8
+    assert compare_paired_scores([0.3, 0.2, 0.0], [0.0, 0.0, 0.1]).p_value == 4 / 8
     # .1 + .2 − .4 is the smallest sum there is, but for rounding.
-    assert compare_pairs([0.1, 0.2, 0.0], [0.0, 0.0, 0.4]).p_value == 1.0
+    assert compare_paired_scores([0.1, 0.2, 0.0], [0.0, 0.0, 0.4]).p_value == 1.0
 
 
 def test_many_differences_are_tested_by_chance() -> None:
     # 30 wins, 10 losses: the sign test, P(X ≤ 10 or X ≥ 30), X ~ Binomial(40, ½).
     exact = 2 * sum(comb(40, i) for i in range(11)) / 2**40
-    paired = compare_pairs([1.0] * 30 + [0.0] * 10, [0.0] * 30 + [1.0] * 10, num_samples=200_000)
+    paired = compare_paired_scores([1.0] * 30 + [0.0] * 10, [0.0] * 30 + [1.0] * 10, num_samples=200_000)
     assert paired.p_value == pytest.approx(exact, rel=0.15)
     assert paired.interval.low < 0.5 < paired.interval.high

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 from lodestar.engine.context import StageCost
-from lodestar.engine.evaluation.report import format_summary, make_report, report_page
+from lodestar.engine.evaluation.report import format_report, format_summary, make_report
 from lodestar.engine.evaluation.runs import (
     AnswerRecord,
-    Miss,
+    MissReason,
     PathRecord,
-    Record,
+    QuestionRecord,
     Run,
     judge_answer,
-    open_records,
+    open_record_writer,
     read_records,
     record_failure,
 )
@@ -46,7 +46,7 @@ def question(id_: str, *answers: str, topic: str = "m.1", paths: tuple[GoldPath,
     return GoldQuestion(id_, "which?", gold, topic_ids=(topic,), num_hops=1, paths=paths)
 
 
-def answered(asked: GoldQuestion, ends: list[str], given: list[str], usage: TokenUsage | None = None) -> Record:
+def answered(asked: GoldQuestion, ends: list[str], given: list[str], usage: TokenUsage | None = None) -> QuestionRecord:
     found = [Entity(end, end.upper()) for end in ends]
     items = [Scored(leads("r", *found, topic=TOPIC), 0.9)] if ends else []
     evidence = evidence_of(
@@ -56,7 +56,7 @@ def answered(asked: GoldQuestion, ends: list[str], given: list[str], usage: Toke
     return judge_answer(asked, Answer(evidence, entities, ", ".join(given), "test", usage))
 
 
-def run_of(*pairs: tuple[GoldQuestion, Record]) -> Run:
+def run_of(*pairs: tuple[GoldQuestion, QuestionRecord]) -> Run:
     return Run(tuple(asked for asked, _ in pairs), tuple(record for _, record in pairs), STATED)
 
 
@@ -69,9 +69,9 @@ def four() -> Run:
     )
     return run_of(
         (right, answered(right, ["x"], ["x"], TokenUsage(100, 10))),
-        (half, replace(answered(half, ["z", "y"], ["z", "y"]), miss=Miss("lost by the answerer"))),
-        (empty, replace(answered(empty, [], []), miss=Miss("pruned"))),
-        (lost, replace(record_failure(lost, "LLMError: no"), miss=Miss("failed"))),
+        (half, replace(answered(half, ["z", "y"], ["z", "y"]), miss=MissReason("lost by the answerer"))),
+        (empty, replace(answered(empty, [], []), miss=MissReason("pruned"))),
+        (lost, replace(record_failure(lost, "LLMError: no"), miss=MissReason("failed"))),
     )
 
 
@@ -99,14 +99,14 @@ def test_it_opens_with_what_is_right_and_why_the_others_are_wrong() -> None:
     ]
     assert report["wrong"][0]["expected"] == ["X", "Y"]
     assert sum(kind["share"] for kind in report["misses"]["kinds"].values()) == pytest.approx(1)
-    page = report_page(report).splitlines()
+    page = format_report(report).splitlines()
     assert page[:3] == ["# <set>: similarity", "", f"**{format_summary(report)}**"]
     assert page[4:7] == [
         "1. which? → Z; Y; right: X; Y",
         "   (the first path leads to a right answer, and another was given)",
         "   `lodestar ask --topic m.1 'which?'`",
     ]
-    assert "And 1 more: see records.jsonl." in report_page(report, most=2)
+    assert "And 1 more: see records.jsonl." in format_report(report, most=2)
     assert make_report(replace(four(), linked=True))["wrong"][0]["ask"] == "lodestar ask 'which?'"
 
 
@@ -122,7 +122,7 @@ def test_questions_without_an_answer_measure_abstention() -> None:
 
 
 RECORDS = [
-    Record(
+    QuestionRecord(
         "q1",
         "who\n?",
         ("m.1",),
@@ -131,13 +131,15 @@ RECORDS = [
         "Zwei",
         scores={"mrr": 1.0},
     ),
-    Record("q2", "what?", failure="LLMError: it failed", miss=Miss("failed")),
-    Record("q3", "where?", ("m.1",), miss=Miss("not the first", 2), seconds={"total": 0.1}, round_trips={"link": 1}),
+    QuestionRecord("q2", "what?", failure="LLMError: it failed", miss=MissReason("failed")),
+    QuestionRecord(
+        "q3", "where?", ("m.1",), miss=MissReason("not the first", 2), seconds={"total": 0.1}, round_trips={"link": 1}
+    ),
 ]
 
 
-def written(folder: Path, records: list[Record] = RECORDS) -> None:
-    with open_records(folder) as add:
+def written(folder: Path, records: list[QuestionRecord] = RECORDS) -> None:
+    with open_record_writer(folder) as add:
         for record in records:
             add(record)
 

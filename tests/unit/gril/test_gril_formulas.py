@@ -20,9 +20,9 @@ from lodestar.models.gril.network import (
 )
 from lodestar.models.gril.training import (
     EncodedSubgraphs,
-    graph_supervision,
-    mean_retriever_figures,
-    numbers_of_triples,
+    compute_graph_supervision_loss,
+    compute_mean_retriever_figures,
+    predict_triple_counts,
 )
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -159,13 +159,13 @@ class TestGrowing:
 def test_a_reader_gets_five_triples_for_each_hop() -> None:
     encoded = EncodedSubgraphs(question_graphs(0, 2), LetterEncoder().encode, torch.device("cpu"))
     hops = cast(HopPredictor, lambda _: torch.tensor([[2.0, 1.0, 0.0], [0.0, 1.0, 2.0]]))
-    assert numbers_of_triples(hops, encoded) == [5, 15]
+    assert predict_triple_counts(hops, encoded) == [5, 15]
 
 
 def test_figures_are_means_over_the_questions_with_a_right_triple() -> None:
     scores = np.array([3.0, 2.0, 1.0], dtype=np.float32)
     first, second, none = np.eye(3, dtype=np.bool_)[0], np.eye(3, dtype=np.bool_)[1], np.zeros(3, dtype=np.bool_)
-    figures = mean_retriever_figures([(scores, first), (scores, second), (scores, none)])
+    figures = compute_mean_retriever_figures([(scores, first), (scores, second), (scores, none)])
     assert figures["average_precision"] == pytest.approx((1 + 1 / 2) / 2)
     assert figures["recall_at_5"] == 1
     assert figures["selection_metric"] == pytest.approx(1 + 1e-3 * 0.75)
@@ -181,10 +181,10 @@ def test_supervision_counts_what_was_seen_from_either_end_and_no_topic() -> None
     )
     right = torch.tensor([1.0, 0.0, 1.0, 1.0])
     expected = (math.log(2) + 6 * math.log(10)) / 2
-    assert graph_supervision(grown, inputs, right).item() == pytest.approx(expected, rel=1e-4)
+    assert compute_graph_supervision_loss(grown, inputs, right).item() == pytest.approx(expected, rel=1e-4)
     certain = replace(grown, entity_probability=torch.tensor([1.0, 0.5, 1.0, 0.9]))
     wrong = torch.tensor([1.0, 0.0, 0.0, 1.0])
-    assert graph_supervision(certain, inputs, wrong).item() == pytest.approx(expected, rel=0.01)
+    assert compute_graph_supervision_loss(certain, inputs, wrong).item() == pytest.approx(expected, rel=0.01)
     unseen = replace(grown, is_seen=torch.tensor([True, False, False]))
     two = replace(inputs, questions=inputs.questions.repeat(2, 1), node_question=torch.tensor([0, 0, 1, 1]))
-    assert graph_supervision(unseen, two, right).item() == pytest.approx(math.log(2) / 2)
+    assert compute_graph_supervision_loss(unseen, two, right).item() == pytest.approx(math.log(2) / 2)

@@ -13,11 +13,11 @@ import torch
 from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.network import GraphRetriever, GraphTokenNetwork, HopPredictor, mask_grown_triples
 from lodestar.models.gril.readers import (
-    Passage,
     PointingReader,
     ReaderModel,
+    ReaderPassage,
+    compute_reading_loss,
     encode_passage,
-    reading_loss,
 )
 from lodestar.models.gril.training import (
     EncodedSubgraphs,
@@ -25,7 +25,7 @@ from lodestar.models.gril.training import (
     JointNetwork,
     JointObjective,
     build_passage,
-    choose_triples,
+    choose_reader_triples,
 )
 from lodestar.models.kinds import CheckpointOpenOptions, TrainingOptions
 from lodestar.models.subgraphs import join_graphs
@@ -130,7 +130,9 @@ class TestBridge:
         torch.testing.assert_close(bridge.shares(grown, inputs, mask), powers / powers.sum())
 
 
-PASSAGE = Passage("what", ("Peru", "Lima", None, "Sol"), ((0, "capital", 1), (0, "of", 2), (2, "used", 3)), (1, 3))
+PASSAGE = ReaderPassage(
+    "what", ("Peru", "Lima", None, "Sol"), ((0, "capital", 1), (0, "of", 2), (2, "used", 3)), (1, 3)
+)
 
 
 class TestReading:
@@ -153,7 +155,7 @@ class TestReading:
     def test_probabilities_are_of_each_question_and_a_batch_is_its_questions_alone(self) -> None:
         torch.manual_seed(0)
         reader = PointingReader(tiny_backbone(), 120).eval()
-        other = Passage("which", ("Peru", "Sol", "Lima"), ((0, "in", 1), (1, "in", 2), (0, "the", 2)), (1, 2))
+        other = ReaderPassage("which", ("Peru", "Sol", "Lima"), ((0, "in", 1), (1, "in", 2), (0, "the", 2)), (1, 2))
         tokens = torch.randn(2, DIMENSION)
         with torch.no_grad():
             both = reader([PASSAGE, other], tokens)
@@ -167,15 +169,15 @@ class TestReading:
         """Of three questions the second has no right candidate and does not count."""
         pointed = [torch.tensor([0.5, 0.3, 0.2]), torch.tensor([1.0]), torch.tensor([0.25, 0.75])]
         expected = -(torch.tensor(0.8).log() + torch.tensor(0.25).log()) / 2
-        found = reading_loss(pointed, [(True, True, False), (False,), (True, False)])
+        found = compute_reading_loss(pointed, [(True, True, False), (False,), (True, False)])
         torch.testing.assert_close(found, expected)
-        assert reading_loss(pointed, [(False,) * 3, (False,), (False,) * 2]) == 0
+        assert compute_reading_loss(pointed, [(False,) * 3, (False,), (False,) * 2]) == 0
 
     def test_the_given_triples_are_the_most_probable_that_were_seen(self) -> None:
         sets = encoded()
         with torch.no_grad():
             grown = network_of().retriever(sets.grow_inputs([1, 2]))
-        given = choose_triples(grown, sets, [1, 2], [2, 99])
+        given = choose_reader_triples(grown, sets, [1, 2], [2, 99])
         assert [len(rows) for rows in given] == [2, 4]
         best = torch.argsort(grown.path_probability[:4], descending=True)[:2]
         assert sorted(given[0].tolist()) == sorted((4 + best).tolist())
@@ -261,7 +263,7 @@ class TestTraining:
             inputs = sets.grow_inputs([0, 1, 2])
             grown = retriever(inputs)
             tokens = bridge(grown, inputs, mask_grown_triples(grown, 0.5, is_sampled=False))
-        given = choose_triples(grown, sets, [0, 1, 2], [4, 4, 4])
+        given = choose_reader_triples(grown, sets, [0, 1, 2], [4, 4, 4])
         passages = [build_passage(sets, question, rows)[0] for question, rows in enumerate(given)]
         read = model.read(passages, tokens.tolist())
         joint_options = replace(description.config.joint, token=False)

@@ -15,7 +15,7 @@ from lodestar.models.gril.training import (
     EncodedSubgraphs,
     GrilCheckpoint,
     HopObjective,
-    hops_to_answers,
+    compute_hops_to_answers,
 )
 from lodestar.models.kinds import CheckpointOpenOptions, TrainingOptions
 from lodestar.models.text.vectors import TextVectors
@@ -96,15 +96,15 @@ def test_hops_are_predicted_from_the_question(trained: Path) -> None:
     checkpoint = opened(trained)
     description, network = checkpoint.description, checkpoint.hops
     assert description.figures["hops"]["accuracy"] == description.figures["hops"]["majority"] == 1  # all take one hop
-    assert hops_to_answers(question_graphs(0, 3), 4).tolist() == [1, 1, 1]
+    assert compute_hops_to_answers(question_graphs(0, 3), 4).tolist() == [1, 1, 1]
     near = question_graphs(0, 12)
     is_far = np.arange(12) % 2 == 1
     is_answer = near.is_answer.reshape(12, 5) & ~is_far[:, None]
     is_answer[is_far, 4] = True
     texts = tuple(f"{text} far away" if far else text for text, far in zip(near.texts.questions, is_far, strict=True))
     graphs = replace(near, is_answer=is_answer.reshape(-1), texts=replace(near.texts, questions=texts))
-    assert (hops_to_answers(graphs, 4) == 1 + is_far).all()
-    assert (hops_to_answers(graphs, 1) == 1).all()
+    assert (compute_hops_to_answers(graphs, 4) == 1 + is_far).all()
+    assert (compute_hops_to_answers(graphs, 1) == 1).all()
     encoded = EncodedSubgraphs(graphs, LetterEncoder().encode, CPU)
     torch.manual_seed(0)
     objective = HopObjective(HopPredictor(26, 8, 4), encoded, encoded, CONFIG.hop_training)

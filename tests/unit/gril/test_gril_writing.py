@@ -11,8 +11,8 @@ from lodestar.models.gril import GrowOptions, JointOptions
 from lodestar.models.gril.network import GraphRetriever, GraphTokenNetwork
 from lodestar.models.gril.readers import (
     GenerativeReader,
-    Passage,
-    new_reader,
+    ReaderPassage,
+    make_reader,
 )
 from lodestar.models.gril.training import EncodedSubgraphs, JointNetwork
 from lodestar.models.kinds import LoraOptions
@@ -42,7 +42,7 @@ def options(language_model: str, **changes: object) -> JointOptions:
 
 def network_of(joint: JointOptions) -> JointNetwork:
     torch.manual_seed(0)
-    reader = new_reader(joint)
+    reader = make_reader(joint)
     retriever = GraphRetriever(26, 8, GrowOptions(num_layers=2))
     return JointNetwork(retriever, GraphTokenNetwork(8, joint.inner, reader.width), reader, joint).eval()
 
@@ -96,10 +96,10 @@ def test_the_loss_is_the_mean_of_each_questions_answer_by_token(llama: str) -> N
 
 def test_a_reply_is_of_the_likeliest_token_each_time(llama: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lodestar.models.gril.readers.MAX_WRITTEN", 6)
-    reader = new_reader(options(llama))
+    reader = make_reader(options(llama))
     assert isinstance(reader, GenerativeReader)
     reader.eval()
-    passages = [Passage(f"what is {word}", ("Peru",), (), ()) for word in ("it", "that", "this", "there")]
+    passages = [ReaderPassage(f"what is {word}", ("Peru",), (), ()) for word in ("it", "that", "this", "there")]
     expected = []
     for passage in passages:
         written, logs = list[int](), list[float]()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.linking import compute_link_penalties, look_up_topics, select_start_topics
 from lodestar.engine.linking.full_text import FullTextLinker, find_value_topics, parse_values, write_full_text_queries
-from lodestar.engine.linking.names import derive_forms, find_places
+from lodestar.engine.linking.names import derive_name_forms, find_demonym_places
 from lodestar.engine.neo4j.graph import NamedEntity
 from lodestar.engine.values import Entity, Question, Topic
 from lodestar.engine.writing import build_search_terms
@@ -195,7 +195,7 @@ def test_a_name_is_also_found_as_the_index_has_it(name: str, others: tuple[str, 
     ],
 )  # fmt: skip
 def test_a_name_has_shorter_forms(name: str, forms: list[str]) -> None:
-    found = [form for _, form in derive_forms([name], {"language"}) if form.kind != "whole"]
+    found = [form for _, form in derive_name_forms([name], {"language"}) if form.kind != "whole"]
     assert [" ".join((form.kind, *form.words)) for form in found] == forms
 
 
@@ -204,7 +204,7 @@ def test_a_name_has_shorter_forms(name: str, forms: list[str]) -> None:
     [("iranian", "iran"), ("irish", "ireland"), ("danish", "dan"), ("dutch", "netherlands"), ("french", "france")],
 )
 def test_places_of_an_adjective(word: str, some: str) -> None:
-    assert some in find_places(word)
+    assert some in find_demonym_places(word)
 
 
 GRAPH = MemoryGraph(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.gold_questions import lexical_value
-from lodestar.engine.values import literal_term
+from lodestar.engine.gold_questions import extract_literal_value
+from lodestar.engine.values import format_literal_term
 from lodestar.engine.writing import find_typed_values
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -79,9 +79,9 @@ DATE = "http://www.w3.org/2001/XMLSchema#date"
     ],
 )
 def test_every_form_has_its_value(written: str, value: str) -> None:
-    assert lexical_value(written) == value
+    assert extract_literal_value(written) == value
 
 
 @given(st.text(), st.sampled_from([None, DATE]), st.sampled_from([None, "es"]))
 def test_a_term_gives_its_value_back(value: str, datatype: str | None, language: str | None) -> None:
-    assert lexical_value(literal_term(value, datatype, language)) == value
+    assert extract_literal_value(format_literal_term(value, datatype, language)) == value

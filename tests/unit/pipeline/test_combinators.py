@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.context import Context
 from lodestar.engine.evidence import Calibration, Evidence, Kind
-from lodestar.engine.evidence.bridges import to_chains, to_triples
-from lodestar.engine.parts import Expression, Named, Reorganiser, resolve_stages
+from lodestar.engine.evidence.bridges import convert_to_chains, convert_to_triples
+from lodestar.engine.parts import Expression, NamedPart, Reorganiser, resolve_stages
 from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic, Triple
 
 from tests.fakes.call_context import make_engine
@@ -47,8 +47,8 @@ class Turned(Reorganiser):
         return [replace(each, items=each.items[::-1], calibration=None) for each in evidence]
 
 
-def found(evidence: Evidence[Any], name: str = "found") -> Named:
-    return Named(name, Found(evidence))
+def found(evidence: Evidence[Any], name: str = "found") -> NamedPart:
+    return NamedPart(name, Found(evidence))
 
 
 def ask(stages: Expression) -> Evidence[Any]:
@@ -82,14 +82,14 @@ def test_the_score_of_a_triple_is_that_of_its_best_chain_and_so_is_its_group() -
         Scored(both, 0.2, 0),
         Scored(leads("m", SOL, topic=PERU), 0.1, 1),
     )
-    found = to_triples(evidence)
+    found = convert_to_triples(evidence)
     assert [(item.value.relation, item.score) for item in found.items] == [("capital", 0.9), ("m", 0.1)]
     assert [item.group for item in found.items] == [0, 1]
 
 
 def test_triples_make_the_chains_that_leave_the_topics() -> None:
     by = Triple(LIMA, "mayor", CUSCO)
-    (found,) = to_chains(MemoryGraph([]), [triples((CAPITAL, 0.9, 0), (by, 0.5, 1), (MONEY, 0.7, 1))])
+    (found,) = convert_to_chains(MemoryGraph([]), [triples((CAPITAL, 0.9, 0), (by, 0.5, 1), (MONEY, 0.7, 1))])
     assert [(str(item.value.relation_path), item.score) for item in found.items] == [
         ("capital", 0.9),
         ("money", 0.7),
@@ -116,9 +116,9 @@ def test_there_and_back_again_loses_no_triple_that_a_topic_leads_to(rows: list[t
         "triple",
         tuple(Scored(Triple(entities[h], r, entities[t]), score) for h, r, t, score in rows),
     )
-    (chains,) = to_chains(MemoryGraph([]), [given_])
+    (chains,) = convert_to_chains(MemoryGraph([]), [given_])
     scores = {item.value: item.score for item in given_.items}
-    back = to_triples(chains)
+    back = convert_to_triples(chains)
     assert {item.value for item in back.items} <= set(scores)
     for item in chains.items:
         assert item.score == min(max(scores[t] for t in step) for step in item.value.triples())

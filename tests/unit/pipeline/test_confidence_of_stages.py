@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from lodestar.engine.answering import Extractive
-from lodestar.engine.evidence import SIMILARITY, Calibration, Certainty, Evidence, EvidenceTrace
-from lodestar.engine.evidence.bridges import convert_item_kind, to_chains, to_triples
+from lodestar.engine.answering import ExtractiveAnswerer
+from lodestar.engine.evidence import SIMILARITY, AnswerCertainty, Calibration, Evidence, EvidenceTrace
+from lodestar.engine.evidence.bridges import convert_item_kind, convert_to_chains, convert_to_triples
 from lodestar.engine.parts import Reorganiser
-from lodestar.engine.pipeline import unite
+from lodestar.engine.pipeline import unite_evidence
 from lodestar.engine.reorganising import Merge, PathPooling, Reorganise
-from lodestar.engine.reorganising.filtering import FI, AdaptiveK
+from lodestar.engine.reorganising.filtering import AdaptiveK, FIFilter
 from lodestar.engine.values import Entity, Scored
 
 from tests.fakes.call_context import make_context
@@ -24,12 +24,15 @@ from tests.made.evidence import evidence_of, leads
 
 PERU, LIMA, CUSCO, ANA = (Entity(name, name) for name in ("Peru", "Lima", "Cusco", "Ana"))
 FIRST = leads("mayor", ANA, topic=PERU, via=LIMA)
-SAID = Certainty("Peru", str(FIRST.relation_path), 2.0, 0.4, -0.2, 0.77)
+SAID = AnswerCertainty("Peru", str(FIRST.relation_path), 2.0, 0.4, -0.2, 0.77)
 CHAINS = evidence_of(
     Scored(FIRST, 2.0), Scored(leads("city", CUSCO, topic=PERU), 1.6), calibration=SIMILARITY, extras=(SAID,)
 )
 TRIPLES = replace(
-    to_triples(CHAINS), calibration=Calibration("logit", 5.0, 5.0, of="triple"), trace=EvidenceTrace(), extras=()
+    convert_to_triples(CHAINS),
+    calibration=Calibration("logit", 5.0, 5.0, of="triple"),
+    trace=EvidenceTrace(),
+    extras=(),
 )
 
 
@@ -48,7 +51,7 @@ def in_order(evidence: Evidence[Any]) -> npt.NDArray[np.float64]:
 POOL = PathPooling(keep=0, coarse=0)
 REORGANISE = Reorganise()
 MERGE = Merge(0.5)
-FILTER = FI(coarse=2, fine=False)
+FILTER = FIFilter(coarse=2, fine=False)
 CUT = AdaptiveK()
 
 
@@ -56,7 +59,7 @@ def ask(evidence: Evidence[Any], *stages: Reorganiser) -> Evidence[Any]:
     ctx = make_context(opened={FILTER: ("in order", in_order), CUT: OneHop()})
     for stage in stages:
         (evidence,) = stage(ctx, convert_item_kind(ctx.db, [evidence], stage.takes))
-    return to_chains(ctx.db, [evidence])[0]
+    return convert_to_chains(ctx.db, [evidence])[0]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +68,7 @@ def ask(evidence: Evidence[Any], *stages: Reorganiser) -> Evidence[Any]:
 def test_the_path_that_was_retrieved_keeps_its_confidence(stages: tuple[Reorganiser, ...]) -> None:
     found = ask(CHAINS, *stages)
     assert str(found.items[0].value.relation_path) == SAID.path
-    assert Extractive().answer_of(found).confidence == SAID.probability
+    assert ExtractiveAnswerer().answer_of(found).confidence == SAID.probability
 
 
 @pytest.mark.parametrize("evidence", [CHAINS, TRIPLES], ids=["chains", "triples"])
@@ -82,10 +85,10 @@ def test_of_chains_made_of_triples_nobody_knows(stages: tuple[Reorganiser, ...])
 
 
 @pytest.mark.parametrize(
-    "other", [CHAINS, TRIPLES, *to_chains(MemoryGraph([]), [TRIPLES])], ids=["chains", "triples", "made"]
+    "other", [CHAINS, TRIPLES, *convert_to_chains(MemoryGraph([]), [TRIPLES])], ids=["chains", "triples", "made"]
 )
 def test_a_union_has_no_confidence(other: Evidence[Any]) -> None:
-    assert_unsaid(unite(CHAINS, *to_chains(MemoryGraph([]), [other]), ()))
+    assert_unsaid(unite_evidence(CHAINS, *convert_to_chains(MemoryGraph([]), [other]), ()))
 
 
 def test_a_chain_that_triples_make_beside_the_retrieved_has_no_probability() -> None:
@@ -94,11 +97,11 @@ def test_a_chain_that_triples_make_beside_the_retrieved_has_no_probability() -> 
     assert known[SAID.path] == SIMILARITY.probability(2.0)
     assert known["on"] is None  # half of the path
     alone = replace(found, items=tuple(i for i in found.items if str(i.value.relation_path) == "on"))
-    assert Extractive().answer_of(alone).confidence is None
+    assert ExtractiveAnswerer().answer_of(alone).confidence is None
 
 
 def assert_unsaid(found: Evidence[Any]) -> None:
-    answer = Extractive().answer_of(found)
+    answer = ExtractiveAnswerer().answer_of(found)
     assert answer.found
     assert (answer.confidence, answer.unsure) == (None, False)
     data = answer.to_dict()

@@ -13,7 +13,7 @@ import pytest
 from lodestar.engine.errors import MissingExtraError, UsageError
 from lodestar.engine.llm import ChatUsage, Completion, Prompt
 from lodestar.engine.neo4j.graph import read_signatures
-from lodestar.engine.parallel import PerProcess, Workers
+from lodestar.engine.parallel import PerProcessResource, WorkerPool
 
 from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
@@ -64,7 +64,7 @@ def open_one(number: int) -> Iterator[int]:
     opened.append(-number)
 
 
-def add(base: PerProcess[int], part: int) -> int:
+def add(base: PerProcessResource[int], part: int) -> int:
     return base.value + part
 
 
@@ -79,7 +79,7 @@ def test_results_are_in_the_order_of_the_parts(num: int) -> None:
             assert last_is_done.wait(30)
         return part * part
 
-    assert list(Workers(num).map(work, range(5))) == [0, 1, 4, 9, 16]
+    assert list(WorkerPool(num).map(work, range(5))) == [0, 1, 4, 9, 16]
 
 
 def test_results_come_as_they_are_finished() -> None:
@@ -89,7 +89,7 @@ def test_results_come_as_they_are_finished() -> None:
         assert part or second_is_told.wait(30)
         return part
 
-    results = Workers(2).map(work, [0, 1], ordered=False)
+    results = WorkerPool(2).map(work, [0, 1], ordered=False)
     assert next(results) == 1
     second_is_told.set()
     assert list(results) == [0]
@@ -104,14 +104,14 @@ def test_an_error_ends_it_and_waiting_parts_are_left_undone(num: int) -> None:
         raise UsageError(f"part {part}")
 
     with pytest.raises(UsageError, match="part 0"):
-        list(Workers(num).map(work, range(1_000)))
+        list(WorkerPool(num).map(work, range(1_000)))
     assert len(begun) < 1_000
 
 
 def test_each_process_opens_its_own_and_closes_it() -> None:
     opened.clear()
-    with PerProcess(partial(open_one, 5)) as base:
-        assert list(Workers(4).map(partial(add, base), range(20))) == list(range(5, 25))
+    with PerProcessResource(partial(open_one, 5)) as base:
+        assert list(WorkerPool(4).map(partial(add, base), range(20))) == list(range(5, 25))
         assert opened == [5]
         copied = pickle.loads(pickle.dumps(partial(add, base)))
         assert opened == [5]
@@ -123,10 +123,10 @@ def test_each_process_opens_its_own_and_closes_it() -> None:
 def test_a_missing_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lodestar.engine.errors._is_installed", lambda name: name != "ray")
     with pytest.raises(MissingExtraError, match=r"--ray needs ray.* install .*\[ray\]"):
-        next(Workers(ray="local").map(abs, [1]))
+        next(WorkerPool(ray="local").map(abs, [1]))
 
 
 def test_no_cluster_at_the_address_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lodestar.engine.errors._is_installed", lambda _: True)
     with pytest.raises(UsageError, match=r"^--ray 127\.0\.0\.1:1: no Ray of this version answers there: .*refused$"):
-        next(Workers(ray="127.0.0.1:1").map(abs, [1]))
+        next(WorkerPool(ray="127.0.0.1:1").map(abs, [1]))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from lodestar import Engine
-from lodestar.engine.api import find_fault
+from lodestar.engine.api import find_question_error
 from lodestar.engine.errors import EntityNotFoundError, LodestarError, UsageError
 from lodestar.engine.evidence import NO_ANSWER, Answer, Evidence
-from lodestar.engine.settings import Settings, resolve
+from lodestar.engine.settings import Settings, resolve_settings
 from lodestar.engine.values import AnswerEntity, Chain, Question
 
 from tests.fakes.memory_engine import open_engine
@@ -58,8 +58,8 @@ def test_options_of_one_call_change_the_recipe_for_it_alone(tmp_path: Path) -> N
 def test_a_graph_or_a_database_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LODESTAR_HOME", str(tmp_path))
     monkeypatch.setenv("NEO4J_URI", "neo4j://elsewhere.example.org")
-    assert resolve({"name": "geo"}).uri == ""
-    assert resolve({"name": "geo", "uri": "bolt://127.0.0.1:1"}).uri == "bolt://127.0.0.1:1"
+    assert resolve_settings({"name": "geo"}).uri == ""
+    assert resolve_settings({"name": "geo", "uri": "bolt://127.0.0.1:1"}).uri == "bolt://127.0.0.1:1"
     with Engine(uri="bolt://127.0.0.1:1", auth=("ann", "hush"), database="films") as engine:
         assert (engine.connection.user, engine.connection.password) == ("ann", "hush")
         assert engine.connection.database == "films"
@@ -104,8 +104,8 @@ def test_a_batch_says_the_fault_of_each_question(tmp_path: Path) -> None:
     with open_engine(tmp_path, "similarity") as engine:
         first, *others, last = engine.ask_batch([GOOD, *BAD, GOOD])
         for (bad, error), other in zip(BAD.items(), others, strict=True):
-            assert type(find_fault(other.evidence)) is error, bad
-    assert find_fault(first.evidence) is None
+            assert type(find_question_error(other.evidence)) is error, bad
+    assert find_question_error(first.evidence) is None
     assert (first.text, last.text) == ("Lima", "Lima")
 
 

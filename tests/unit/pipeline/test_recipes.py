@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError, LodestarError, UsageError
-from lodestar.engine.recipes import Recipe, read_recipe, recipe_names
+from lodestar.engine.recipes import Recipe, list_recipe_names, read_recipe
 from lodestar.engine.reorganising import Merge
 from lodestar.engine.retrieval.similarity import Similarity
 from lodestar.engine.retrieval.star import Star
 
 
-@pytest.mark.parametrize("name", recipe_names())
+@pytest.mark.parametrize("name", list_recipe_names())
 def test_what_is_resolved_can_be_read_again(name: str) -> None:
     recipe = read_recipe(name, ["top_k=3", "seed=7", "linker.top_k=4"])
     assert (recipe.name, recipe.top_k, recipe.seed) == (name, 3, 7)

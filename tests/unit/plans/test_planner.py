@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from functools import cache
 
 import pytest
-from lodestar.engine.neo4j.catalogue import Catalogue, RelationInfo
+from lodestar.engine.neo4j.catalogue import RelationCatalogue, RelationInfo
 from lodestar.engine.plans import plan
-from lodestar.engine.plans.asking import read_weights
+from lodestar.engine.plans.asking import read_plan_weights
 from lodestar.engine.plans.planner import Candidate, Planner
 from lodestar.engine.plans.schema import make_schema
-from lodestar.engine.plans.words import StepWords, tokenise
-from lodestar.engine.relations import words_of_relations
+from lodestar.engine.plans.words import StepWordMatcher, tokenise
+from lodestar.engine.relations import make_words_by_relation
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Entity, Topic
 from lodestar.models.text.encoders import SentenceEncoder
@@ -85,7 +85,7 @@ def graph_of(name: str) -> tuple[Planner, Naive, Mapping[str, tuple[int, ...]], 
         r: "yes or no" if t in FLAGS else "date" if "-" in t else "number" if t[:1].isdigit() else ""
         for r, t in tails.items()
     }
-    catalogue = Catalogue(
+    catalogue = RelationCatalogue(
         tuple(
             RelationInfo(n, r, r.replace("_", " "), 1, tail=EndKind(kinds[r], 1.0) if kinds[r] else EndKind())
             for n, r in enumerate(relations, 1)
@@ -108,11 +108,11 @@ def graph_of(name: str) -> tuple[Planner, Naive, Mapping[str, tuple[int, ...]], 
         )
         for h, r, t in triples
     ]
-    words = words_of_relations(catalogue.relations)
+    words = make_words_by_relation(catalogue.relations)
     to_one = {r for r in relations if len({h for h, s, _ in triples if s == r}) == sum(s == r for _, s, _ in triples)}
     named = [(t, t, []) for t in dict.fromkeys(t for some in types.values() for t in some)]
     schema = make_schema(catalogue, words, named, samples, frozenset(to_one))
-    planner = Planner(schema, StepWords(words, schema.ends, encoder()), read_weights()["plans"])
+    planner = Planner(schema, StepWordMatcher(words, schema.ends, encoder()), read_plan_weights()["plans"])
     texts = {each: each for h, _, t in triples for each in (h, t)}
     return planner, Naive(triples, texts, schema), {k: tuple(v) for k, v in signatures.items()}, types
 
@@ -310,4 +310,4 @@ def test_no_plan_is_deeper_than_one_may_be(monkeypatch: pytest.MonkeyPatch) -> N
         ("firm", "which employee in sales has the lowest salary"),
     ):
         for each in plans(name, question):
-            plan.check(each.plan)
+            plan.check_plan(each.plan)

@@ -9,7 +9,7 @@ import pytest
 from lodestar.engine.cli.doctor import check_installation
 from lodestar.engine.errors import (
     MissingExtraError,
-    how_to_install,
+    format_install_command,
     translate_import_errors,
 )
 from lodestar.engine.settings import Settings
@@ -19,7 +19,7 @@ def test_a_missing_package_names_its_extra() -> None:
     with pytest.raises(MissingExtraError) as raised, translate_import_errors("the reranker x"):
         raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
     assert str(raised.value) == (
-        f"the reranker x needs torch, which is not installed; the extra `train` brings it: {how_to_install('train')}"
+        f"the reranker x needs torch, which is not installed; the extra `train` brings it: {format_install_command('train')}"
     )
     with pytest.raises(ModuleNotFoundError, match="mine"), translate_import_errors():
         raise ModuleNotFoundError("No module named 'mine'", name="mine")
@@ -38,10 +38,10 @@ def test_a_missing_package_names_its_extra() -> None:
 )
 def test_the_command_installs_from_where_it_came(monkeypatch: pytest.MonkeyPatch, came: str | None, place: str) -> None:
     monkeypatch.setattr("lodestar.engine.errors.distribution", lambda _: SimpleNamespace(read_text=lambda _: came))
-    assert how_to_install("train").endswith(f" install {place}")
-    assert how_to_install("train").startswith(sys.executable)
+    assert format_install_command("train").endswith(f" install {place}")
+    assert format_install_command("train").startswith(sys.executable)
     monkeypatch.setattr("lodestar.engine.errors.find_spec", lambda _: None)
-    assert how_to_install("train") == f"uv pip install --python {sys.executable} {place}"
+    assert format_install_command("train") == f"uv pip install --python {sys.executable} {place}"
 
 
 @pytest.mark.parametrize("wheels", [{"faiss-cpu"}, {"faiss-cpu", "faiss-gpu-cu12"}])

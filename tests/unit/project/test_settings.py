@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import DatabaseUnavailableError, InputError, UsageError
 from lodestar.engine.neo4j.gateway import translate_errors
-from lodestar.engine.settings import Settings, make_connection, resolve, sends_openai_env
+from lodestar.engine.settings import Settings, make_connection, resolve_settings, sends_openai_env
 from neo4j.exceptions import ConfigurationError
 
 
@@ -20,17 +20,17 @@ def test_a_file_in_the_working_folder_is_not_read(tmp_path: Path, monkeypatch: p
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     Path("lodestar.toml").write_text('llm_base_url = "https://attacker.example"\n')
-    assert resolve({}, {}).llm_base_url == ""
+    assert resolve_settings({}, {}).llm_base_url == ""
 
 
 def test_flags_over_environment_over_file_over_defaults(config: Path) -> None:
     config.write_text('user = "file"\nname = "file"\nencoder = "file"\n')
-    found = resolve({"user": "flag", "name": None}, {"LODESTAR_USER": "env", "LODESTAR_NAME": "env"})
+    found = resolve_settings({"user": "flag", "name": None}, {"LODESTAR_USER": "env", "LODESTAR_NAME": "env"})
     assert (found.user, found.name, found.encoder, found.database) == ("flag", "env", "file", "neo4j")
 
 
 def test_secrets_come_from_the_environment_and_show_nowhere() -> None:
-    found = resolve({}, {"NEO4J_PASSWORD": "hush", "OPENAI_API_KEY": "sk-hush"})
+    found = resolve_settings({}, {"NEO4J_PASSWORD": "hush", "OPENAI_API_KEY": "sk-hush"})
     assert (found.password, found.llm_api_key) == ("hush", "sk-hush")
     assert "hush" not in repr(found)
 
@@ -52,14 +52,14 @@ def test_secrets_come_from_the_environment_and_show_nowhere() -> None:
 )
 def test_openai_s_environment_goes_to_openai_alone(base_url: str, is_sent: bool) -> None:
     environ = {"OPENAI_API_KEY": "sk-hush", "LODESTAR_LLM_BASE_URL": base_url}
-    settings = resolve({}, environ)
+    settings = resolve_settings({}, environ)
     assert (settings.llm_api_key, sends_openai_env(settings)) == ("sk-hush" if is_sent else "", is_sent)
-    assert resolve({}, {**environ, "LODESTAR_LLM_API_KEY": "own"}).llm_api_key == "own"
+    assert resolve_settings({}, {**environ, "LODESTAR_LLM_API_KEY": "own"}).llm_api_key == "own"
 
 
 def test_openai_s_own_address_may_be_named_as_openai_names_it() -> None:
     environ = {"OPENAI_API_KEY": "sk-hush", "OPENAI_BASE_URL": "https://stranger.example/v1"}
-    assert resolve({}, environ).llm_api_key == ""
+    assert resolve_settings({}, environ).llm_api_key == ""
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_openai_s_own_address_may_be_named_as_openai_names_it() -> None:
     ],
 )
 def test_a_password_in_the_address_is_refused_and_not_shown(uri: str) -> None:
-    for call in (lambda: resolve({}, {"LODESTAR_URI": uri}), lambda: make_connection(Settings(uri=uri))):
+    for call in (lambda: resolve_settings({}, {"LODESTAR_URI": uri}), lambda: make_connection(Settings(uri=uri))):
         with pytest.raises(UsageError) as caught:
             call()
         assert "hush" not in str(caught.value)
@@ -94,7 +94,7 @@ def test_a_password_in_the_address_is_refused_and_not_shown(uri: str) -> None:
     ],
 )
 def test_an_address_is_shown_without_its_routing_context(uri: str, where: str) -> None:
-    connection = make_connection(resolve({}, {"LODESTAR_URI": uri}))
+    connection = make_connection(resolve_settings({}, {"LODESTAR_URI": uri}))
     assert (connection.uri, connection.where) == (uri, where)
     with pytest.raises(DatabaseUnavailableError) as caught, translate_errors(connection):
         raise ConfigurationError(f"no such routing context. Given URI: {uri}")
@@ -104,7 +104,7 @@ def test_an_address_is_shown_without_its_routing_context(uri: str, where: str) -
 def test_a_secret_in_the_file_is_refused(config: Path) -> None:
     config.write_text('password = "x"\n')
     with pytest.raises(InputError, match="password is a secret: set LODESTAR_PASSWORD"):
-        resolve({}, {})
+        resolve_settings({}, {})
 
 
 @pytest.mark.parametrize(
@@ -113,22 +113,22 @@ def test_a_secret_in_the_file_is_refused(config: Path) -> None:
 def test_a_bad_file_is_named(config: Path, content: str, message: str) -> None:
     config.write_text(content)
     with pytest.raises(InputError, match=message):
-        resolve({}, {})
+        resolve_settings({}, {})
 
 
 @pytest.mark.parametrize("uri", ["localhost:7687", "http://localhost:7474", "postgres://x"])
 def test_an_address_of_another_kind_is_refused(uri: str) -> None:
     with pytest.raises(UsageError, match="expected one of bolt://"):
-        resolve({"uri": uri}, {})
+        resolve_settings({"uri": uri}, {})
 
 
 @pytest.mark.parametrize("value", ["soon", "-1", "0", "inf", "nan"])
 def test_a_timeout_is_a_positive_number(value: str) -> None:
     with pytest.raises(UsageError, match="query_timeout_s"):
-        resolve({}, {"LODESTAR_QUERY_TIMEOUT_S": value})
+        resolve_settings({}, {"LODESTAR_QUERY_TIMEOUT_S": value})
 
 
 def test_a_budget_is_a_whole_number(config: Path) -> None:
     config.write_text("llm_max_calls = 100\n")
-    found = resolve({}, {"LODESTAR_LLM_MAX_TOKENS": "2000"})
+    found = resolve_settings({}, {"LODESTAR_LLM_MAX_TOKENS": "2000"})
     assert (found.llm_max_calls, found.llm_max_tokens) == (100, 2000)

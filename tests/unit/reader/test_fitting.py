@@ -16,12 +16,12 @@ from lodestar.models.reader import (
     SourceChainColumns,
     SourceWeights,
     choose_answer_count,
-    expected_f1,
+    compute_expected_f1,
 )
 from lodestar.models.reader.fitting import (
     ReaderTrainingSet,
-    figures,
-    figures_of_questions,
+    compute_question_figures,
+    compute_reader_figures,
 )
 
 BY_CHAIN = SourceWeights(np.where([name == "chain" for name in NAMES], 1.0, 0.0), 0.0)
@@ -105,14 +105,14 @@ def test_figures_by_hand() -> None:
     reader = Reader({"a": BY_CHAIN, "b": replace(BY_CHAIN, share=0.0)}, trained=True)
     nothing = [Asked([[]] * len(each.scores)) for each in QUESTIONS]
     readings = make_readings(*QUESTIONS, beside=nothing)
-    found, sure = figures_of_questions(readings, reader), 1 / (1 + np.exp(-3.0))
+    found, sure = compute_question_figures(readings, reader), 1 / (1 + np.exp(-3.0))
     assert found["f1"] == pytest.approx([4 / 6, 0, 1, 0, 1, 0])
     assert found["oracle"] == pytest.approx([6 / 7, 0, 1, 0, 1, 0])
     assert found["hits_at_1"].tolist() == [1, 0, 1, 0, 1, 0]
     assert found["confidence"] == pytest.approx([sure, 0, sure, 1, 0.43, 0.47])
     ece = 3 / 6 * abs((2 * sure + 1) / 3 - 2 / 3) + 2 / 6 * abs(0.45 - 1 / 2)
     means = {"f1": 16 / 36, "hits_at_1": 3 / 6, "ece": ece, "oracle": (6 / 7 + 2) / 6}
-    assert figures(readings, reader) == pytest.approx(means)
+    assert compute_reader_figures(readings, reader) == pytest.approx(means)
 
 
 # The set with the highest expected F1, against every set and every outcome tried.
@@ -133,7 +133,7 @@ def brute(p: np.ndarray, chosen: tuple[int, ...]) -> float:
 @settings(max_examples=30)
 @given(probabilities)
 def test_the_expectation_is_that_of_all_outcomes(p: np.ndarray) -> None:
-    assert expected_f1(p) == pytest.approx([brute(p, tuple(range(k))) for k in range(1, len(p) + 1)])
+    assert compute_expected_f1(p) == pytest.approx([brute(p, tuple(range(k))) for k in range(1, len(p) + 1)])
 
 
 @settings(max_examples=30)

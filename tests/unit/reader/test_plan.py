@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from lodestar.models.reader import MAX_HOPS, Floats, PathPlan, SourceChainColumns
-from lodestar.models.reader.fitting import fit_plan
+from lodestar.models.reader import MAX_HOPS, Floats, PathPlanWeights, SourceChainColumns
+from lodestar.models.reader.fitting import fit_path_plan
 
 _FIRST, _OTHER = np.eye(4, dtype=np.float32)[:2]
 HOPS = np.stack(
@@ -50,13 +50,13 @@ def right() -> Floats:
     return found.ravel()
 
 
-def best(plan: PathPlan) -> list[int]:
+def best(plan: PathPlanWeights) -> list[int]:
     scores = plan.score(ASKED, columns(3)).reshape(3, -1)
     return [int(each) for each in scores.argmax(axis=1)]
 
 
 def test_it_learns_relations_directions_and_lengths() -> None:
-    assert best(fit_plan([(ASKED, columns(3), right())])) == list(WANTED)
+    assert best(fit_path_plan([(ASKED, columns(3), right())])) == list(WANTED)
 
 
 def test_the_score_by_hand() -> None:
@@ -65,5 +65,5 @@ def test_the_score_by_hand() -> None:
     last[0, 0], steps[0, 0], last[0, 1] = 1.0, 10.0, 0.5
     length = np.zeros((4, MAX_HOPS + 1))
     length[0] = [0.0, 0.010004, 0.02, 0.03, 0.04]
-    scores = PathPlan(last, steps, length).score(ASKED[:1], columns(1))
+    scores = PathPlanWeights(last, steps, length).score(ASKED[:1], columns(1))
     assert scores.tolist() == [11.01, 11.01, 0.51, 21.02, 10.52]

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lodestar.engine.answering import Extractive
+from lodestar.engine.answering import ExtractiveAnswerer
 from lodestar.engine.answering.candidates import find_candidates
 from lodestar.engine.answering.reader import (
     ReaderAnswerer,
-    make_reader_columns,
+    make_reader_input,
 )
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence import Calibration, Evidence
@@ -20,7 +20,7 @@ from lodestar.engine.values import Chain, Entity, Question, Scored, Topic, Tripl
 from lodestar.models.reader import NAMES, Reader, SourceWeights
 from lodestar.models.reader.fitting import (
     ReaderTrainingSet,
-    figures,
+    compute_reader_figures,
     fit_reader,
 )
 from lodestar.models.text import RelationWords
@@ -77,7 +77,7 @@ def vectors() -> TextVectors:
 
 def readings(evidence: Sequence[Evidence[Triple]], right: Sequence[Entity]) -> ReaderTrainingSet:
     found = find_candidates(MemoryGraph([]), evidence)
-    columns = make_reader_columns(found, evidence, WORDS_OF, vectors())
+    columns = make_reader_input(found, evidence, WORDS_OF, vectors())
     is_right = [right[q] == each for q, each in zip(found.question.tolist(), found.entities, strict=True)]
     return ReaderTrainingSet(
         "made",
@@ -98,7 +98,7 @@ def trained() -> Reader:
 
 
 def answerer(reader: Reader, least: float = 0.0) -> ReaderAnswerer:
-    return ReaderAnswerer(reader, WORDS_OF, vectors(), Extractive(least, 0.5))
+    return ReaderAnswerer(reader, WORDS_OF, vectors(), ExtractiveAnswerer(least, 0.5))
 
 
 def test_it_learns_to_go_on_where_the_best_chain_stops() -> None:
@@ -106,7 +106,7 @@ def test_it_learns_to_go_on_where_the_best_chain_stops() -> None:
     first, second = answerer(reader).answer_batch(MemoryGraph([]), [one_hop(), two_hops()])
     assert [each.id for each in first.entities] == ["director"]
     assert [each.id for each in second.entities] == ["other film"]
-    assert figures(readings([one_hop(), two_hops()], [BY, OTHER]), reader)["f1"] == 1
+    assert compute_reader_figures(readings([one_hop(), two_hops()], [BY, OTHER]), reader)["f1"] == 1
 
 
 def test_an_answer_says_why_and_what_it_rests_on() -> None:
@@ -169,7 +169,7 @@ def test_an_answer_from_chains_rests_on_all_that_lead_to_it() -> None:
     weights = np.where([name == "chain" for name in NAMES], 1.0, 0.0)
     words = WORDS_OF | {"seen_by": RelationWords("", ("seen by",))}
     reader = Reader({"chain": SourceWeights(weights, 0.0)}, trained=True)
-    reading = ReaderAnswerer(reader, words, vectors(), Extractive(0.0, 0.5))
+    reading = ReaderAnswerer(reader, words, vectors(), ExtractiveAnswerer(0.0, 0.5))
     (answer,) = reading.answer_batch(MemoryGraph([]), [evidence])
     assert {each.id: each.evidence for each in answer.entities}["director"] == (0, 2)
     assert answer.evidence.items == evidence.items

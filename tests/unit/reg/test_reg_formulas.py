@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from lodestar.models.reg import triples as reg_network
 from lodestar.models.reg.triples import GraphInputs, TripleScorer
-from lodestar.models.subgraphs import distance_encoding, encoding_width, mark_shortest_paths
+from lodestar.models.subgraphs import compute_distance_encoding, compute_encoding_width, mark_shortest_paths
 
 
 def nodes(*numbers: int) -> np.ndarray:
@@ -20,8 +20,8 @@ def flags(*values: int) -> np.ndarray:
 class TestDistanceEncoding:
     def test_a_chain_by_hand(self) -> None:
         """0 → 1 → 2, the topic is 0. Along: node 1 has heads {0}, node 2 {1}. Against: node 0 has tails {1}, 1 {2}."""
-        found = distance_encoding(nodes(0, 1), nodes(1, 2), flags(1, 0, 0), 2)
-        assert found.shape == (3, encoding_width(2))
+        found = compute_distance_encoding(nodes(0, 1), nodes(1, 2), flags(1, 0, 0), 2)
+        assert found.shape == (3, compute_encoding_width(2))
         assert found.tolist() == [
             # one-hot, along 1,  along 2, against 1, against 2
             [0, 1, 0, 0, 0, 0, 1, 0, 1, 0],
@@ -63,7 +63,7 @@ class TestNetwork:
             is_topic=torch.zeros(8, dtype=torch.bool),
             is_literal=torch.zeros(8, dtype=torch.bool),
             node_question=torch.zeros(8, dtype=torch.int64),
-            distances=torch.randn(8, encoding_width(1)),
+            distances=torch.randn(8, compute_encoding_width(1)),
             question_of=torch.randint(2, (num_triples,)),
             heads=torch.randint(8, (num_triples,)),
             relation_of=torch.randint(3, (num_triples,)),
@@ -72,7 +72,7 @@ class TestNetwork:
 
     def test_it_is_the_layer_over_the_concatenated_embeddings(self, monkeypatch: object) -> None:
         given = self.inputs()
-        network = TripleScorer(5, encoding_width(1), 7)
+        network = TripleScorer(5, compute_encoding_width(1), 7)
         torch.nn.init.normal_(network.unnamed)
         entities = given.entities.clone()
         entities[6:] = network.unnamed.detach()

@@ -20,11 +20,11 @@ from lodestar.models.reg.paths import (
     PathModel,
     PathPrefix,
     PathTokenizer,
-    Trie,
-    log_probabilities,
-    make_examples,
+    TokenTrie,
+    compute_path_log_probabilities,
+    make_path_examples,
     read_path_writer,
-    relation_texts,
+    verbalise_relations,
 )
 from lodestar.models.text import RelationWords
 
@@ -32,7 +32,7 @@ from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.trainings import train_sets
 
 WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "currency code", "language")}
-VOCABULARY = relation_texts(WORDS)
+VOCABULARY = verbalise_relations(WORDS)
 NAMES = ("capital", "currency", "language")
 
 
@@ -75,7 +75,7 @@ def model(trained: Path) -> PathModel:
 
 
 def test_a_trie_is_closed_at_its_dead_ends() -> None:
-    trie = Trie([(1, 2), (1, 3, 4), (5,)])
+    trie = TokenTrie([(1, 2), (1, 3, 4), (5,)])
     assert trie.list_next_tokens([]) == [1, 5]
     assert trie.list_next_tokens([1]) == [2, 3]
     assert trie.list_next_tokens([1, 2]) == trie.list_next_tokens([1, 4]) == trie.list_next_tokens([7]) == []
@@ -88,11 +88,13 @@ def test_probabilities_of_all_tokens_add_up_to_those_of_the_beginning(base: Path
     prompt, path = text.prompt("which?", "Land"), text.path(("capital", "^currency"))
     tokens = range(lm.network.config.vocab_size)
     with torch.inference_mode():
-        begun, whole = log_probabilities(lm.network, [prompt], [path], text.end, text.padding)
-        longer, _ = log_probabilities(
+        begun, whole = compute_path_log_probabilities(lm.network, [prompt], [path], text.end, text.padding)
+        longer, _ = compute_path_log_probabilities(
             lm.network, [prompt] * len(tokens), [(*path, token) for token in tokens], text.end, text.padding
         )
-        together, _ = log_probabilities(lm.network, [prompt, prompt], [path, path[:3]], text.end, text.padding)
+        together, _ = compute_path_log_probabilities(
+            lm.network, [prompt, prompt], [path, path[:3]], text.end, text.padding
+        )
     assert float(longer.logsumexp(0)) == pytest.approx(float(begun), abs=1e-3)
     assert float(longer[text.end]) == pytest.approx(float(whole), abs=1e-3)
     assert float(together[0]) == pytest.approx(float(begun), abs=1e-3)
@@ -162,5 +164,5 @@ def test_a_question_counts_with_chains_from_its_topics_of_which_one_is_right() -
         PoolChain("query", "land", ("treaty",), ("Land", "?")),
     )
     given = [replace(asked, chains=chains) for chains in ((wrong, right, *others), (wrong,), others, ())]
-    (example,) = make_examples([replace(pool(1, 2), questions=tuple(given))], VOCABULARY)
+    (example,) = make_path_examples([replace(pool(1, 2), questions=tuple(given))], VOCABULARY)
     assert (example.paths, example.is_right) == ((wrong.steps, right.steps), (False, True))

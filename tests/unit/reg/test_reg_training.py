@@ -16,10 +16,10 @@ from lodestar.models.reg.triples import (
     SubgraphModel,
     TripleObjective,
     TripleScorer,
+    compute_triple_figures,
     open_model,
-    triple_figures,
 )
-from lodestar.models.subgraphs import encoding_width
+from lodestar.models.subgraphs import compute_encoding_width
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -65,7 +65,7 @@ def test_all_right_triples_and_a_few_wrong_ones_are_learned_from() -> None:
     """Of three wrong triples one, another one in other epochs: its logit is that of the whole question's triples."""
     graphs = EncodedGraphs(question_graphs(0, 2), LetterEncoder().encode, 2, torch.device("cpu"))
     torch.manual_seed(0)
-    network = TripleScorer(graphs.dimension, encoding_width(2), 8).eval()
+    network = TripleScorer(graphs.dimension, compute_encoding_width(2), 8).eval()
     objective = TripleObjective(network, graphs, graphs, replace(CONFIG, num_negatives=1))
     every, _ = next(objective.iterate_scores())
     drawn = []
@@ -84,4 +84,4 @@ def test_recall_is_of_the_best_10_50_100_and_500_and_of_equal_scores_the_earlier
         right = np.zeros(1_200, dtype=np.bool_)
         right[[2 * rank - 1 for rank in ranks]] = True  # every other triple is worth 1
         expected = sum((place + 1) / rank for place, rank in enumerate(ranks)) / 3
-        assert triple_figures(scores, right) == pytest.approx([*recall, expected])
+        assert compute_triple_figures(scores, right) == pytest.approx([*recall, expected])

@@ -13,9 +13,9 @@ from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.llm import Completed, Completion, Prompt
 from lodestar.engine.reorganising.filtering import (
-    FI,
+    FIFilter,
     Relevance,
-    attention_to_items,
+    compute_item_attention,
 )
 from lodestar.engine.values import Chain, Entity
 from lodestar.models.causal_lm import CausalLM, PromptAttention
@@ -37,8 +37,8 @@ def filtered(
     coarse: int = 50,
     relevance: tuple[str, Relevance] | None = None,
 ) -> list[Evidence[Any]]:
-    ctx = make_context(reply=reply, opened={FI(coarse=coarse): relevance or FALLING})
-    return [each.add_costs(ctx.trace.costs) for each in FI(coarse=coarse)(ctx, given)]
+    ctx = make_context(reply=reply, opened={FIFilter(coarse=coarse): relevance or FALLING})
+    return [each.add_costs(ctx.trace.costs) for each in FIFilter(coarse=coarse)(ctx, given)]
 
 
 def falling(evidence: Evidence[Any]) -> Any:
@@ -102,7 +102,7 @@ class TestGroups:
 
     @pytest.mark.parametrize(("num_items", "num_kept"), [(0, 0), (25, 25), (200, 50)])
     def test_as_many_are_kept_as_the_paper_keeps(self, num_items: int, num_kept: int) -> None:
-        stage = FI(fine=False, integrate=False)
+        stage = FIFilter(fine=False, integrate=False)
         (found,) = stage(make_context(opened={stage: FALLING}), [evidence(*map(str, range(num_items)))])
         assert shown(found) == [(str(place), None) for place in range(num_kept)]
 
@@ -124,13 +124,13 @@ class TestRelevance:
     def test_a_model_is_shown_the_items_and_then_the_question(self) -> None:
         """Items of 13 letters, of which none, one and two are attended to: half the most and half the mean of them."""
         model: Any = Attends()
-        values = attention_to_items(model, evidence("a", "b", "x", text="x\nborders?"))
+        values = compute_item_attention(model, evidence("a", "b", "x", text="x\nborders?"))
         items = ["Peru —[a]→ a", "Peru —[b]→ b", "Peru —[x]→ x"]
         assert model.content.endswith("\nReasoning Paths:\n" + "\n".join(items) + "\n\nQuestion:\nx borders?")
         assert values.tolist() == pytest.approx([0, 0, (1 + 2 / 12) / 2])
 
     def test_attention_of_a_local_model(self, tmp_path: Path) -> None:
-        relevance = partial(attention_to_items, CausalLM(str(write_tiny_causal_lm(tmp_path, is_chat=True))))
+        relevance = partial(compute_item_attention, CausalLM(str(write_tiny_causal_lm(tmp_path, is_chat=True))))
         given = evidence("capital", "useful", "paths", "more")
         values = relevance(given)
         assert values.shape == (4,)

@@ -7,15 +7,15 @@ import math
 import numpy as np
 import pytest
 from lodestar.models.graphrag_fi import (
-    Thresholds,
-    answer_confidences,
-    attention_relevance,
+    ConfidenceThresholds,
+    choose_relevance_layer,
+    compute_answer_confidences,
+    compute_attention_relevance,
+    compute_sequence_confidence,
     filter_coarsely,
+    find_token_spans,
     integrate_answers,
     prioritise_items,
-    relevance_layer,
-    sequence_confidence,
-    token_spans,
 )
 
 
@@ -23,20 +23,22 @@ class TestRelevance:
     def test_half_of_the_maximum_and_the_mean(self) -> None:
         """Tokens 1 to 3 of 0.1, 0.3, 0.2: maximum 0.3, mean 0.2."""
         attention = np.array([0.2, 0.1, 0.3, 0.2, 0.2])
-        assert attention_relevance(attention, np.array([[1, 4], [4, 5], [2, 2]])) == pytest.approx([0.25, 0.2, 0.0])
+        assert compute_attention_relevance(attention, np.array([[1, 4], [4, 5], [2, 2]])) == pytest.approx(
+            [0.25, 0.2, 0.0]
+        )
 
     def test_heads_are_averaged_first(self) -> None:
         attention = np.array([[0.5, 0.5, 0.0], [0.1, 0.3, 0.6]])
-        assert attention_relevance(attention, np.array([[0, 2]])) == pytest.approx([(0.4 + 0.35) / 2])
+        assert compute_attention_relevance(attention, np.array([[0, 2]])) == pytest.approx([(0.4 + 0.35) / 2])
 
     @pytest.mark.parametrize(("num_layers", "layer"), [(32, 18), (28, 16), (12, 8), (5, 4), (4, 3), (2, 1), (1, 0)])
     def test_the_layer_is_the_middle_and_two(self, num_layers: int, layer: int) -> None:
-        assert relevance_layer(num_layers) == layer
+        assert choose_relevance_layer(num_layers) == layer
 
     def test_spans_follow_the_characters(self) -> None:
         """A token that is added stands for no characters; one that reaches over a border counts on both sides."""
         offsets = np.array([(0, 0), (0, 3), (3, 6), (6, 8), (8, 9), (0, 0)])
-        spans = token_spans(offsets, [(0, 4), (4, 8), (8, 9), (9, 12), (5, 5)])
+        spans = find_token_spans(offsets, [(0, 4), (4, 8), (8, 9), (9, 12), (5, 5)])
         assert spans.tolist() == [[1, 3], [2, 4], [4, 5], [0, 0], [0, 0]]
 
 
@@ -54,26 +56,34 @@ class TestPriorities:
 
 class TestConfidence:
     def test_the_geometric_mean(self) -> None:
-        assert sequence_confidence([math.log(0.5), math.log(0.125)]) == pytest.approx(0.25)
-        assert sequence_confidence([1e-9]) == 1.0
+        assert compute_sequence_confidence([math.log(0.5), math.log(0.125)]) == pytest.approx(0.25)
+        assert compute_sequence_confidence([1e-9]) == 1.0
 
     def test_each_answer_has_its_own_tokens(self) -> None:
         tokens = [
             (text, math.log(p))
             for text, p in [('["', 0.1), ("Li", 0.8), ("ma", 0.2), ('", "', 0.1), ("Quito", 0.9), ('"]', 0.1)]
         ]
-        assert answer_confidences(tokens, ["Lima", "Quito", "Bogotá"]) == [pytest.approx(0.4), pytest.approx(0.9), None]
+        assert compute_answer_confidences(tokens, ["Lima", "Quito", "Bogotá"]) == [
+            pytest.approx(0.4),
+            pytest.approx(0.9),
+            None,
+        ]
 
     def test_escapes_of_json_and_plain_words(self) -> None:
-        assert answer_confidences([('"Bogot\\u00e1"', -1.0)], ["Bogotá"]) == [pytest.approx(math.exp(-1))]
-        assert answer_confidences([("It is ", -1.0), ("Lima", -0.5)], ["Lima"]) == [pytest.approx(math.exp(-0.5))]
-        assert answer_confidences([('the "El \\"Niño\\"', -0.5)], ['El "Niño"']) == [pytest.approx(math.exp(-0.5))]
-        assert answer_confidences([("Lima", -0.5)], [""]) == [None]
-        assert answer_confidences([], ["Lima"]) == [None]
+        assert compute_answer_confidences([('"Bogot\\u00e1"', -1.0)], ["Bogotá"]) == [pytest.approx(math.exp(-1))]
+        assert compute_answer_confidences([("It is ", -1.0), ("Lima", -0.5)], ["Lima"]) == [
+            pytest.approx(math.exp(-0.5))
+        ]
+        assert compute_answer_confidences([('the "El \\"Niño\\"', -0.5)], ['El "Niño"']) == [
+            pytest.approx(math.exp(-0.5))
+        ]
+        assert compute_answer_confidences([("Lima", -0.5)], [""]) == [None]
+        assert compute_answer_confidences([], ["Lima"]) == [None]
 
 
 class TestIntegration:
-    thresholds = Thresholds(0.5, 0.9)
+    thresholds = ConfidenceThresholds(0.5, 0.9)
 
     def kept(
         self, graph: list[tuple[str, float | None]], model: list[tuple[str, float | None]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from lodestar.engine.answering import Extractive
+from lodestar.engine.answering import ExtractiveAnswerer
 from lodestar.engine.evidence import Calibration, Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.no_answer import NoAnswerExplainer
@@ -30,7 +30,7 @@ def nearest(text: str, topic: Topic, num_relations: int) -> frozenset[str]:
 def ask(question: Question) -> tuple[str, str | None]:
     search = BeamSearch(GRAPH.numbered, WordScorer(), calibration=SCORE, max_hop=1)
     explain = NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest)
-    answer = Extractive().answer_of(explain(retrieved(GRAPH, search, [question]))[0])
+    answer = ExtractiveAnswerer().answer_of(explain(retrieved(GRAPH, search, [question]))[0])
     assert answer.to_dict()["reason"] == answer.reason
     return answer.text, answer.reason
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from lodestar.engine.evidence import Calibration, Evidence
-from lodestar.engine.reorganising import PathPooling, list_edges
+from lodestar.engine.reorganising import PathPooling, list_scored_edges
 from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.path_pooling import ScoredEdge, pool_triple_scores, reselect_triples
 
@@ -89,6 +89,6 @@ def test_evidence_of_a_batch_is_pooled_each_question_alone(
 
 
 def test_scores_without_a_calibration_are_pooled_as_they_are_where_none_is_negative() -> None:
-    assert [e.score for e in list_edges(triples(("arb", 0.0), ("brc", 2.0), topics="a"))] == [0.0, 2.0]
-    logits = [e.score for e in list_edges(triples(("arb", 0.0), ("brc", -1.0), topics="a"))]
+    assert [e.score for e in list_scored_edges(triples(("arb", 0.0), ("brc", 2.0), topics="a"))] == [0.0, 2.0]
+    logits = [e.score for e in list_scored_edges(triples(("arb", 0.0), ("brc", -1.0), topics="a"))]
     assert logits == pytest.approx([0.5, 1 / (1 + math.e)])

@@ -10,9 +10,9 @@ from lodestar.models.text.encoders import (
     KNOWN_BY,
     EncoderUnavailableError,
     SentenceEncoder,
-    digest_map,
+    compute_map_digest,
     merge_adapter,
-    plain_encoder,
+    open_plain_encoder,
 )
 from safetensors.numpy import save_file
 
@@ -29,15 +29,17 @@ def write_adapter(path: Path, base: str, name: str = MAP, width: int = 1536) -> 
 
 @pytest.fixture(scope="module")
 def base() -> str:
-    found = plain_encoder(MODEL)
+    found = open_plain_encoder(MODEL)
     assert found is not None
-    return digest_map(found.bert.weights[f"{KNOWN_BY}.weight"])
+    return compute_map_digest(found.bert.weights[f"{KNOWN_BY}.weight"])
 
 
 def test_a_map_becomes_w_plus_b_times_a(tmp_path: Path) -> None:
     known, changed = np.eye(2, dtype="f4"), np.ones((2, 3), dtype="f4")
     maps = {"b": np.array([[1], [2]], "f2"), "a": np.array([[1, 0, 3]], "f2")}
-    save_file({f"x.{name}": value for name, value in maps.items()}, tmp_path / "it", {"base": digest_map(known)})
+    save_file(
+        {f"x.{name}": value for name, value in maps.items()}, tmp_path / "it", {"base": compute_map_digest(known)}
+    )
     merge_adapter(tmp_path / "it", {KNOWN_BY: known, "x": changed}.__getitem__)
     assert changed.tolist() == [[2, 1, 4], [3, 1, 7]]
 

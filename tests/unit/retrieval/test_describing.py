@@ -7,26 +7,26 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.engine.neo4j.catalogue import Catalogue, Phrase, RelationInfo
+from lodestar.engine.neo4j.catalogue import RelationCatalogue, RelationInfo, RelationPhrase
 from lodestar.engine.relations import by_llm as filtering
-from lodestar.engine.relations import words_of_relations
-from lodestar.engine.relations.by_llm import leave_out_strays
+from lodestar.engine.relations import make_words_by_relation
+from lodestar.engine.relations.by_llm import drop_ambiguous_phrases
 from lodestar.engine.relations.describing import read_descriptions
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 
-CATALOGUE = Catalogue(
+CATALOGUE = RelationCatalogue(
     (RelationInfo(1, "owned_by", "owned by", 9), RelationInfo(2, "mother", "mother", 9), RelationInfo(3, "42", "42", 9))
 )
 
 
 def test_general_english_for_type_is_not_used_where_it_names_a_type_of_the_graph() -> None:
     """Of `type` "category" is meant, unless things of the graph are categories; what a user says stays."""
-    type_ = RelationInfo(1, "type", "type", 9, phrases=(Phrase("category of ours"),))
+    type_ = RelationInfo(1, "type", "type", 9, phrases=(RelationPhrase("category of ours"),))
     genre = RelationInfo(2, "genre", "genre", 9)
     part = RelationInfo(3, "PART_OF", "part of", 9, range="Category")
-    alone = words_of_relations([type_, genre])
-    beside = words_of_relations([type_, genre, part])
+    alone = make_words_by_relation([type_, genre])
+    beside = make_words_by_relation([type_, genre, part])
     assert {"category", "kind"} <= set(alone["type"].meaning.forward)
     assert "category" not in beside["type"].meaning.forward
     assert {"category of ours", "kind"} <= set(beside["type"].meaning.forward)
@@ -38,8 +38,11 @@ def test_a_file_says_phrases_of_both_directions_labels_and_descriptions(tmp_path
     file.write_text("# mine\n\nowned_by\twho looks after\tlabel=owner\n^owned_by\twhat belongs to\n42\tanswer\n")
     words = read_descriptions(file, CATALOGUE)
     assert words["owned_by"].label == "owner"
-    assert words["owned_by"].phrases == (Phrase("who looks after"), Phrase("what belongs to", inverse=True))
-    assert words["42"].phrases == (Phrase("answer"),)
+    assert words["owned_by"].phrases == (
+        RelationPhrase("who looks after"),
+        RelationPhrase("what belongs to", inverse=True),
+    )
+    assert words["42"].phrases == (RelationPhrase("answer"),)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +68,7 @@ def test_a_line_that_cannot_be_one_is_named_by_file_and_number(tmp_path: Path, l
 
 
 def test_phrases_of_another_relation_and_of_two_are_left_out() -> None:
-    catalogue = Catalogue(
+    catalogue = RelationCatalogue(
         (
             RelationInfo(1, "born_on", "born on", 9),
             RelationInfo(2, "works_at", "works at", 9, inverse="employs"),
@@ -78,8 +81,8 @@ def test_phrases_of_another_relation_and_of_two_are_left_out() -> None:
         "works_at": ["employer", "which company employs them at work", "tell who"],
         "employs": ["staff", "workers"],
     }
-    found = {name: tuple(Phrase(text, "llm") for text in texts) for name, texts in said.items()}
-    kept = leave_out_strays(found, catalogue, TextVectors(SentenceEncoder("all-MiniLM-L6-v2")), reasons)
+    found = {name: tuple(RelationPhrase(text, "llm") for text in texts) for name, texts in said.items()}
+    kept = drop_ambiguous_phrases(found, catalogue, TextVectors(SentenceEncoder("all-MiniLM-L6-v2")), reasons)
     assert [p.text for p in kept["born_on"].phrases] == ["date of birth", "birthday"]
     assert [p.text for p in kept["works_at"].phrases] == ["employer", "which company employs them at work"]
     assert [p.text for p in kept["employs"].phrases] == ["staff", "workers"]

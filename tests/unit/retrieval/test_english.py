@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.models.wording import base_of, is_verb, make_question, plural, singular
+from lodestar.models.wording import find_verb_base, is_verb, make_question, pluralise, singularise
 
 
 @pytest.mark.parametrize(
@@ -13,9 +13,9 @@ from lodestar.models.wording import base_of, is_verb, make_question, plural, sin
      ("movie", "movies"), ("species", "species")],
 )  # fmt: skip
 def test_plural(one: str, many: str) -> None:
-    assert plural(one) == many
+    assert pluralise(one) == many
     if one != "films" and " " not in one:
-        assert singular(many) == one
+        assert singularise(many) == one
 
 
 @pytest.mark.parametrize(
@@ -23,12 +23,12 @@ def test_plural(one: str, many: str) -> None:
     [("directed", "direct"), ("produced", "produce"), ("married", "marry"), ("written", "write"), ("works", "work")],
 )
 def test_base(verb: str, base: str) -> None:
-    assert base_of(verb) == base
+    assert find_verb_base(verb) == base
 
 
 @pytest.mark.parametrize("word", ["pass", "bus", "basis", "famous", "news", "tie"])
 def test_what_only_looks_like_a_plural_stays(word: str) -> None:
-    assert singular(word) == word
+    assert singularise(word) == word
 
 
 @pytest.mark.parametrize(

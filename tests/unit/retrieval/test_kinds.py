@@ -6,11 +6,11 @@ import pytest
 from lodestar.models.wording.kinds import (
     EndKind,
     EndSample,
-    agreement,
-    end_kinds,
+    classify_ends,
+    classify_noun,
+    classify_value,
     find_wanted_kind,
-    noun_kind,
-    value_kind,
+    score_kind_agreement,
 )
 
 
@@ -33,7 +33,7 @@ from lodestar.models.wording.kinds import (
     ],
 )
 def test_values_are_told_by_parsing(value: str, kind: str) -> None:
-    assert value_kind(value) == kind
+    assert classify_value(value) == kind
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_ends_get_their_kind_from_values_words_names_and_what_else_they_are() ->
         4: EndSample(people, 0, {4: 3}),  # 42, a relation with a number for its name
         -4: EndSample(("7", "9", "12"), 0, {-4: 3}),
     }
-    found = end_kinds(samples, {1: "hired on", 2: "works at", 3: "city", 4: "42"}, {})
+    found = classify_ends(samples, {1: "hired on", 2: "works at", 3: "city", 4: "42"}, {})
     assert found[-1].kind == "date"
     assert found[1].kind == found[2].kind == "person"
     assert found[-3].kind == "place"
@@ -91,7 +91,7 @@ def test_ends_get_their_kind_from_values_words_names_and_what_else_they_are() ->
 )
 def test_a_noun_tells_its_kind_by_its_head(words: str, kind: str) -> None:
     """The noun before "of", else the last word that has a kind."""
-    assert noun_kind(words) == kind
+    assert classify_noun(words) == kind
 
 
 @pytest.mark.parametrize(
@@ -106,4 +106,4 @@ def test_a_noun_tells_its_kind_by_its_head(words: str, kind: str) -> None:
     ],
 )
 def test_agreement_by_kind(question: str, end: EndKind, fits: float) -> None:
-    assert agreement(find_wanted_kind(question), end) == pytest.approx(fits)
+    assert score_kind_agreement(find_wanted_kind(question), end) == pytest.approx(fits)

@@ -11,11 +11,11 @@ import lodestar.engine.relations as relations_module
 import numpy as np
 import numpy.typing as npt
 import pytest
-from lodestar.engine.neo4j.catalogue import Phrase, RelationInfo
+from lodestar.engine.neo4j.catalogue import RelationInfo, RelationPhrase
 from lodestar.engine.relations import RelationIndex
 from lodestar.engine.retrieval import PathQuery
 from lodestar.engine.retrieval.similarity import SimilarityScorer
-from lodestar.engine.retrieval.subgraph.walking import RelationQuery, SimilarityProposer, best_relations
+from lodestar.engine.retrieval.subgraph.walking import RelationQuery, SimilarityProposer, select_best_relations
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.text import RelationWords
 from lodestar.models.text.encoders import SentenceEncoder
@@ -26,7 +26,7 @@ from tests.fakes.letter_encoder import LetterEncoder
 NAMES = ("location.country.capital", "location.country.currency_used", "people.person.place_of_birth")
 RELATIONS = [RelationInfo(i, name, name, 7) for i, name in enumerate(NAMES, start=1)]
 ASKED = "which money do people pay with"
-SAID = (Phrase(ASKED), Phrase("who spends", "llm", inverse=True))
+SAID = (RelationPhrase(ASKED), RelationPhrase("who spends", "llm", inverse=True))
 DESCRIBED = [replace(r, phrases=SAID) if r.number == 2 else r for r in RELATIONS]
 
 
@@ -110,6 +110,6 @@ def test_similarity_is_what_the_path_scorer_gives_a_path_of_one_hop() -> None:
 
 
 def test_equal_scores_come_by_number_leaving_before_entering() -> None:
-    assert best_relations(SIGNED, np.zeros(6, dtype=np.float32), 4).tolist() == [1, -1, 2, -2]
-    assert best_relations(SIGNED, np.arange(6, dtype=np.float32), 2).tolist() == [3, 2]
-    assert best_relations(SIGNED, np.arange(6, dtype=np.float32), 9).tolist() == [3, 2, 1, -1, -2, -3]
+    assert select_best_relations(SIGNED, np.zeros(6, dtype=np.float32), 4).tolist() == [1, -1, 2, -2]
+    assert select_best_relations(SIGNED, np.arange(6, dtype=np.float32), 2).tolist() == [3, 2]
+    assert select_best_relations(SIGNED, np.arange(6, dtype=np.float32), 9).tolist() == [3, 2, 1, -1, -2, -3]

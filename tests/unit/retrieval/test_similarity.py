@@ -12,8 +12,8 @@ import pytest
 from lodestar.models.similarity import (
     COSINE,
     PathSimilarity,
-    PathsOfTopic,
     SimilarityWeights,
+    TopicPaths,
     compute_support,
     score_paths,
 )
@@ -149,10 +149,8 @@ def score(
     weights: SimilarityWeights, path: tuple[Hop, ...], masked: str = ASKED, asked: AskedWords | None = None
 ) -> float:
     """What is added to the cosine of a path whose text is as its hops are."""
-    ((stop, extend),) = similarity(weights).scores([[PathsOfTopic(masked, [path], [0.0], asked)]])
-    ((cosine, _),) = similarity(replace(COSINE, phrases=weights.phrases)).scores(
-        [[PathsOfTopic(masked, [path], [0.0])]]
-    )
+    ((stop, extend),) = similarity(weights).scores([[TopicPaths(masked, [path], [0.0], asked)]])
+    ((cosine, _),) = similarity(replace(COSINE, phrases=weights.phrases)).scores([[TopicPaths(masked, [path], [0.0])]])
     assert stop == pytest.approx(extend)
     return float(stop[0] - cosine[0])
 
@@ -160,9 +158,9 @@ def score(
 def test_paths_of_a_batch_by_hand() -> None:
     """Of three words asked for a path says one, two or none. The first two are asked for: half of it is reached."""
     there_and_back = (BORDERS, reverse_hop(BORDERS))
-    first = PathsOfTopic(ASKED, [(CAPITAL,), (BORDERS, CAPITAL), (OTHER,)], [0.0, math.log(2), 0.0])
-    second = PathsOfTopic(ASKED, [there_and_back], [0.0])
-    empty = PathsOfTopic("which", [], [])
+    first = TopicPaths(ASKED, [(CAPITAL,), (BORDERS, CAPITAL), (OTHER,)], [0.0, math.log(2), 0.0])
+    second = TopicPaths(ASKED, [there_and_back], [0.0])
+    empty = TopicPaths("which", [], [])
     (stop, extend), nothing, none = similarity(ONE_HOP).scores([[first, empty, second], [empty], []])
     reached = 0.4 / math.sqrt(2)
     one = 1 / math.sqrt(3) + 0.5 + reached
@@ -198,7 +196,7 @@ def test_a_hop_is_read_in_the_phrase_that_fits_best() -> None:
     named = hop("xyz", "seat", "capital country")
     for phrases, extended, exact in ((True, 2 / math.sqrt(6), 1 / math.sqrt(6)), (False, 0.0, 0.0)):
         weights = replace(COSINE, phrases=phrases)
-        ((stop, extend),) = similarity(weights).scores([[PathsOfTopic(ASKED, [(named,)], [0.0])]])
+        ((stop, extend),) = similarity(weights).scores([[TopicPaths(ASKED, [(named,)], [0.0])]])
         assert (float(extend[0]), float(stop[0])) == pytest.approx((extended, exact))
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
-from lodestar.engine.evidence import Calibration, Evidence, graph_token
+from lodestar.engine.evidence import Calibration, Evidence, find_graph_token
 from lodestar.engine.linking import look_up_topics
 from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, Gril, RegTriple, SubgraphScorer
 from lodestar.engine.values import Question, Triple
@@ -132,7 +132,7 @@ def test_what_grows_and_is_not_pruned_is_found_the_best_first() -> None:
         assert triples(found[0]) == best("film")[:num]
         near = [("m1", "of", "bob"), ("film", "actor", "bob"), ("film", "year", "m1")]
         assert [triples(each) for each in found[1:]] == [[], near[: max(top_k, 2)]]
-        assert [graph_token(each) for each in found] == [(0.0,), (1.0,), (2.0,)]
+        assert [find_graph_token(each) for each in found] == [(0.0,), (1.0,), (2.0,)]
         assert {each.calibration for each in found} == {Calibration("logit", 2.0, -1.0, of="triple")}
 
 

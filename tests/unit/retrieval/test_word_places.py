@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from lodestar.models.word_places import (
-    WordPlaces,
-    find_mention,
+    WordPositions,
+    find_topic_span,
     read_asked_words,
     score_word_order,
 )
@@ -47,7 +47,7 @@ def test_nouns_of_a_question(question: str, topic: str, asked: tuple[str, ...], 
     ],
 )
 def test_a_topic_is_mentioned_by_the_longest_run_of_its_words(words: str, topic: str, place: tuple[int, int]) -> None:
-    assert find_mention(words.split(), topic) == place
+    assert find_topic_span(words.split(), topic) == place
 
 
 def test_the_order_of_hops() -> None:
@@ -60,7 +60,7 @@ def test_the_order_of_hops() -> None:
 
 
 def test_the_score_of_places_term_by_term() -> None:
-    places = WordPlaces(
+    places = WordPositions(
         np.zeros((3, 0), dtype=np.float32),
         np.zeros(0, dtype=np.float32),
         asked=np.array([0.1, 0.2, 0.3], dtype=np.float32),

@@ -143,7 +143,7 @@ def test_an_exchange_takes_the_graph_and_leaves_the_users(homes: tuple[ServerHom
     real, incoming = homes
     graph_files.begin_graph_swap(real, incoming)
     graph_files.finish_graph_swap(real)
-    graph_files.delete_leftovers(real)
+    graph_files.delete_import_leftovers(real)
     assert graph_of(real) == ("new", "new")
     assert {path.read_text() for path in real.data.rglob("users")} == {"real"}
     assert not incoming.data.exists()
@@ -203,7 +203,7 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_graph(tmp_path: Path, kill
         try:
             graph_files.begin_graph_swap(real, incoming)
             graph_files.finish_graph_swap(real)
-            graph_files.delete_leftovers(real)
+            graph_files.delete_import_leftovers(real)
         except Killed:
             killer.is_gone()
         else:
@@ -214,7 +214,7 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_graph(tmp_path: Path, kill
         if outcomes[-1] == ("old", "old"):
             assert graph_of(incoming) == ("new", "new")  # nothing of the load is lost
         make_graph(a_home(tmp_path / f"next-{step}"), "next")
-        graph_files.delete_leftovers(real)
+        graph_files.delete_import_leftovers(real)
         graph_files.begin_graph_swap(real, ServerHome(tmp_path / f"next-{step}"))
         graph_files.finish_graph_swap(real)
         assert graph_of(real) == ("next", "next")
@@ -233,7 +233,7 @@ def test_a_kill_while_a_kill_is_made_good_loses_nothing(tmp_path: Path, killer: 
         killer.will_kill(step, after=True)
         try:
             graph_files.finish_graph_swap(real)
-            graph_files.delete_leftovers(real)
+            graph_files.delete_import_leftovers(real)
         except Killed:
             killer.is_gone()
             graph_files.finish_graph_swap(real)
@@ -248,7 +248,7 @@ def test_a_half_import_is_no_graph_and_goes(tmp_path: Path) -> None:
     home.importing.touch()
     assert not graph_files.has_graph(home)
     with pytest.raises(EmbeddedServerError, match="found no complete one"):
-        graph_files.require_whole(home)
+        graph_files.check_home_complete(home)
     graph_files.finish_graph_swap(home)
     assert not (home.data / "databases" / "neo4j").exists()
     assert (home.data / "databases" / "system").exists()

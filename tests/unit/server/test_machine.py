@@ -57,8 +57,8 @@ def test_a_quota_of_processors_is_kept_to(
 def taken(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """Ports that count as taken; any other is free, and 50000 is the one the system gives."""
     taken: set[int] = set()
-    monkeypatch.setattr(home, "is_free", lambda port: port not in taken)
-    monkeypatch.setattr(home, "free_port", lambda _avoid=(): 50_000)
+    monkeypatch.setattr(home, "is_port_free", lambda port: port not in taken)
+    monkeypatch.setattr(home, "find_free_port", lambda _avoid=(): 50_000)
     return taken
 
 

@@ -10,7 +10,7 @@ from threading import Thread
 
 import psutil
 import pytest
-from lodestar.engine.neo4j.process import answers_http, tie_to_parent, wait_for_end
+from lodestar.engine.neo4j.process import is_answering_http, make_command_end_with_parent, wait_for_end
 
 
 def test_a_server_that_hangs_up_does_not_answer_yet() -> None:
@@ -26,9 +26,9 @@ def test_a_server_that_hangs_up_does_not_answer_yet() -> None:
 
         thread = Thread(target=serve)
         thread.start()
-        assert [answers_http(port), answers_http(port)] == [False, True]
+        assert [is_answering_http(port), is_answering_http(port)] == [False, True]
         thread.join()
-    assert not answers_http(port)
+    assert not is_answering_http(port)
 
 
 def test_an_end_that_the_parent_has_not_noticed_is_an_end() -> None:
@@ -45,8 +45,8 @@ def test_an_end_that_the_parent_has_not_noticed_is_an_end() -> None:
 
 STARTER = """
 import subprocess, sys
-from lodestar.engine.neo4j.process import tie_to_parent
-child = subprocess.Popen(tie_to_parent([sys.executable, "-c", "import sys, time; print('ready', flush=True); time.sleep(60)"]))
+from lodestar.engine.neo4j.process import make_command_end_with_parent
+child = subprocess.Popen(make_command_end_with_parent([sys.executable, "-c", "import sys, time; print('ready', flush=True); time.sleep(60)"]))
 print(child.pid, flush=True)
 child.wait()
 """
@@ -66,6 +66,6 @@ def test_it_ends_when_its_starter_is_killed() -> None:
 
 @only_linux
 def test_a_starter_that_ended_already_has_nothing_started() -> None:
-    command = tie_to_parent([sys.executable, "-c", "print('started')"])
+    command = make_command_end_with_parent([sys.executable, "-c", "print('started')"])
     command[command.index(str(os.getpid()))] = "1"
     assert subprocess.run(command, capture_output=True, check=True).stdout == b""

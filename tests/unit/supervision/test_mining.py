@@ -17,7 +17,7 @@ from lodestar.engine.gold_questions import (
     SkippedQuestion,
 )
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.supervision import Miner, MiningOptions, QuestionPaths, serialise_hop
+from lodestar.engine.supervision import MiningOptions, PathMiner, QuestionPaths, serialise_hop
 from lodestar.engine.supervision.mining import mine_in_halves
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -51,7 +51,7 @@ def asked(topic: str, *answers: str, text: str = "?", **fields: Any) -> GoldQues
 
 def mine(*questions: GoldQuestion, **options: Any) -> list[QuestionPaths | SkippedQuestion]:
     gateway = cast(Gateway, WORLD)
-    return Miner(gateway, catalogue_of(WORLD), mediating_of(WORLD), MiningOptions(**options)).mine(questions)
+    return PathMiner(gateway, catalogue_of(WORLD), mediating_of(WORLD), MiningOptions(**options)).mine(questions)
 
 
 def paths(found: QuestionPaths) -> list[str]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import CheckpointError
-from lodestar.engine.resources import Resources
+from lodestar.engine.resources import EngineResources
 from lodestar.engine.settings import Connection, Settings
-from lodestar.models.whole_file import file_sha256
+from lodestar.models.whole_file import compute_file_sha256
 from safetensors.torch import load_file, save_file
 
 from tests.made.tiny_checkpoint import write_tiny_checkpoint
@@ -32,14 +32,14 @@ def say(folder: Path, **changes: Any) -> None:
 def sign(folder: Path, name: str) -> None:
     """Make the description name the file that is there."""
     files = json.loads((folder / "star.json").read_text(encoding="utf-8"))["files"]
-    say(folder, files=files | {name: file_sha256(folder / name)})
+    say(folder, files=files | {name: compute_file_sha256(folder / name)})
 
 
-def resources() -> Resources:
-    return Resources(Settings(), Connection("bolt://127.0.0.1:1"))
+def resources() -> EngineResources:
+    return EngineResources(Settings(), Connection("bolt://127.0.0.1:1"))
 
 
-def line(folder: Path, read: Callable[..., object] = Resources.model) -> str:
+def line(folder: Path, read: Callable[..., object] = EngineResources.model) -> str:
     with pytest.raises(CheckpointError) as caught:
         read(resources(), str(folder), "star")
     said = str(caught.value)

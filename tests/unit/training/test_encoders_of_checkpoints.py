@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from lodestar.engine.errors import CheckpointError
-from lodestar.engine.resources import Resources
+from lodestar.engine.resources import EngineResources
 from lodestar.engine.settings import Connection, Settings
 from lodestar.models.causal_lm import CausalLMError, load_language_model
 from lodestar.models.star import StarConfig, StarDescription
@@ -22,8 +22,8 @@ SAID = StarDescription(
 )
 
 
-def resources(**settings: str) -> Resources:
-    return Resources(Settings(**settings), Connection("bolt://127.0.0.1:1"))
+def resources(**settings: str) -> EngineResources:
+    return EngineResources(Settings(**settings), Connection("bolt://127.0.0.1:1"))
 
 
 @pytest.fixture

@@ -13,7 +13,13 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.training import check_disjoint_sets
 from lodestar.models.kinds import TrainingOptions
 from lodestar.models.mined import MinedFile
-from lodestar.models.training import Figures, Objective, TrainingStateError, rate_share, train
+from lodestar.models.training import (
+    Figures,
+    Objective,
+    TrainingStateError,
+    compute_learning_rate_share,
+    train_objective,
+)
 from torch import Tensor, nn
 
 from tests.made.mined_examples import MINING, questions
@@ -80,13 +86,13 @@ def weights(network: nn.Module) -> dict[str, list[float]]:
 
 def test_continued_after_any_stop_it_comes_to_the_same_weights(tmp_path: Path) -> None:
     undisturbed = LineObjective()
-    whole = train(undisturbed, tmp_path / "undisturbed", {})
+    whole = train_objective(undisturbed, tmp_path / "undisturbed", {})
     for epoch, step in ((0, 1), (0, 5), (1, 2), (2, 4)):
         path = tmp_path / f"{epoch}-{step}"
         with pytest.raises(StoppedError):
-            train(LineObjective(), path, {}, stop(epoch, step))
+            train_objective(LineObjective(), path, {}, stop(epoch, step))
         again = LineObjective()
-        found = train(again, path, {})
+        found = train_objective(again, path, {})
         assert weights(again.network) == weights(undisturbed.network), (epoch, step)
         assert (found.history, found.best_epoch) == (whole.history, whole.best_epoch)
         assert again.begun == list(range(epoch, 3))
@@ -94,9 +100,9 @@ def test_continued_after_any_stop_it_comes_to_the_same_weights(tmp_path: Path) -
 
 def test_the_weights_are_those_of_the_best_epoch(tmp_path: Path) -> None:
     best, short = LineObjective(scripted=[0.5, 0.9, 0.9]), LineObjective(scripted=[0.5, 0.9, 0.9])
-    assert train(best, tmp_path / "a", {}).best_epoch == 1
+    assert train_objective(best, tmp_path / "a", {}).best_epoch == 1
     with pytest.raises(StoppedError):
-        train(short, tmp_path / "b", {}, stop(2, 1))
+        train_objective(short, tmp_path / "b", {}, stop(2, 1))
     assert weights(train_again(tmp_path / "b")) != weights(short.network)
     assert weights(best.network) == weights(train_again(tmp_path / "a"))
 
@@ -104,7 +110,7 @@ def test_the_weights_are_those_of_the_best_epoch(tmp_path: Path) -> None:
 def train_again(path: Path) -> nn.Module:
     """Return the network of what is stored."""
     objective = LineObjective(scripted=[0.5, 0.9, 0.9])
-    train(objective, path, {})
+    train_objective(objective, path, {})
     return objective.network
 
 
@@ -122,21 +128,21 @@ def test_it_stops_after_epochs_without_a_better_figure(
     figures: list[float], patience: int, num_epochs: int, tmp_path: Path
 ) -> None:
     objective = LineObjective(replace(OPTIONS, epochs=6, patience=patience), figures)
-    assert len(train(objective, tmp_path / "state", {}).history) == num_epochs
+    assert len(train_objective(objective, tmp_path / "state", {}).history) == num_epochs
 
 
 def test_a_loss_that_is_no_number_ends_it(tmp_path: Path) -> None:
     with pytest.raises(FloatingPointError, match="epoch 2: the loss is not finite: lower the learning rate"):
-        train(LineObjective(spoiled_at=1), tmp_path / "state", {})
+        train_objective(LineObjective(spoiled_at=1), tmp_path / "state", {})
     again = LineObjective()
-    train(again, tmp_path / "state", {})
+    train_objective(again, tmp_path / "state", {})
     assert again.begun == [1, 2]
 
 
 def test_the_rates_rise_and_fall() -> None:
     expected = [0, 0.5, 1, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125, 0]
-    assert [round(rate_share(tenth / 10, 0.2), 6) for tenth in range(11)] == expected
-    assert [round(rate_share(tenth / 10, 0.0), 6) for tenth in range(11)] == [
+    assert [round(compute_learning_rate_share(tenth / 10, 0.2), 6) for tenth in range(11)] == expected
+    assert [round(compute_learning_rate_share(tenth / 10, 0.0), 6) for tenth in range(11)] == [
         round(1 - tenth / 10, 6) for tenth in range(11)
     ]
 
@@ -144,7 +150,7 @@ def test_the_rates_rise_and_fall() -> None:
 @pytest.mark.parametrize("damage", ["cut", "empty", "no safetensors", "no description"])
 def test_a_damaged_state_is_refused_in_one_line(damage: str, tmp_path: Path) -> None:
     path = tmp_path / "state.safetensors"
-    train(LineObjective(), path, {})
+    train_objective(LineObjective(), path, {})
     content = path.read_bytes()
     damaged = {
         "cut": content[:-5],
@@ -154,7 +160,7 @@ def test_a_damaged_state_is_refused_in_one_line(damage: str, tmp_path: Path) -> 
     }
     path.write_bytes(damaged[damage])
     with pytest.raises(TrainingStateError, match=r"is damaged .*: delete it to begin anew") as caught:
-        train(LineObjective(), path, {})
+        train_objective(LineObjective(), path, {})
     assert "\n" not in str(caught.value)
 
 

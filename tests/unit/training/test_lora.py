@@ -8,8 +8,8 @@ import pytest
 import torch
 from lodestar.models.causal_lm import (
     ModelAndTokenizer,
-    adapter_weights,
     add_lora,
+    get_lora_weights,
     load_language_model,
 )
 from lodestar.models.kinds import LoraOptions, copy_weights, read_weights, write_weights
@@ -48,7 +48,7 @@ def test_new_factors_change_nothing_and_alone_learn(folder: Path) -> None:
     network = add_lora(model, LoraOptions(rank=2))
     torch.testing.assert_close(logits(model, network.eval()), before)
     frozen = {name for name, parameter in network.named_parameters() if not parameter.requires_grad}
-    own = adapter_weights(network)
+    own = get_lora_weights(network)
     assert own
     assert all("lora_" in name for name in own)
     assert not any("lora_" in name for name in frozen)
@@ -62,13 +62,13 @@ def test_factors_are_kept_as_safetensors_and_come_back(folder: Path, tmp_path: P
     model = load_language_model(str(folder))
     network = add_lora(model, LoraOptions(rank=2))
     expected = learned(model, network)
-    write_weights(adapter_weights(network), tmp_path)
+    write_weights(get_lora_weights(network), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
     again = load_language_model(str(folder))
     other = add_lora(again, LoraOptions(rank=2)).eval()
     assert not torch.allclose(logits(again, other), expected)
-    copy_weights(adapter_weights(other), read_weights(tmp_path))
+    copy_weights(get_lora_weights(other), read_weights(tmp_path))
     torch.testing.assert_close(logits(again, other), expected)
     larger = add_lora(load_language_model(str(folder)), LoraOptions(rank=3))
     with pytest.raises(ValueError, match="belong to another network"):
-        copy_weights(adapter_weights(larger), read_weights(tmp_path))
+        copy_weights(get_lora_weights(larger), read_weights(tmp_path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from lodestar.models.placement import GrowingBatch, copy_together, move_batch
+from lodestar.models.placement import AdaptiveBatchSize, copy_in_one_transfer, move_batch
 
 TENSORS = [
     torch.tensor([[True, False], [False, True]]),
@@ -22,7 +22,7 @@ def test_a_batch_is_copied_by_one_call_and_comes_out_as_it_was() -> None:
         copied.append(packed.numel())
         return packed.clone()
 
-    found = copy_together(TENSORS, move)
+    found = copy_in_one_transfer(TENSORS, move)
     assert copied == [4 + 5 * 8 + 3 * 4 + 2]
     for before, after in zip(TENSORS, found, strict=True):
         assert torch.equal(before, after) and before.dtype == after.dtype
@@ -39,9 +39,9 @@ def test_a_batch_doubles_until_memory_is_short() -> None:
         sizes.append(len(items))
         return list(items)
 
-    batch = GrowingBatch(4)
+    batch = AdaptiveBatchSize(4)
     assert [each for some in batch.run(range(100), compute) for each in some] == list(range(100))
     assert sizes == [4, 8, 16, 16, 16, 16, 16, 8]
     with pytest.raises(torch.OutOfMemoryError):
-        GrowingBatch(4).run(range(4), lambda _: (_ for _ in ()).throw(torch.OutOfMemoryError("none")))
-    assert GrowingBatch(4, most=4).run(range(10), len) == [4, 4, 2]
+        AdaptiveBatchSize(4).run(range(4), lambda _: (_ for _ in ()).throw(torch.OutOfMemoryError("none")))
+    assert AdaptiveBatchSize(4, most=4).run(range(10), len) == [4, 4, 2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from lodestar.models.star.network import open_shipped
+from lodestar.models.star.network import open_shipped_scorer
 from lodestar.models.star.shipped import ShippedStar
 from lodestar.models.text import DirectedRelation, Hop, RelationWords
 
@@ -38,7 +38,7 @@ def test_the_path_that_a_question_asks_for_is_above_another_one(shipped: Shipped
 
 
 def test_numpy_and_pytorch_agree(shipped: ShippedStar) -> None:
-    by_torch = open_shipped("cpu", torch.float32)
+    by_torch = open_shipped_scorer("cpu", torch.float32)
     assert np.allclose(shipped.cross(PAIRS), by_torch.cross(PAIRS), atol=1e-4)
     one, other = (each.attention(*PAIRS[2]) for each in (shipped, by_torch))
     assert one.score == pytest.approx(other.score, abs=1e-4)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from lodestar.engine.resources import Resources
+from lodestar.engine.resources import EngineResources
 from lodestar.engine.settings import Connection, Settings
 from lodestar.models.kinds import load_description, write_checkpoint
 from lodestar.models.star import StarDescription
@@ -37,8 +37,8 @@ def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "star"]
 
 
-def resources() -> Resources:
-    return Resources(Settings(), Connection("bolt://127.0.0.1:1", "neo4j", ""))
+def resources() -> EngineResources:
+    return EngineResources(Settings(), Connection("bolt://127.0.0.1:1", "neo4j", ""))
 
 
 def test_a_checkpoint_replaces_the_one_before_and_leaves_other_files(

@@ -11,14 +11,14 @@ import pytest
 import torch
 from lodestar.models.calibration import GAP, PENALTY, fit_calibration
 from lodestar.models.star import PoolTrainingOptions
-from lodestar.models.star.network import attend, mix_shortlist_scores
+from lodestar.models.star.network import compute_attention, mix_shortlist_scores
 from lodestar.models.star.training import (
-    best_mix,
+    choose_best_mix,
+    compute_first_path_figures,
+    compute_path_weights,
     draw_training_pool,
-    first_path_figures,
     listwise_loss,
     path_weighted_contrastive_loss,
-    path_weights,
 )
 from torch import nn
 
@@ -43,7 +43,7 @@ def test_attend_reads_the_states_themselves() -> None:
     states = torch.tensor([[[2.0, 0.0], [0.0, 4.0], [9.0, 9.0]]])
     mask = torch.tensor([[True, True, False]])
     twice, once = linear([[2.0, 0.0], [0.0, 2.0]]), linear([[1.0, 0.0], [0.0, 1.0]])
-    read, weights = attend(query, states, mask, twice, once)
+    read, weights = compute_attention(query, states, mask, twice, once)
     first = 1 / (1 + math.exp(-4 / math.sqrt(2)))  # logits: (2·2)/√2 and 0; the third is masked
     assert weights[0].tolist() == pytest.approx([first, 1 - first, 0.0])
     assert read[0].tolist() == pytest.approx([2 * first, 4 * (1 - first)])
@@ -51,11 +51,13 @@ def test_attend_reads_the_states_themselves() -> None:
 
 def test_path_weights_are_scaled_over_both_classes() -> None:
     """Of 6 positives a has 6/3, b 6/2, c 6; of 2 negatives d has 2/2: between 1 and 6 they are at .2, .4, 1 and 0."""
-    found = path_weights(["a"] * 3 + ["b"] * 2 + ["c"], ["d"] * 2, 0.5, 1.5)
+    found = compute_path_weights(["a"] * 3 + ["b"] * 2 + ["c"], ["d"] * 2, 0.5, 1.5)
     assert found[True] == {"a": pytest.approx(0.7), "b": pytest.approx(0.9), "c": pytest.approx(1.5)}
     assert found[False] == {"d": pytest.approx(0.5)}
-    assert path_weights(["a", "b"], ["a", "b"], 0.5, 1.5) == {key: {"a": 1.5, "b": 1.5} for key in (True, False)}
-    assert path_weights([], [], 0.5, 1.5) == {True: {}, False: {}}
+    assert compute_path_weights(["a", "b"], ["a", "b"], 0.5, 1.5) == {
+        key: {"a": 1.5, "b": 1.5} for key in (True, False)
+    }
+    assert compute_path_weights([], [], 0.5, 1.5) == {True: {}, False: {}}
 
 
 def test_path_weighted_contrastive() -> None:
@@ -108,18 +110,18 @@ def test_the_best_mix_is_the_smallest_of_equal_ones() -> None:
     stop = np.zeros(len(asked.reachable), dtype=np.float32)
     stop[ROWS["currency"]], stop[ROWS["capital"]] = 1.0, 0.9
     rows = np.array([ROWS["currency"], ROWS["capital"]])
-    mix, figures = best_mix([(asked, stop, array(0.0, 1.0), rows)])
+    mix, figures = choose_best_mix([(asked, stop, array(0.0, 1.0), rows)])
     # (1 − λ) · 1 against (1 − λ) · 0.9 + λ: the right path is first where λ > 1/11
     assert mix == 0.1
     assert figures["selection_metric"] == 1.0
-    assert best_mix([(asked, stop, array(1.0, 0.0), rows)])[0] == 0.0  # wrong with every λ
+    assert choose_best_mix([(asked, stop, array(1.0, 0.0), rows)])[0] == 0.0  # wrong with every λ
 
 
 def test_first_path_figures_are_means_over_questions() -> None:
     peru, peru_currency, chile = example_set(0, 2).examples[:3]
     first = [ROWS["capital"], ROWS["capital"], ROWS["borders borders"]]
     scores = [np.eye(9, dtype=np.float32)[row] for row in first]
-    found = first_path_figures(zip((peru, peru_currency, chile), scores, strict=True))
+    found = compute_first_path_figures(zip((peru, peru_currency, chile), scores, strict=True))
     # right (1, 1, 1); wrong (0, 0, 0); right in part: precision 1/4, recall 1/2, F1 1/3
     assert found["hits_at_1_any"] == pytest.approx(2 / 3)
     assert found["hits_at_1_expected"] == pytest.approx((1 + 0 + 0.25) / 3)

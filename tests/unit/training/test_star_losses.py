@@ -17,8 +17,8 @@ from lodestar.models.star.training import (
     PoolObjective,
     QuestionExample,
     compute_target_shares,
-    dual_batch,
     iterate_continuations,
+    make_dual_batch,
 )
 
 from tests.made.mined_examples import example_set
@@ -56,7 +56,7 @@ def test_the_dual_loss_is_that_of_whole_paths_and_weighted_that_of_their_beginni
     with torch.no_grad():
         for example in examples.examples:
             candidates = [example.reachable]
-            stop, extend = objective.network(dual_batch(objective.texts, examples.table, [example], candidates))
+            stop, extend = objective.network(make_dual_batch(objective.texts, examples.table, [example], candidates))
             expected.append(compute_loss(examples, example, stop, extend))
         assert loss_of(objective).item() == pytest.approx(np.mean(expected), rel=1e-4)
 

@@ -15,14 +15,14 @@ from lodestar.models.star.network import (
     CrossAttentiveScorer,
     DualEncoder,
 )
-from lodestar.models.star.training import dual_batch
+from lodestar.models.star.training import make_dual_batch
 from lodestar.models.text.bert import (
     Backbone,
     Bert,
-    hidden_states,
+    compute_hidden_states,
     open_pretrained,
     open_stored_backbone,
-    pad,
+    pad_token_ids,
     write_backbone_description,
 )
 from lodestar.models.text.encoders import EncoderUnavailableError
@@ -79,8 +79,8 @@ def test_the_encoder_that_scores_is_the_one_that_was_trained(tmp_path: Path) -> 
     with torch.inference_mode():
         for is_low in (False, True):
             with torch.autocast("cpu", torch.bfloat16, enabled=is_low):
-                wanted = hidden_states(trained.model, ids, mask)
-                torch.testing.assert_close(hidden_states(scoring, ids, mask)[mask], wanted[mask])
+                wanted = compute_hidden_states(trained.model, ids, mask)
+                torch.testing.assert_close(compute_hidden_states(scoring, ids, mask)[mask], wanted[mask])
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
@@ -120,7 +120,7 @@ def test_a_pair_is_laid_out_as_the_paper_says(texts: CachedTokenizer) -> None:
     places = [texts.ids.places(len(tokens), at) for tokens, at in (first, second)]
     assert [list(asked) for asked, _ in places] == [[2, 3, 4, 5], [2]]
     assert [list(walked) for _, walked in places] == [[8, 9, 10, 11], [5, 6]]
-    ids, mask = pad([first[0], second[0]])
+    ids, mask = pad_token_ids([first[0], second[0]])
     assert mask.dtype == torch.bool
     assert mask.sum(dim=1).tolist() == [13, 8]
     assert not ids[1, 8:].any()
@@ -140,7 +140,7 @@ def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: CachedTo
     examples = example_set(0, 1)
     asked = examples.examples[0]
     with torch.inference_mode():
-        stop, extend = dual(dual_batch(texts, examples.table, [asked], [asked.reachable]))
+        stop, extend = dual(make_dual_batch(texts, examples.table, [asked], [asked.reachable]))
         question = unit(asked.masked[0])
         for row, path in enumerate(asked.reachable[:, 0].tolist()):
             first, *second = [

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import StorageError
 from lodestar.engine.whole_file import write_text_file
-from lodestar.models.whole_file import ABANDONED_S, atomic_write, check_place
+from lodestar.models.whole_file import ABANDONED_S, atomic_write, check_writable
 
 
 def test_what_was_written_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
@@ -65,6 +65,6 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
         with pytest.raises(StorageError, match=message):
             write_text_file(place, "text")
         with pytest.raises(OSError, match=message):
-            check_place(place)
-    check_place(tmp_path / "new")
+            check_writable(place)
+    check_writable(tmp_path / "new")
     assert {path.name for path in tmp_path.iterdir()} == {"pipe", "folder", "link"}
