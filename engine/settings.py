@@ -41,7 +41,7 @@ class Settings:
     name: str = "default"
     home: str = ""
     cache: str = ""
-    encoder: str = "all-MiniLM-L6-v2"
+    encoder: str = "all-MiniLM-L6-v2+relations"
     encoders: str = ""
     recipe: str = "similarity"
     device: str = "auto"
