@@ -18,7 +18,7 @@ from . import pipeline
 from .context import Context
 from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, UsageError, translate_import_errors
 from .evidence import Answer, Evidence, Item, NoEvidenceReason, PlanAnswer
-from .evidence.bridges import Quotes, collect_snippets, convert_item_kind
+from .evidence.conversion import Quotes, collect_snippets, convert_item_kind
 from .neo4j import split_into_requests
 from .neo4j.catalogue import RelationInfo, read_catalogue, read_graph_edition, read_graph_state
 from .parallel import start_in_thread
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .neo4j.gateway import Gateway
     from .plans.compile import PlanResult
     from .plans.plan import Plan
-    from .relations.describing import DescriptionReport
+    from .relations.descriptions import DescriptionReport
     from .writing.changing import ChangeReport, Names, Stated
 
 MAX_TOGETHER = 1_000
@@ -338,16 +338,16 @@ class Engine:
 
         Raises `InputError` for what is no plan, and for one with a relation or a kind that the graph does not have.
         """
-        from .plans.asking import get_graph_schema
         from .plans.compile import compile_plan
         from .plans.plan import parse_plan
+        from .plans.plan_selection import get_graph_schema
 
         asked = parse_plan(plan) if isinstance(plan, str) else plan
         return self.gateway().run(compile_plan(asked, get_graph_schema(self._context())))
 
     def plan(self, question: str | Question) -> Plan | None:
         """Return the likeliest plan of a question, None where none is found; see `engine.plans`."""
-        from .plans.asking import find_plans
+        from .plans.plan_selection import find_plans
 
         ctx = self._context()
         linked = pipeline.link_questions(ctx, self.recipe.linker, [_validate_question(question)])
@@ -358,7 +358,7 @@ class Engine:
 
     def read_relations(self, relation: str | None = None) -> list[RelationInfo]:
         """Return the relations of the graph, or one by its name or label, with what is known of their meaning."""
-        from .relations.describing import find_relation
+        from .relations.descriptions import find_relation
 
         catalogue = self.gateway().run(read_catalogue())
         return [find_relation(catalogue, relation)[0]] if relation else list(catalogue.relations)
@@ -371,7 +371,7 @@ class Engine:
         graph and used by the next question. Raises `UsageError` for a relation that is not there, `InputError` for a
         phrase that cannot be one.
         """
-        from .relations.describing import add_relation_descriptions, make_descriptions, read_descriptions
+        from .relations.descriptions import add_relation_descriptions, make_descriptions, read_descriptions
 
         catalogue = self.gateway().run(read_catalogue())
         if isinstance(phrases, Mapping):
@@ -382,7 +382,7 @@ class Engine:
 
     def undescribe(self, relations: Sequence[str] = ()) -> DescriptionReport:
         """Take back what user and language model said of relations, or of all."""
-        from .relations.describing import remove_descriptions
+        from .relations.descriptions import remove_descriptions
 
         return remove_descriptions(self.gateway(), self.gateway().run(read_catalogue()), relations)
 

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, replace
 
 from ..models.star import SPECIAL_TOKENS
 from .evidence import Answer, Evidence, format_count
-from .evidence.bridges import convert_item_kind, convert_to_chains
-from .evidence.data import AnswerData
+from .evidence.conversion import convert_item_kind, convert_to_chains
+from .evidence.json_data import AnswerData
 from .evidence.text import format_relation
 from .neo4j.gateway import Gateway
 from .pipeline import deduplication_key

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..models.mined import MinedTopic
+from ..models.mined_files import MinedTopic
 from ..models.wording import fold_spelling
 from .neo4j import Request, load_query, split_into_requests
 from .neo4j.gateway import Gateway
-from .neo4j.graph import EntitySignature, find_entities_by_name, read_search_names, read_signatures
+from .neo4j.graph_requests import EntitySignature, find_entities_by_name, read_search_names, read_signatures
 from .values import Question
 
 

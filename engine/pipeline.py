@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .answering import AbstainingAnswerer, ExtractiveAnswerer, answer_from_plan
 from .context import Context
 from .evidence import Answer, Evidence, Item, NoEvidenceReason, PlanAnswer, item_sort_key
-from .evidence.bridges import convert_to_chains, convert_to_triples
+from .evidence.conversion import convert_to_chains, convert_to_triples
 from .linking import find_nearest_names, look_up_topics
 from .parts import JoinedExpression
 from .values import Chain, Entity, LinkedQuestion, Question, Scored, Topic, find_first_group
@@ -25,7 +25,7 @@ RANK_CONSTANT = 60
 def answer_questions(recipe: Recipe, ctx: Context, evidence: Sequence[Evidence[Any]]) -> list[Answer]:
     """Return an answer to each question; what it took is in its evidence. What a plan gives is its answer, whatever the
     recipe's answerer is."""
-    from .plans.accounting import withhold_answers_with_unused_words
+    from .plans.unused_words import withhold_answers_with_unused_words
 
     with ctx.trace.stage("answer"):
         answerer: Callable[[Context, Sequence[Evidence[Any]]], list[Answer]] = recipe.answerer

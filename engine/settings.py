@@ -21,7 +21,7 @@ import platformdirs
 
 from ..models.placement import Placement, PlacementError
 from .errors import InputError, UsageError
-from .whole_file import read_text_file
+from .file_access import read_text_file
 
 APPLICATION = "lodestar"
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..models.text import SUBCLASS_RELATIONS, TYPE_RELATIONS
 from ..models.wording import make_question, pluralise, singularise
-from ..models.wording.kinds import UNKNOWN, classify_noun
+from ..models.wording.answer_kinds import UNKNOWN, classify_noun
 from .neo4j import Request, Row, load_query
 from .neo4j.catalogue import LABEL_SEPARATOR, RelationInfo, read_catalogue, verbalise_type
 from .neo4j.gateway import Gateway
@@ -101,7 +101,7 @@ def list_kind_names(relations: Sequence[RelationInfo], schema: GraphSchema) -> l
 def read_plan_schema(engine: Engine) -> GraphSchema:
     """Return what plans may name, as the engine's own plans have it."""
     from .context import Context
-    from .plans.asking import get_graph_schema  # `lodestar` alone needs none of it
+    from .plans.plan_selection import get_graph_schema  # `lodestar` alone needs none of it
 
     return get_graph_schema(Context(engine.gateway(), engine.read_graph()))
 

@@ -15,9 +15,9 @@ from ..models.kinds import ModelKind, TrainingOptions, decode_dataclass
 from ..models.placement import Placement, PlacementError
 from ..models.wording import normalise_question
 from .errors import EncoderError, UsageError, translate_import_errors
+from .file_access import lock_file, translate_storage_errors
 from .progress import Progress, show_progress_bar
 from .settings import Settings, parse_assignment, set_nested_value
-from .whole_file import lock_file, translate_storage_errors
 
 if TYPE_CHECKING:
     from ..models.training import TrainingFolder
@@ -138,7 +138,7 @@ _SOURCES = {
     "paths": "mining.read_path_sets",
     "pools": "pools.read_pool_sets",
     "subgraphs": "subgraphs.read_subgraph_sets",
-    "readings": "readings.read_candidate_sets",
+    "readings": "reader_candidates.read_candidate_sets",
 }
 
 

@@ -15,16 +15,16 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..engine.errors import GraphError, StorageError, UsageError
+from ..engine.file_access import lock_file, translate_storage_errors
 from ..engine.neo4j import catalogue
 from ..engine.neo4j.catalogue import GraphState, LoadManifest
 from ..engine.neo4j.gateway import Gateway, OpenTransaction
 from ..engine.progress import Progress, Say, ignore_progress
 from ..engine.relations import refresh_end_kinds
-from ..engine.relations.describing import add_source_descriptions, store_descriptions
+from ..engine.relations.descriptions import add_source_descriptions, store_descriptions
 from ..engine.settings import LOAD_TIMEOUT_S, Settings
-from ..engine.whole_file import lock_file, translate_storage_errors
 from ..engine.writing import BASE_LOAD, BATCH_SIZE, begin_load, check_graph_was_loaded, ensure_schema
-from ..models.whole_file import make_private_folder
+from ..models.atomic_files import make_private_folder
 from .report import LoadReport
 from .source import Source, Subset
 from .stage import Stage, StageCounts, delete_abandoned_stages

@@ -17,7 +17,7 @@ from ..engine.neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue,
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations import refresh_end_kinds
-from ..engine.relations.describing import add_source_descriptions, read_source_descriptions, store_descriptions
+from ..engine.relations.descriptions import add_source_descriptions, read_source_descriptions, store_descriptions
 from ..engine.writing import BATCH_SIZE, EntityName, changing, make_write_request, parse_name_properties
 from ..engine.writing.changing import ChangeReport, LiteralValue, Stated, check_loads_complete
 from .loading import load_lock

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..engine.errors import InputError, LodestarError, UsageError
-from ..engine.whole_file import read_text_file
+from ..engine.file_access import read_text_file
 from ..models import quote_line
 from ..models.wording import singularise
 

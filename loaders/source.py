@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 import pyarrow as pa
 
 from ..engine.errors import InputError, UsageError
-from ..engine.whole_file import read_text_file
+from ..engine.file_access import read_text_file
 from ..engine.writing import RelationFacts
 from ..models import quote_line
 from ..models.wording import fold_name

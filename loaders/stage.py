@@ -25,11 +25,11 @@ import pyarrow as pa
 
 from ..engine import machine
 from ..engine.errors import NO_ROOM, InputError, LoadInProgressError, StorageError
+from ..engine.file_access import lock_file
 from ..engine.progress import Progress, ignore_progress
-from ..engine.whole_file import lock_file
 from ..engine.writing import RelationFacts, make_typed_value_macros
 from ..models import quote_line
-from ..models.whole_file import atomic_write, make_private_folder
+from ..models.atomic_files import atomic_write, make_private_folder
 from ..models.wording import INDEX_STOP_WORDS, SMALL_WORDS
 from .source import LineFile, Part, Source, Subset
 

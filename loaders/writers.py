@@ -23,7 +23,7 @@ from ..engine.neo4j.gateway import Gateway, OpenTransaction
 from ..engine.progress import Progress, ignore_progress
 from ..engine.settings import LOAD_TIMEOUT_S
 from ..engine.writing import BASE_LOAD, run_batches
-from ..models.wording.kinds import NO_KIND
+from ..models.wording.answer_kinds import NO_KIND
 from .stage import Stage
 
 if TYPE_CHECKING:

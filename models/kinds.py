@@ -22,8 +22,8 @@ from pydantic import FiniteFloat, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from . import Positive, Range, Share, one_line
+from .atomic_files import compute_file_sha256, translate_safetensors_errors
 from .placement import count_call
-from .whole_file import compute_file_sha256, translate_safetensors_errors
 
 if TYPE_CHECKING:
     import torch
@@ -147,7 +147,7 @@ class ModelDescription:
 
 
 LearnsFrom = Literal["paths", "subgraphs", "pools", "readings"]
-"""The sets that a kind is trained on: `mined.MinedFile`, `subgraphs.QuestionGraphs`, `mined.PoolFile` or
+"""The sets that a kind is trained on: `mined_files.MinedFile`, `subgraphs.QuestionGraphs`, `mined_files.PoolFile` or
 `reader.fitting.ReaderTrainingSet`. All have `trained_on`, `sha256` and `question_keys`."""
 
 

@@ -18,7 +18,7 @@ formula and its constants are our own, no paper's:
 q' is the question without its topic's mention; P(q', h) is the mean over the tokens of text(h) of the best cosine to a
 token of q' (late interaction); t are the tokens of the content words of q'. The last line makes lengths comparable:
 singling out one of the n_l ways on at each hop takes evidence, and a question of T tokens has room for more of it.
-`word_places` says what order, nouns between and the noun that is asked for are. A hop is read in the words of its
+`word_positions` says what order, nouns between and the noun that is asked for are. A hop is read in the words of its
 relation or in one of the phrases by which people ask for it, whichever fits best. S can be compared between lengths and
 between topics. The constants were fitted on training questions (docs/how-it-works.md).
 """
@@ -34,9 +34,9 @@ import numpy.typing as npt
 from .calibration import lower_scores_except
 from .text import Hop, find_end_kind, find_end_type, list_hop_phrases, reverse_hop, verbalise_hop, verbalise_path
 from .text.vectors import LRUCache, TextVectors
-from .word_places import WORD, AskedWords, WordPositions, find_stems, stem_word
+from .word_positions import WORD, AskedWords, WordPositions, find_stems, stem_word
 from .wording import EMPTY_WORDS, NOUN_ENDS, STOP_WORDS
-from .wording.kinds import classify_noun, find_wanted_kind, find_which_noun, score_kind_agreement
+from .wording.answer_kinds import classify_noun, find_wanted_kind, find_which_noun, score_kind_agreement
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]

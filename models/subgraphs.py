@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from . import Hops, Positive, Range
 from .kinds import QuestionKey, TrainingDataRecord
-from .mined import INVERSE, WEAK, PoolChain, PooledQuestion, PoolFile
+from .mined_files import INVERSE, WEAK, PoolChain, PooledQuestion, PoolFile
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

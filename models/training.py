@@ -20,6 +20,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from . import one_line
+from .atomic_files import atomic_write
 from .kinds import (
     CARD,
     DRAFT,
@@ -35,7 +36,6 @@ from .kinds import (
 )
 from .text.encoders import SentenceEncoder
 from .text.vectors import TextVectors
-from .whole_file import atomic_write
 
 NetworkT = TypeVar("NetworkT", bound=nn.Module)
 ExampleT = TypeVar("ExampleT")

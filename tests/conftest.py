@@ -24,7 +24,7 @@ from lodestar import Engine
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.process import find_java
+from lodestar.engine.neo4j.server_process import find_java
 from lodestar.engine.settings import Connection, Settings
 from lodestar.loaders.source import Source
 

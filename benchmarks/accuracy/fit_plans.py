@@ -25,7 +25,10 @@ from lodestar.engine import pipeline
 from lodestar.engine.api import Engine
 from lodestar.engine.context import Context
 from lodestar.engine.evidence import Answer
-from lodestar.engine.plans.asking import (
+from lodestar.engine.plans.chart import FEATURES
+from lodestar.engine.plans.compile import PlanResult, PlanRow
+from lodestar.engine.plans.plan import KindSet
+from lodestar.engine.plans.plan_selection import (
     FARTHEST,
     ExecutedPlan,
     look_up_named_topics,
@@ -33,9 +36,6 @@ from lodestar.engine.plans.asking import (
     make_planner,
     read_plan_weights,
 )
-from lodestar.engine.plans.chart import FEATURES
-from lodestar.engine.plans.compile import PlanResult, PlanRow
-from lodestar.engine.plans.plan import KindSet
 from lodestar.engine.plans.planner import Candidate, Planner
 from lodestar.engine.plans.schema import GraphSchema, read_schema
 from lodestar.engine.settings import resolve_settings

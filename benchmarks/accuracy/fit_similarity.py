@@ -31,7 +31,7 @@ from lodestar.engine.values import Question, Topic
 from lodestar.loaders.question_sets import read_questions
 from lodestar.models.similarity import COSINE, PathSimilarity, SimilarityWeights, TopicPaths
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.word_places import read_asked_words
+from lodestar.models.word_positions import read_asked_words
 from scipy.optimize import minimize
 
 from benchmarks.accuracy.people import read_graph

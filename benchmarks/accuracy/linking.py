@@ -36,7 +36,7 @@ from lodestar.engine.linking.names import (
 )
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.graph import find_entities_by_name, read_signatures
+from lodestar.engine.neo4j.graph_requests import find_entities_by_name, read_signatures
 from lodestar.engine.resources import EngineResources, GraphResources
 from lodestar.engine.settings import make_connection, resolve_settings
 from lodestar.engine.values import Topic

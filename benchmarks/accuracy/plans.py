@@ -32,7 +32,7 @@ from lodestar.engine.api import Engine
 from lodestar.engine.errors import LodestarError
 from lodestar.engine.evaluation import bootstrap_interval, expected_calibration_error
 from lodestar.engine.evidence import Answer
-from lodestar.engine.neo4j.graph import check_triples_exist
+from lodestar.engine.neo4j.graph_requests import check_triples_exist
 from lodestar.engine.settings import resolve_settings
 from lodestar.engine.values import Chain
 from lodestar.models import one_line

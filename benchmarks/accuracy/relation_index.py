@@ -19,11 +19,11 @@ from random import Random
 import numpy as np
 from lodestar.engine.neo4j.catalogue import RelationInfo
 from lodestar.engine.relations import SHORTLIST, RelationIndex, make_relation_words
-from lodestar.engine.retrieval.subgraph.walking import RelationQuery, SimilarityProposer
+from lodestar.engine.retrieval.subgraph.extraction import RelationQuery, SimilarityProposer
 from lodestar.models.text import split_name
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors, VectorStore
-from lodestar.models.word_places import mask_topic
+from lodestar.models.word_positions import mask_topic
 
 TOP_K = 20
 NUM_CANDIDATES = (50, 100, 150, 200, 300, 500, 1_000, 2_000)

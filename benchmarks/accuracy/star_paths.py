@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from lodestar.models.kinds import TrainingOptions
-from lodestar.models.mined import read_mined_file
+from lodestar.models.mined_files import read_mined_file
 from lodestar.models.star import SPECIAL_TOKENS, DualOptions, PoolTrainingOptions
 from lodestar.models.star import network as star
 from lodestar.models.star import training as learning

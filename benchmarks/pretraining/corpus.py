@@ -21,7 +21,7 @@ from functools import cached_property, reduce
 from pathlib import Path
 
 from lodestar.models.text import DirectedRelation, RelationWords, verbalise_path
-from lodestar.models.word_places import mask_topic
+from lodestar.models.word_positions import mask_topic
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,7 +183,7 @@ def tiny(folder: Path) -> Path:
 
 
 def raw_import(nodes: Path, relationships: Path, folder: Path, cache: Path) -> float:
-    from lodestar.engine.neo4j.process import run_admin_command
+    from lodestar.engine.neo4j.server_process import run_admin_command
 
     instance = EmbeddedServer("raw", folder / "home", cache)
     class_path = instance.jars.ensure(progress=False)

@@ -16,7 +16,7 @@ from lodestar.engine.api import Engine
 from lodestar.engine.context import merge_stage_costs
 from lodestar.engine.evidence import Evidence, Item
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.graph import read_signatures
+from lodestar.engine.neo4j.graph_requests import read_signatures
 from lodestar.engine.retrieval.similarity import Similarity
 from lodestar.engine.retrieval.star import Star
 from lodestar.engine.settings import resolve_settings

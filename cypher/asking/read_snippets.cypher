@@ -1,5 +1,5 @@
 // The snippets that mention both concepts of a pair, the shortest first, for all pairs of a batch. The search starts at
-// the concept with fewer triples, and visits at most $max_degree of its snippets. See engine/neo4j/graph.py.
+// the concept with fewer triples, and visits at most $max_degree of its snippets. See engine/neo4j/graph_requests.py.
 // mode:    read
 // params:  $pairs :: LIST<LIST<STRING>>, $relation :: STRING, $max_snippets :: INTEGER, $max_degree :: INTEGER
 // returns: pair :: INTEGER, snippets :: LIST<STRING>

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...models import Share
 from ..evidence import LEAST_PROBABILITY, NO_ANSWER, Answer, Evidence, Item, PlanAnswer, format_entity_names
-from ..evidence.bridges import convert_to_chains
+from ..evidence.conversion import convert_to_chains
 from ..parts import Answerer, option, part
 from ..values import AnswerEntity, Chain
 

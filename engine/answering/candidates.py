@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ...models.reader import SourceChainColumns
 from ..evidence import Calibration, Evidence, Item
-from ..evidence.bridges import GroundedRelationPath, find_relation_paths
+from ..evidence.conversion import GroundedRelationPath, find_relation_paths
 from ..values import Chain, Entity, RelationStep, Scored, Triple
 
 if TYPE_CHECKING:

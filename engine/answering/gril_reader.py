@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...models.text import DirectedRelation, verbalise_hop
 from ..errors import UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, find_graph_token, format_entity_names
-from ..evidence.bridges import convert_to_triples
+from ..evidence.conversion import convert_to_triples
 from ..parts import Answerer, option, part
 from ..reorganising.filtering import predict_hops
 from ..values import AnswerEntity, Entity, Triple, check_scores_finite

@@ -19,6 +19,7 @@ from .. import answering
 from ..errors import LLMError, UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..evidence.text import EVIDENCE_TOKENS, MAX_NAMES, Order, format_evidence
+from ..file_access import read_text_file
 from ..llm import (
     BYTES_PER_TOKEN,
     Completed,
@@ -31,10 +32,9 @@ from ..llm import (
     find_json_objects,
     make_list_schema,
 )
-from ..neo4j.graph import read_search_names
+from ..neo4j.graph_requests import read_search_names
 from ..parts import Answerer, option, part
 from ..values import AnswerEntity, Chain, Entity
-from ..whole_file import read_text_file
 from .candidates import list_end_entities
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from ...models.text import Hop, RelationWords, verbalise_hop
 from ...models.text.vectors import TextVectors
 from ..errors import UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, format_entity_names
-from ..evidence.bridges import convert_to_chains
+from ..evidence.conversion import convert_to_chains
 from ..parts import TrainedPart, option, part
 from ..retrieval import mask_mention, merge_mediator_hops
 from ..values import AnswerEntity, Chain, RelationPath, RelationStep

@@ -17,7 +17,7 @@ from .options import NO_QUESTION, json_option, question_options, ray_option, rec
 if TYPE_CHECKING:
     from ..api import Engine
     from ..evidence import Answer, Evidence, Item
-    from ..evidence.bridges import Quotes
+    from ..evidence.conversion import Quotes
     from ..parallel import PerProcessResource, WorkerPool
     from ..recipes import Recipe
     from ..settings import Settings

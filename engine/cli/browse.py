@@ -40,7 +40,7 @@ def command(
       lodestar browse "Which currency is used in the country whose capital is Lima?"
       lodestar browse --clear
     """
-    from .. import browser
+    from .. import neo4j_browser
     from ..api import Engine
     from ..errors import UsageError
     from ..neo4j.embedded import EmbeddedServer
@@ -52,20 +52,20 @@ def command(
     with Engine(settings, recipe=recipe) as engine:
         gateway = engine.gateway()
         if clear:
-            removed = browser.delete_pictures(gateway)
+            removed = neo4j_browser.delete_pictures(gateway)
             shown = ", ".join(f"{number:,} {name}" for name, number in removed.items())
             print_report(f"removed the pictures: {shown}", removed, as_json)
             return
         found = engine.retrieve_batch(questions)
         if len(found) == 1:
             raise_fault(found[0])
-        url, links = browser.get_browser_url(engine), []
+        url, links = neo4j_browser.get_browser_url(engine), []
         for evidence in found:
             question = evidence.question
             if not evidence.items:
                 print_to_stderr(f"nothing to show for {question.text!r}: {evidence.note or 'no path was found'}")
                 continue
-            links.append(browser.write_picture(gateway, url, evidence))
+            links.append(neo4j_browser.write_picture(gateway, url, evidence))
             data = {"id": question.id, "question": question.text, "link": links[-1]}
             show(data, links[-1:], as_json=as_json)
         if links:
@@ -73,5 +73,5 @@ def command(
             if not engine.settings.uri:
                 password = f"the password in {EmbeddedServer.of(engine.settings).status().password_file}"
             print_to_stderr(f"log in as {engine.connection.user} with {password}, then press Enter")
-        if links and not no_open and not browser.open_link(links[0]):
+        if links and not no_open and not neo4j_browser.open_link(links[0]):
             print_to_stderr("no web browser found here: open the link yourself")

@@ -52,7 +52,7 @@ def command(
     if undo:
         done = engine.undescribe([relation] if relation else [])
     elif llm:
-        from ..relations.by_llm import describe_by_llm
+        from ..relations.llm_phrases import describe_by_llm
 
         done = describe_by_llm(engine.gateway(), engine.settings, engine.resources.vectors, say=print_to_stderr)
     elif file is not None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...models.whole_file import make_private_folder
+from ...models.atomic_files import make_private_folder
 from ..errors import InputError
+from ..file_access import translate_storage_errors
 from ..progress import make_printable, print_to_stderr
-from ..whole_file import translate_storage_errors
 from . import echo, print_json
 from .options import json_option, recipe_options, worker_options
 

@@ -36,8 +36,8 @@ def command(path: str, force: bool, as_json: bool, gateway: Gateway, **how: Any)
       lodestar export | head
     """
     from ...loaders.export import export
+    from ..file_access import check_output_file
     from ..progress import show_progress_bar
-    from ..whole_file import check_output_file
 
     given = {name: value for name, value in how.items() if value}
     files = {"": path, "--names": given.get("names_path"), "--phrases": given.get("phrases_path")}

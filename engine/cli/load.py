@@ -292,8 +292,8 @@ def _open_mapped(
     """Yield the source of a property graph; write down what becomes of what, if asked to. given: of the format."""
     from ...loaders.mapping import Choices
     from ...loaders.property_graph import PropertyGraphSource
+    from ..file_access import check_output_file, write_text_file
     from ..progress import show_progress_bar
-    from ..whole_file import check_output_file, write_text_file
 
     if saved_file:
         check_output_file("--save-mapping", saved_file, reads=[mapping_file] if mapping_file else [], force=force)

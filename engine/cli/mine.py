@@ -56,12 +56,12 @@ def command(
       lodestar mine questions-train.jsonl.gz --pool --out pool.jsonl.gz
     """
     from ...loaders.question_sets import choose_file, read_questions
-    from ...models.mined import write_mined_file
+    from ...models.mined_files import write_mined_file
+    from ..file_access import check_output_file, translate_storage_errors
     from ..progress import show_progress_bar
     from ..supervision import MiningOptions
     from ..supervision.mining import mine_paths
     from ..supervision.pools import PoolBounds, mine_pool
-    from ..whole_file import check_output_file, translate_storage_errors
 
     options = MiningOptions(**mining)
     path = choose_file(dataset, split)

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import InputError, LodestarError, UsageError
+from ..file_access import parse_json, read_text_file
 from ..progress import print_to_stderr
 from ..values import Question
-from ..whole_file import parse_json, read_text_file
 
 if TYPE_CHECKING:
     from ..neo4j.gateway import Gateway

@@ -32,10 +32,10 @@ def command(settings: Settings, pool: Path, out: Path, force: bool, as_json: boo
       lodestar mine train.jsonl.gz --pool --out pool.jsonl.gz
       lodestar refine pool.jsonl.gz --out refined.jsonl.gz
     """
-    from ...models.mined import write_mined_file
+    from ...models.mined_files import write_mined_file
+    from ..file_access import check_output_file, translate_storage_errors
     from ..progress import show_progress_bar
     from ..supervision.pools import read_pool_file, refine_pool
-    from ..whole_file import check_output_file, translate_storage_errors
 
     check_output_file("--out", out, reads=[pool], force=force)
     read = read_pool_file(pool)

@@ -11,7 +11,7 @@ import click
 from ...models.wording import fold_name
 from ..context import StageCost, merge_stage_costs
 from ..evidence import Answer, Evidence, Item
-from ..evidence.bridges import Quotes
+from ..evidence.conversion import Quotes
 from ..evidence.text import format_item
 from ..progress import make_printable
 from ..values import Chain, Topic

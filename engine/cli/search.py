@@ -15,7 +15,7 @@ from .options import engine_options, json_option
 if TYPE_CHECKING:
     from ..api import Engine
     from ..neo4j.catalogue import RelationInfo
-    from ..relations.describing import AmbiguousPhrase
+    from ..relations.descriptions import AmbiguousPhrase
     from ..values import Topic
 
 
@@ -37,8 +37,8 @@ def command(engine: Engine, text: str | None, of_relations: bool, top_k: int, as
       lodestar search --relations "where was someone born"
     """
     from ..errors import UsageError
-    from ..evidence.data import serialise_topic
-    from ..relations.describing import find_ambiguous_phrases
+    from ..evidence.json_data import serialise_topic
+    from ..relations.descriptions import find_ambiguous_phrases
 
     if of_relations:
         scored = engine.relations(text, top_k=top_k) if text is not None else []

@@ -18,7 +18,7 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models.mined import compute_f1
+from ...models.mined_files import compute_f1
 from ...models.wording import ARTICLES, fold_spelling
 from ..gold_questions import GoldAnswer, GoldQuestion
 

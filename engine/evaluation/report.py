@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UsageError
-from ..whole_file import write_text_file
+from ..file_access import write_text_file
 from . import PairedComparison, bootstrap_interval, compare_paired_scores, expected_calibration_error
 from .runs import KINDS, PAGE, RECORDS, REPORT, RIGHT_F1, QuestionRecord, Run
 

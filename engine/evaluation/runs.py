@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from ...models import one_line
+from ...models.atomic_files import compute_file_sha256, open_file_for_writing
 from ...models.kinds import decode_dataclass
 from ...models.text.encoders import SentenceEncoder
-from ...models.whole_file import compute_file_sha256, open_file_for_writing
 from ..api import Engine
 from ..errors import InputError, LodestarError, UsageError
 from ..evidence import Answer
-from ..evidence.bridges import convert_to_chains
+from ..evidence.conversion import convert_to_chains
+from ..file_access import check_output_file, lock_file, parse_json, translate_storage_errors, write_text_file
 from ..gold_questions import (
     NO_ANSWER,
     NO_TOPIC,
@@ -37,7 +38,7 @@ from ..gold_questions import (
 from ..machine import code_sha256, describe_machine
 from ..neo4j.catalogue import read_catalogue, read_graph_state, read_loads
 from ..neo4j.gateway import Gateway
-from ..neo4j.graph import stream_mediator_relations
+from ..neo4j.graph_requests import stream_mediator_relations
 from ..parallel import HERE, PerProcessResource, WorkerPool
 from ..recipes import Recipe
 from ..retrieval.beam import FrontierBounds
@@ -45,7 +46,6 @@ from ..settings import Settings
 from ..supervision import MiningOptions, PathMiner
 from ..supervision.mining import mine_in_halves
 from ..values import Chain, Scored
-from ..whole_file import check_output_file, lock_file, parse_json, translate_storage_errors, write_text_file
 from . import (
     Prediction,
     RetrievedPath,

@@ -13,7 +13,7 @@ from ...models.calibration import sigmoid
 from ..context import StageCost, merge_stage_costs
 from ..errors import LodestarError
 from ..values import AnswerEntity, Chain, Entity, Item, Question, Scored, Topic, check_scores_finite
-from .data import (
+from .json_data import (
     AnswerData,
     AnswerKind,
     EvidenceData,

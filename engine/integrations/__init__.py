@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..evidence import Evidence, Item, PlanAnswer
-from ..evidence.data import FORMAT, serialise_item
+from ..evidence.json_data import FORMAT, serialise_item
 from ..values import Chain
 
 MAX_NAMED = 20

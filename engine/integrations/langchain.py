@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import ConfigDict, Field
 
 from ..evidence import format_answer
-from ..evidence.data import AnswerData
+from ..evidence.json_data import AnswerData
 from . import EvidenceFinder
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rapidfuzz.distance import DamerauLevenshtein
 
 from ...models.wording import FUNCTION_WORDS, fold_name, strip_marks
-from ..neo4j.graph import (
+from ..neo4j.graph_requests import (
     EntitySignature,
     NamedEntity,
     NameQuery,

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...models.atomic_files import atomic_write, compute_file_sha256, make_private_folder
 from ...models.placement import count_call
 from ...models.text.encoders import EncoderUnavailableError, FloatArray, SentenceEncoder
 from ...models.text.vectors import TextVectors
-from ...models.whole_file import atomic_write, compute_file_sha256, make_private_folder
 from ..errors import EncoderError, UsageError
+from ..file_access import lock_file, translate_storage_errors
 from ..neo4j import Request, load_query
 from ..neo4j.catalogue import (
     Edition,
@@ -36,7 +37,6 @@ from ..neo4j.gateway import Gateway
 from ..progress import Progress, ignore_progress
 from ..settings import Connection, Settings
 from ..values import Entity
-from ..whole_file import lock_file, translate_storage_errors
 
 if TYPE_CHECKING:
     import faiss

@@ -16,7 +16,13 @@ from ...models import Range
 from ...models.wording import FUNCTION_WORDS, INDEX_STOP_WORDS, join_stop_words, strip_marks
 from ...models.wording.operators import stands_in_comparison
 from ..neo4j import Request, Row, load_query
-from ..neo4j.graph import NamedEntity, NameQuery, find_entity_candidates, find_literals_by_prefix, read_search_names
+from ..neo4j.graph_requests import (
+    NamedEntity,
+    NameQuery,
+    find_entity_candidates,
+    find_literals_by_prefix,
+    read_search_names,
+)
 from ..parts import Linker, option, part
 from ..relations import make_relation_words
 from ..values import Entity, Question, Topic, format_literal_term

@@ -22,7 +22,7 @@ from rapidfuzz.distance import DamerauLevenshtein
 
 from ...models.calibration import sigmoid
 from ...models.wording import FUNCTION_WORDS, LETTER_FOR_MARK, NEVER_NAMES, find_initials, fold_name, mask_marks
-from ..neo4j.graph import NamedEntity
+from ..neo4j.graph_requests import NamedEntity
 
 MAX_CHARS = 400
 """What of a name is held against a question; of a longer one its beginning alone."""

@@ -22,8 +22,8 @@ from ...models.calibration import sigmoid
 from ...models.similarity import PathSimilarity, SimilarityWeights, TopicPaths
 from ...models.text import DirectedRelation, Hop, RelationWords
 from ...models.text.vectors import TextVectors
-from ...models.word_places import mask_topic
-from ...models.wording.kinds import find_which_noun
+from ...models.word_positions import mask_topic
+from ...models.wording.answer_kinds import find_which_noun
 from ..values import Topic
 from .entity_index import EntityTypes
 from .names import tokenise

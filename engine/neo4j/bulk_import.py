@@ -19,8 +19,8 @@ from pathlib import Path
 from .. import machine
 from ..errors import NO_ROOM, EmbeddedServerError, StorageError
 from ..progress import Progress, ignore_progress
-from . import process
-from .home import ServerHome, delete_graph
+from . import server_process
+from .server_home import ServerHome, delete_graph
 
 DELIMITER = "\t"
 """Rarer in names than a comma, so fewer texts need quotes."""
@@ -98,7 +98,7 @@ def import_graph(
     home.importing.touch()
     progress("importing", 0, 0)
     try:
-        exit_code, output = process.run_neo4j_command(
+        exit_code, output = server_process.run_neo4j_command(
             home,
             class_path,
             [*_COMMAND, f"--max-off-heap-memory={total_mb // 3}m", f"--report-file={home.logs / REPORT}"]
@@ -115,7 +115,7 @@ def import_graph(
         _check_import(exit_code, output, home, files)
         home.importing.unlink()
     except BaseException as error:
-        process.kill_leftover_commands(home)
+        server_process.kill_leftover_commands(home)
         delete_graph(home)
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise _no_room(home, files, free_bytes) from error
@@ -157,7 +157,7 @@ def _check_import(exit_code: int, output: str, home: ServerHome, files: ImportFi
             f"programs; {log}"
         )
     if exit_code:
-        reason = process.find_failure_reason(output) or f"exit code {exit_code}"
+        reason = server_process.find_failure_reason(output) or f"exit code {exit_code}"
         raise EmbeddedServerError(f"Neo4j's importer failed: {reason}; {log}")
     found = {what: int(number) for number, what in _SUMMARY.findall(output.rpartition("IMPORT DONE")[2])}
     if (found["nodes"], found["relationships"]) != (files.num_nodes, files.num_relationships):

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...models.wording import list_lexicon_phrases
-from ...models.wording.kinds import NO_KIND, EndKind
+from ...models.wording.answer_kinds import NO_KIND, EndKind
 from ..errors import GraphError, StaleCatalogueError
 from . import Request, Row, load_query
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import psutil
 
-from ...models.whole_file import make_private_folder
+from ...models.atomic_files import make_private_folder
 from .. import machine
 from ..errors import (
     AuthenticationError,
@@ -23,13 +23,13 @@ from ..errors import (
     LodestarError,
     PortTakenError,
 )
+from ..file_access import lock_file
 from ..progress import Progress, ignore_progress, print_to_stderr, show_waiting
 from ..settings import Connection, Settings
-from ..whole_file import lock_file
-from . import home as files
-from . import process
-from .home import LOOPBACK, USER, ServerHome, ServerState
-from .jars import NEO4J_VERSION, JarCache
+from . import server_home as files
+from . import server_process
+from .jar_downloads import NEO4J_VERSION, JarCache
+from .server_home import LOOPBACK, USER, ServerHome, ServerState
 
 if TYPE_CHECKING:
     from .bulk_import import ImportFiles
@@ -149,7 +149,7 @@ class EmbeddedServer:
     def status(self) -> ServerStatus:
         state = self.home.read_state()
         server = self._find()
-        is_ready = server and state and process.is_listening(server, state)
+        is_ready = server and state and server_process.is_listening(server, state)
         shown = state or ServerState(NEO4J_VERSION, 0, 0, 0, 0)
         return ServerStatus(
             self.name,
@@ -200,7 +200,7 @@ class EmbeddedServer:
                 if incoming.home.folder.exists():
                     with incoming._lock():
                         incoming._stop()
-                        process.kill_leftover_commands(incoming.home)
+                        server_process.kill_leftover_commands(incoming.home)
                         files.delete_graph(incoming.home)
 
     def import_graph(
@@ -278,7 +278,7 @@ class EmbeddedServer:
 
     def _settle(self, *, sweep: bool = True) -> None:
         if self.home.folder.exists():
-            process.kill_leftover_commands(self.home)
+            server_process.kill_leftover_commands(self.home)
             files.finish_graph_swap(self.home)
             if sweep:
                 files.delete_import_leftovers(self.home)
@@ -287,7 +287,7 @@ class EmbeddedServer:
         if self.home.folder.exists():
             with self._lock():
                 self._stop()
-                process.kill_leftover_commands(self.home)
+                server_process.kill_leftover_commands(self.home)
                 self.home.delete()
 
     def _plan(self, given: Mapping[str, int | None]) -> ServerState:
@@ -325,11 +325,11 @@ class EmbeddedServer:
         self.home.write_configuration(state, cuts_log=cuts_log)
         self.home.ensure_password()
         ends_with_parent = self.target is not None and threading.current_thread() is threading.main_thread()
-        self._child = process.launch_server(self.home, state, class_path, for_us_alone=ends_with_parent)
+        self._child = server_process.launch_server(self.home, state, class_path, for_us_alone=ends_with_parent)
         server = psutil.Process(self._child.pid)
         self.home.write_state(replace(state, pid=server.pid, started_s=server.create_time()))
         with show_waiting(f"starting Neo4j {self.name!r}", shown=progress):
-            process.wait_until_ready(server, self.home, state, START_TIMEOUT_S)
+            server_process.wait_until_ready(server, self.home, state, START_TIMEOUT_S)
         try:
             with Gateway(self.connection(START_TIMEOUT_S)) as gateway:  # the first query of a busy machine is slow
                 gateway.version()
@@ -343,12 +343,12 @@ class EmbeddedServer:
             raise self.home.fault_of_graph() from error
 
     def _find(self) -> psutil.Process | None:
-        return process.find_server(self.home, self.home.read_state()) if self.home.folder.exists() else None
+        return server_process.find_server(self.home, self.home.read_state()) if self.home.folder.exists() else None
 
     def _stop(self) -> bool:
         server = self._find()
         if server:
-            process.end_process(server)
+            server_process.end_process(server)
         return server is not None
 
     @contextmanager

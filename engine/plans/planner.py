@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...models.wording import singularise
-from ...models.wording.kinds import classify_noun
+from ...models.wording.answer_kinds import classify_noun
 from ..values import Topic
 from .chart import FEATURES, LEFT, NOTHING, Chart, ChartNode, Feats
+from .chart_items import fill_chart
+from .chart_rules import RULES
 from .compile import reverse_path
-from .items import fill_chart
 from .plan import (
     CountMembers,
     FilteredSet,
@@ -32,7 +33,6 @@ from .plan import (
     TopicSet,
     is_plan_within_bounds,
 )
-from .rules import RULES
 from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetStatistics, name_end_kind, parse_step_path, reverse_step
 from .words import StepWordMatcher
 

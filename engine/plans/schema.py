@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...models.text import SUBCLASS_RELATIONS, RelationWords
 from ...models.wording import STOP_WORDS, fold_name, singularise
-from ...models.wording.kinds import UNKNOWN, VALUE_KINDS, classify_noun
+from ...models.wording.answer_kinds import UNKNOWN, VALUE_KINDS, classify_noun
 from ..evidence.text import format_relation
 from ..neo4j import Request, Row, load_query
 from ..neo4j.catalogue import RelationCatalogue, RelationInfo

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from ...models.similarity import compute_word_match
 from ...models.text import RelationWords
 from ...models.text.vectors import TextVectors
-from ...models.word_places import stem_word
+from ...models.word_positions import stem_word
 from ...models.wording import STOP_WORDS, fold_name, mask_marks, singularise
+from .plan_sentence import SAYS_NOTHING
 from .schema import parse_step_path
-from .sentence import SAYS_NOTHING
 
 Floats = npt.NDArray[np.float64]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...models import one_line
 from ..errors import InputError, UsageError
+from ..file_access import read_text_file
 from ..parts import (
     Expression,
     JoinedExpression,
@@ -28,7 +29,6 @@ from ..parts import (
     resolve_stages,
 )
 from ..settings import parse_assignment, set_nested_value
-from ..whole_file import read_text_file
 
 if TYPE_CHECKING:
     from ..resources import GraphResources

@@ -23,7 +23,7 @@ from ...models.text import (
     join_without_repeats,
 )
 from ...models.wording import translate_label
-from ...models.wording.kinds import NO_KIND, EndKind, EndSample, classify_ends
+from ...models.wording.answer_kinds import NO_KIND, EndKind, EndSample, classify_ends
 from ..neo4j import Request, Row, load_query
 from ..neo4j.catalogue import (
     LABEL_SEPARATOR,

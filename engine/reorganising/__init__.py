@@ -19,8 +19,8 @@ from ...models import Count, Range, Weight
 from ...models.calibration import sigmoid
 from ...models.path_pooling import ScoredEdge, reselect_triples
 from ..evidence import Evidence, Kind
-from ..evidence.bridges import convert_to_chains
-from ..neo4j.graph import find_paths_between
+from ..evidence.conversion import convert_to_chains
+from ..neo4j.graph_requests import find_paths_between
 from ..parts import Reorganiser, option, part
 from ..values import Chain, Entity, Scored, Triple
 

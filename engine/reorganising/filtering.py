@@ -24,11 +24,11 @@ from ...models.graphrag_fi import (
 )
 from ...models.text.vectors import TextVectors
 from ..answering.candidates import CLOSED_BOOK, LLM, list_end_entities
-from ..answering.integrating import ClosedBookAnswerer, merge_with_model_answers
 from ..answering.llm import LanguageModelAnswerer, normalise_name
+from ..answering.model_knowledge import ClosedBookAnswerer, merge_with_model_answers
 from ..errors import LLMError
 from ..evidence import Answer, Calibration, Evidence, Item, PlanAnswer
-from ..evidence.bridges import list_triples
+from ..evidence.conversion import list_triples
 from ..evidence.text import format_item
 from ..llm import Completed, Message, Prompt, parse_numbers
 from ..parts import Reorganiser, option, part

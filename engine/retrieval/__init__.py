@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.text import DirectedRelation, Hop, RelationWords
-from ...models.word_places import mask_topic
+from ...models.word_positions import mask_topic
 from ..values import RelationPath, Topic
 
 FloatArray = npt.NDArray[np.float32]

@@ -21,7 +21,7 @@ from ..evidence import Calibration, Evidence, Kind, item_sort_key
 from ..linking import compute_link_penalties, select_start_topics
 from ..neo4j import Request, Row, load_query
 from ..parts import Retriever, option
-from ..relations.describing import find_relation
+from ..relations.descriptions import find_relation
 from ..reorganising import Merge
 from ..values import (
     Chain,

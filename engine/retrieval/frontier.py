@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..neo4j import Request
 from ..neo4j.catalogue import look_up_relation_name
-from ..neo4j.graph import (
+from ..neo4j.graph_requests import (
     HUB_DEGREE,
     EntitySignature,
     Expansion,

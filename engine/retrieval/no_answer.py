@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...models.text import RelationWords, find_end_kind
-from ...models.wording.kinds import find_wanted_kind, score_kind_agreement
+from ...models.wording.answer_kinds import find_wanted_kind, score_kind_agreement
 from ..evidence import LEAST_PROBABILITY, UNSTATED, AnswerCertainty, Calibration, Evidence, NoEvidenceReason
 from ..evidence.text import NO_LABELS, Labels, shorten_relation
 from ..values import Chain, RelationPath, RelationStep, Scored, Topic

@@ -13,8 +13,8 @@ from ...models.similarity import COSINE, PathSimilarity, SimilarityWeights, Topi
 from ...models.text import RelationWords, find_end_kind, list_hop_phrases, verbalise_hop
 from ...models.text.encoders import SentenceEncoder
 from ...models.text.vectors import TextVectors
-from ...models.word_places import read_asked_words
-from ...models.wording.kinds import UNKNOWN, find_wanted_kind, score_kind_agreement
+from ...models.word_positions import read_asked_words
+from ...models.wording.answer_kinds import UNKNOWN, find_wanted_kind, score_kind_agreement
 from ..evidence import SIMILARITY, Evidence, Item
 from ..evidence.text import format_path
 from ..parts import option, part

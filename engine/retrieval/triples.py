@@ -19,7 +19,7 @@ from ..parts import Retriever, TrainedPart, option, part
 from ..values import Entity, LinkedQuestion, Scored, Triple, check_scores_finite
 from . import Shortlist
 from .subgraph import SubgraphBatch
-from .subgraph.walking import SimilarityProposer, SubgraphBounds, SubgraphExtractor, SubgraphQuery
+from .subgraph.extraction import SimilarityProposer, SubgraphBounds, SubgraphExtractor, SubgraphQuery
 
 if TYPE_CHECKING:
     from ...models.gril.network import GrilModel

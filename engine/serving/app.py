@@ -34,8 +34,8 @@ from ..errors import (
     UsageError,
 )
 from ..evidence import Answer, format_answer
-from ..evidence.data import AnswerData, EvidenceData
-from ..neo4j.jars import JarCache, read_pinned_jars
+from ..evidence.json_data import AnswerData, EvidenceData
+from ..neo4j.jar_downloads import JarCache, read_pinned_jars
 from ..recipes import Recipe
 from ..settings import Settings
 from ..values import Question

@@ -15,10 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_
 from typing_extensions import TypedDict
 
 from ..api import Engine
-from ..browser import get_browser_url, write_picture
 from ..errors import EntityNotFoundError, StaleCatalogueError
 from ..evidence import Evidence
-from ..evidence.data import (
+from ..evidence.json_data import (
     EntityData,
     TopicData,
     TripleData,
@@ -30,13 +29,14 @@ from ..evidence.data import (
 from ..linking import resolve_entity_names
 from ..neo4j.catalogue import read_catalogue, read_graph_figures
 from ..neo4j.gateway import Gateway
-from ..neo4j.graph import (
+from ..neo4j.graph_requests import (
     Direction,
     check_triples_exist,
     read_entity_signatures,
     read_search_names,
     read_triples_at,
 )
+from ..neo4j_browser import get_browser_url, write_picture
 from ..resources import GraphResources
 from ..suggesting import list_kind_names, read_plan_schema, suggest_questions
 from ..values import Entity, Item, Question, Triple

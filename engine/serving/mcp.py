@@ -23,8 +23,8 @@ from starlette.routing import BaseRoute
 from ...models import one_line
 from ..errors import LodestarError
 from ..evidence import Answer
-from ..evidence.data import AnswerData, EvidenceData
-from ..neo4j.graph import Direction
+from ..evidence.json_data import AnswerData, EvidenceData
+from ..neo4j.graph_requests import Direction
 from ..values import Question
 from . import Service, lookups
 from .lookups import Limit, Name, Text, TripleForm

@@ -19,12 +19,12 @@ from typing import Any
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from ...models import Count, Hops, Positive
-from ...models.mined import THROUGH, MinedTopic, compute_f1
+from ...models.mined_files import THROUGH, MinedTopic, compute_f1
 from ..gold_questions import NO_PATH, GoldQuestion, GroundedQuestion, SkippedQuestion, ground_questions
 from ..neo4j import Request
 from ..neo4j.catalogue import RelationCatalogue
 from ..neo4j.gateway import Gateway
-from ..neo4j.graph import LastStepsToAnswer, ShortAnswerPaths, find_answer_paths, find_last_steps_to_answers
+from ..neo4j.graph_requests import LastStepsToAnswer, ShortAnswerPaths, find_answer_paths, find_last_steps_to_answers
 from ..retrieval.frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
 from ..values import Entity, RelationStep
 

@@ -31,7 +31,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...models.mined import (
+from ...models.mined_files import (
     AnswerPath,
     MinedFile,
     MinedFileError,
@@ -45,7 +45,7 @@ from ...models.mined import (
 from ...models.text import DirectedRelation, RelationWords, verbalise_path
 from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
-from ...models.word_places import mask_topic
+from ...models.word_positions import mask_topic
 from ..errors import EncoderError, GraphError, InputError, QueryTimeoutError, UsageError
 from ..gold_questions import (
     REASONS,
@@ -58,7 +58,7 @@ from ..gold_questions import (
 )
 from ..neo4j.catalogue import RelationCatalogue, read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
-from ..neo4j.graph import stream_mediator_relations
+from ..neo4j.graph_requests import stream_mediator_relations
 from ..parallel import HERE, PerProcessResource, WorkerPool
 from ..progress import Progress, ignore_progress
 from ..relations import RelationIndex, make_relation_words

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic.dataclasses import dataclass
 
 from ...models import Positive, one_line
-from ...models.mined import (
+from ...models.mined_files import (
     INVERSE,
     ChainKind,
     MinedFileError,
@@ -45,7 +45,7 @@ from ..llm import Completed, Message, Prompt, fill_placeholders, parse_numbers
 from ..llm.gateway import ChatGateway
 from ..neo4j.catalogue import read_catalogue
 from ..neo4j.gateway import Gateway
-from ..neo4j.graph import RelationPathGroup, find_shortest_paths, read_neighbourhoods
+from ..neo4j.graph_requests import RelationPathGroup, find_shortest_paths, read_neighbourhoods
 from ..parallel import HERE, WorkerPool
 from ..progress import Progress, ignore_progress
 from ..relations import make_words_by_relation

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...models.mined import WEAK
+from ...models.mined_files import WEAK
 from ...models.subgraphs import (
     QuestionGraphs,
     SubgraphOptions,

@@ -24,7 +24,7 @@ from ..errors import EntityNotFoundError, GraphError, InputError, UsageError
 from ..neo4j import Row, split_into_requests
 from ..neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, read_loads
 from ..neo4j.gateway import Gateway, OpenTransaction
-from ..neo4j.graph import find_entities_by_name
+from ..neo4j.graph_requests import find_entities_by_name
 from ..relations import refresh_end_kinds
 from ..values import XSD, format_literal_term
 from ..writing import BASE_LOAD, EntityName, make_write_request, run_batches

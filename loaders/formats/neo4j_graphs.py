@@ -21,14 +21,14 @@ from neo4j import GraphDatabase
 from neo4j.exceptions import DriverError, Neo4jError
 
 from ...engine.errors import EmbeddedServerError, InputError, UsageError
-from ...engine.neo4j import Request, Row, load_query, process
+from ...engine.file_access import read_text_file
+from ...engine.neo4j import Request, Row, load_query, server_process
 from ...engine.neo4j.embedded import EmbeddedServer
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.home import find_free_port
+from ...engine.neo4j.server_home import find_free_port
 from ...engine.settings import LOAD_TIMEOUT_S, Settings, resolve_settings
-from ...engine.whole_file import read_text_file
 from ...models import quote_line
-from ...models.whole_file import make_private_folder
+from ...models.atomic_files import make_private_folder
 from ..mapping import MAX_NUMBERS
 from ..property_graph import Element, Node, PropertyGraph, Relationship
 from ..reading import RereadableFile
@@ -126,7 +126,7 @@ class DumpGraph(ServedGraph):
             (Path(folder) / "neo4j.dump").symlink_to(self._path.resolve())
             arguments = ("database", "load", "neo4j", f"--from-path={folder}", "--overwrite-destination=true")
             try:
-                process.run_admin_command(server.home, server.jars.ensure(), arguments)
+                server_process.run_admin_command(server.home, server.jars.ensure(), arguments)
                 _start(server)
             except EmbeddedServerError as error:
                 raise InputError(f"{self._path}: the dump cannot be loaded: {error}") from error

@@ -8,7 +8,7 @@ from itertools import permutations, tee
 from pathlib import Path
 
 from ...engine.errors import InputError, UsageError, translate_import_errors
-from ...engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
+from ...engine.neo4j.graph_requests import MENTIONED_IN, MENTIONED_WITH
 from ...engine.writing import RelationFacts
 from ..reading import NOT_UTF8, SHOWN_BYTES, RereadableFile, read_records
 from ..source import NO_ID, FileSource, StatementRow, concept_id, name_row, reject_row, triple_row

@@ -36,7 +36,7 @@ from ..kinds import (
     translate_read_errors,
     write_weights,
 )
-from ..mined import INVERSE, PooledQuestion, PoolFile, describe_supervision
+from ..mined_files import INVERSE, PooledQuestion, PoolFile, describe_supervision
 from ..text import DirectedRelation, RelationWords, verbalise_hop
 from ..text.bert import pad_token_ids
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder, get_network_device

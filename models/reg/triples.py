@@ -21,7 +21,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from ..calibration import fit_calibration
 from ..kinds import CheckpointOpenOptions, check_checkpoint, load_network, write_weights
-from ..mined import describe_supervision
+from ..mined_files import describe_supervision
 from ..placement import move_batch
 from ..subgraphs import (
     UNNAMED,

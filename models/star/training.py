@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from ..calibration import fit_calibration
 from ..kinds import TrainingOptions
-from ..mined import (
+from ..mined_files import (
     INVERSE,
     THROUGH,
     Hops,
@@ -33,7 +33,7 @@ from ..mined import (
 from ..text import Hop, verbalise_hop
 from ..text.bert import open_pretrained
 from ..training import Figures, Objective, TrainingFolder
-from ..word_places import mask_topic
+from ..word_positions import mask_topic
 from . import FIGURES, SPECIAL_TOKENS, DualOptions, PoolTrainingOptions, StarConfig, StarDescription, Targets
 from .network import (
     CachedTokenizer,

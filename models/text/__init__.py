@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..wording.kinds import NO_KIND, EndKind
+from ..wording.answer_kinds import NO_KIND, EndKind
 
 
 @dataclass(frozen=True, slots=True, eq=False)

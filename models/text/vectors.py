@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..whole_file import make_private_folder
+from ..atomic_files import make_private_folder
 from .encoders import FloatArray, SentenceEncoder
 
 Entry = tuple[FloatArray, FloatArray | None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from lodestar.models.mined import (
+from lodestar.models.mined_files import (
     AnswerPath,
     Hops,
     MinedFile,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
+from lodestar.models.mined_files import PoolChain, PooledQuestion, PoolFile, PoolHeader
 
 CHAINS = (
     PoolChain("path", "peru", ("capital",), ("Peru", "Lima")),

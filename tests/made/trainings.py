@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from lodestar.models.atomic_files import compute_file_sha256
 from lodestar.models.kinds import ModelKind
 from lodestar.models.training import TrainingFolder
-from lodestar.models.whole_file import compute_file_sha256
 from safetensors.torch import load_file, save_file
 
 

@@ -14,7 +14,7 @@ from lodestar.engine.relations import RelationIndex, make_relation_words
 from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.supervision import MiningOptions, PathMiner, QuestionPaths, serialise_hop, serialise_trie
 from lodestar.engine.supervision.mining import TrainingExampleBuilder
-from lodestar.models.mined import INVERSE, THROUGH, MinedQuestion, iterate_trie_paths
+from lodestar.models.mined_files import INVERSE, THROUGH, MinedQuestion, iterate_trie_paths
 from lodestar.models.text.vectors import TextVectors
 
 from tests.conftest import examples

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.models.mined import (
+from lodestar.models.mined_files import (
     AnswerPath,
     MinedFileError,
     MinedFileOrigin,

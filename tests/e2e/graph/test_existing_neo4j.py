@@ -8,7 +8,7 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine.neo4j import home
+from lodestar.engine.neo4j import server_home
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import Connection
 
@@ -44,7 +44,7 @@ def test_a_server_that_refuses_every_write_is_read_over_tls(
     monkeypatch.setenv("LODESTAR_FROM_PASSWORD", source.password)
     with neo4j.GraphDatabase.driver(source.uri, **source.driver_options) as driver:
         write_graph(driver, MOVIES)
-    usual = home.make_neo4j_configuration
+    usual = server_home.make_neo4j_configuration
     certificate = write_certificate(tmp_path, "localhost")
     other = {
         "server.databases.default_to_read_only": "true",
@@ -54,13 +54,13 @@ def test_a_server_that_refuses_every_write_is_read_over_tls(
         "dbms.ssl.policy.bolt.client_auth": "NONE",
     }
 
-    def configure(server: home.ServerState) -> Mapping[str, str]:
+    def configure(server: server_home.ServerState) -> Mapping[str, str]:
         return {**usual(server), **other}
 
     source_server.stop()
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(home, "make_neo4j_configuration", configure)
+            patch.setattr(server_home, "make_neo4j_configuration", configure)
             source_server.start(progress=False)
         with neo4j.GraphDatabase.driver(source.uri, **source.driver_options) as driver:
             with pytest.raises(neo4j.exceptions.ClientError, match="read"):

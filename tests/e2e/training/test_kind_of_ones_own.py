@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from lodestar.models.mined import read_mined_file
+from lodestar.models.mined_files import read_mined_file
 
 from tests.e2e.conftest import Lodestar, question_file
 

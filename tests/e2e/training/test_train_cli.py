@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import UsageError
-from lodestar.engine.whole_file import lock_file
+from lodestar.engine.file_access import lock_file
 
 from tests.e2e.conftest import Lodestar, run_process
 from tests.made.mined_examples import mined_file, tiny_encoder

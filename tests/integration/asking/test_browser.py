@@ -7,12 +7,18 @@ from typing import Any
 
 import neo4j
 import pytest
-from lodestar.engine import browser
-from lodestar.engine.browser import delete_pictures, make_picture, make_picture_id, make_picture_query, write_picture
+from lodestar.engine import neo4j_browser
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.neo4j import Request, load_query
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
 from lodestar.engine.neo4j.gateway import Gateway
+from lodestar.engine.neo4j_browser import (
+    delete_pictures,
+    make_picture,
+    make_picture_id,
+    make_picture_query,
+    write_picture,
+)
 from lodestar.engine.settings import Connection
 from lodestar.engine.values import Chain, Entity, Path, Question, Triple
 
@@ -99,7 +105,7 @@ def test_the_same_question_replaces_its_picture_and_others_stay(session: neo4j.S
 
 
 def test_the_newest_pictures_stay(session: neo4j.Session, gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browser, "MAX_PICTURES", 2)
+    monkeypatch.setattr(neo4j_browser, "MAX_PICTURES", 2)
     for text in ("one?", "two?", "three?"):
         write_picture(gateway, BROWSER_URL, country_retrieval(text))
     names = session.run("MATCH (q:LodestarQuestion) RETURN q.name AS name").value("name")

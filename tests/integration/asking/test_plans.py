@@ -39,10 +39,10 @@ from lodestar.engine.plans.plan import (
     parse_plan,
     serialise_plan,
 )  # fmt: skip
+from lodestar.engine.plans.plan_sentence import verbalise_plan
 from lodestar.engine.plans.schema import find_kinds_at_relation_ends, group_types_by_kind
-from lodestar.engine.plans.sentence import verbalise_plan
 from lodestar.engine.settings import Connection, Settings
-from lodestar.models.wording.kinds import EndKind
+from lodestar.models.wording.answer_kinds import EndKind
 
 from tests.conftest import clear_database, examples
 from tests.made.plain_graph import write_graph

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from lodestar import Engine
 from lodestar.engine.context import Context
-from lodestar.engine.evidence.bridges import GroundedRelationPath, find_relation_paths
+from lodestar.engine.evidence.conversion import GroundedRelationPath, find_relation_paths
 from lodestar.engine.neo4j import QueryTemplate, Request
 from lodestar.engine.neo4j.catalogue import RelationCatalogue, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.graph import find_paths_between
-from lodestar.engine.retrieval.subgraph.walking import SubgraphBounds, SubgraphExtractor, SubgraphQuery
+from lodestar.engine.neo4j.graph_requests import find_paths_between
+from lodestar.engine.retrieval.subgraph.extraction import SubgraphBounds, SubgraphExtractor, SubgraphQuery
 from lodestar.engine.settings import Connection
 from lodestar.engine.values import Entity, Scored, Triple
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.engine.neo4j import process
+from lodestar.engine.neo4j import server_process
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import resolve_settings
 from lodestar.loaders.formats import source_class
@@ -38,7 +38,9 @@ def test_a_script_with_files_of_its_folder_and_a_dump(
     with GraphDatabase.driver(connection.uri, **connection.driver_options) as driver:
         write_graph(driver, MOVIES)
     server.stop()
-    process.run_admin_command(server.home, server.jars.ensure(), ("database", "dump", "neo4j", f"--to-path={tmp_path}"))
+    server_process.run_admin_command(
+        server.home, server.jars.ensure(), ("database", "dump", "neo4j", f"--to-path={tmp_path}")
+    )
     server.reset()
     source = source_class("dump")(str(tmp_path / "neo4j.dump"))
     assert source.name == "neo4j.dump"

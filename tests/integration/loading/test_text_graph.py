@@ -8,7 +8,7 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.graph import MENTIONED_WITH, read_snippets
+from lodestar.engine.neo4j.graph_requests import MENTIONED_WITH, read_snippets
 from lodestar.engine.settings import Settings
 from lodestar.engine.values import Question
 from lodestar.loaders.formats.text import TextSource

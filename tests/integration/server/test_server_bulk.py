@@ -16,7 +16,7 @@ import psutil
 import pytest
 from lodestar.engine.neo4j.bulk_import import LIST_DELIMITER, ImportFile, ImportFiles
 from lodestar.engine.neo4j.embedded import EmbeddedServer
-from lodestar.engine.neo4j.process import wait_for_end
+from lodestar.engine.neo4j.server_process import wait_for_end
 
 pytestmark = [
     pytest.mark.long,

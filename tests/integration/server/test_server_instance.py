@@ -13,10 +13,10 @@ from pathlib import Path
 import psutil
 import pytest
 from lodestar.engine.errors import DatabaseUnavailableError, EmbeddedServerError
-from lodestar.engine.neo4j import home
+from lodestar.engine.neo4j import server_home
 from lodestar.engine.neo4j.embedded import EmbeddedServer, ServerStatus
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.home import make_neo4j_configuration
+from lodestar.engine.neo4j.server_home import make_neo4j_configuration
 from lodestar.engine.settings import Connection
 
 from tests.made.certificates import write_certificate
@@ -88,7 +88,7 @@ def films(server: EmbeddedServer, home_dir: Path, cache_dir: Path, certificate: 
         "dbms.ssl.policy.bolt.client_auth": "NONE",
     }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(home, "make_neo4j_configuration", lambda state: {**make_neo4j_configuration(state), **tls})
+        patch.setattr(server_home, "make_neo4j_configuration", lambda state: {**make_neo4j_configuration(state), **tls})
         instance.start(heap_mb=512, pagecache_mb=64, progress=False)
         yield instance
         instance.reset()
@@ -129,9 +129,9 @@ def test_a_port_that_is_taken_between_the_look_and_the_start(
     with socket.socket() as thief:
         thief.bind(("127.0.0.1", 0))
         thief.listen()
-        taken, free_port = thief.getsockname()[1], home.find_free_port
+        taken, free_port = thief.getsockname()[1], server_home.find_free_port
         looks = iter([taken])
-        monkeypatch.setattr(home, "choose_port", lambda *_: next(looks, 0) or free_port())
+        monkeypatch.setattr(server_home, "choose_port", lambda *_: next(looks, 0) or free_port())
         try:
             assert taken not in (instance.start(heap_mb=512, progress=False).bolt_port, instance.status().http_port)
         finally:

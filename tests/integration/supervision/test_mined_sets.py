@@ -15,7 +15,7 @@ from lodestar.engine.settings import Connection, Settings
 from lodestar.engine.supervision.mining import read_path_sets
 from lodestar.engine.training import TrainingRequest, read_sets
 from lodestar.models.kinds import load_kind
-from lodestar.models.mined import MinedFile
+from lodestar.models.mined_files import MinedFile
 from lodestar.models.training import TrainingFolder
 
 from tests.conftest import clear_database

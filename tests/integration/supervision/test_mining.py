@@ -15,10 +15,10 @@ from lodestar.engine.errors import GraphError
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet, SkippedQuestion
 from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.graph import stream_mediator_relations
+from lodestar.engine.neo4j.graph_requests import stream_mediator_relations
 from lodestar.engine.supervision import MiningOptions, PathMiner, QuestionPaths, serialise_trie
 from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, mine_pool
-from lodestar.models.mined import PoolChain, PooledQuestion, iterate_trie_paths, read_pool, write_mined_file
+from lodestar.models.mined_files import PoolChain, PooledQuestion, iterate_trie_paths, read_pool, write_mined_file
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.made.mined_graphs import catalogue_of, mediating_of

@@ -19,7 +19,7 @@ from lodestar.engine.evidence.text import (
 )
 from lodestar.engine.neo4j.catalogue import RelationInfo, RelationPhrase
 from lodestar.engine.plans.plan import FindMembers, FollowPath, TopicSet
-from lodestar.engine.plans.sentence import verbalise_plan
+from lodestar.engine.plans.plan_sentence import verbalise_plan
 from lodestar.engine.values import Entity, Path, RelationStep, Scored, Triple
 from lodestar.models import one_line
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import pytest
-from lodestar.engine.answering.integrating import (
+from lodestar.engine.answering.llm import LanguageModelAnswerer
+from lodestar.engine.answering.model_knowledge import (
     key_entities_by_name,
     merge_answers,
     merge_with_model_answers,
 )
-from lodestar.engine.answering.llm import LanguageModelAnswerer
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Answer, Evidence
 from lodestar.engine.llm import Completed, Completion, Prompt, TokenUsage

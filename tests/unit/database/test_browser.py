@@ -7,7 +7,7 @@ from pathlib import Path as FilePath
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from lodestar.engine.browser import make_browser_link, make_picture, make_picture_query, open_link
+from lodestar.engine.neo4j_browser import make_browser_link, make_picture, make_picture_query, open_link
 from lodestar.engine.settings import Connection
 
 from tests.made.pictures import country_retrieval, neighbours

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from lodestar.engine.neo4j.graph import MENTIONED_IN, MENTIONED_WITH
+from lodestar.engine.neo4j.graph_requests import MENTIONED_IN, MENTIONED_WITH
 from lodestar.loaders.formats.text import TextSource, list_documents
 from lodestar.loaders.reading import NOT_UTF8, RereadableFile
 

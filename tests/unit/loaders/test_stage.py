@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import UsageError
-from lodestar.engine.whole_file import lock_file
+from lodestar.engine.file_access import lock_file
 from lodestar.loaders.formats.triples import TsvSource
 from lodestar.loaders.source import Subset
 from lodestar.loaders.stage import ABANDONED_S, Stage, delete_abandoned_stages, query

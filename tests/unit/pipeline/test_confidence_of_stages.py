@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from lodestar.engine.answering import ExtractiveAnswerer
 from lodestar.engine.evidence import SIMILARITY, AnswerCertainty, Calibration, Evidence, EvidenceTrace
-from lodestar.engine.evidence.bridges import convert_item_kind, convert_to_chains, convert_to_triples
+from lodestar.engine.evidence.conversion import convert_item_kind, convert_to_chains, convert_to_triples
 from lodestar.engine.parts import Reorganiser
 from lodestar.engine.pipeline import unite_evidence
 from lodestar.engine.reorganising import Merge, PathPooling, Reorganise

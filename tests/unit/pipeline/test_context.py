@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 from lodestar.engine.errors import MissingExtraError, UsageError
 from lodestar.engine.llm import ChatUsage, Completion, Prompt
-from lodestar.engine.neo4j.graph import read_signatures
+from lodestar.engine.neo4j.graph_requests import read_signatures
 from lodestar.engine.parallel import PerProcessResource, WorkerPool
 
 from tests.fakes.call_context import make_context

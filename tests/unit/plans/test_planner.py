@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 from lodestar.engine.neo4j.catalogue import RelationCatalogue, RelationInfo
 from lodestar.engine.plans import plan
-from lodestar.engine.plans.asking import read_plan_weights
+from lodestar.engine.plans.plan_selection import read_plan_weights
 from lodestar.engine.plans.planner import Candidate, Planner
 from lodestar.engine.plans.schema import make_schema
 from lodestar.engine.plans.words import StepWordMatcher, tokenise
@@ -18,7 +18,7 @@ from lodestar.engine.settings import Settings
 from lodestar.engine.values import Entity, Topic
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.wording.kinds import EndKind
+from lodestar.models.wording.answer_kinds import EndKind
 
 from tests.references.plans import Naive
 

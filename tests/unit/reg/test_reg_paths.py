@@ -14,7 +14,7 @@ from lodestar.engine.retrieval.reg_path import GenerativePathScorer
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.causal_lm import load_language_model
 from lodestar.models.kinds import BadCheckpointError, LoraOptions, TrainingOptions
-from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
+from lodestar.models.mined_files import PoolChain, PooledQuestion, PoolFile, PoolHeader
 from lodestar.models.reg import PATH, PathConfig, PathDescription
 from lodestar.models.reg.paths import (
     PathModel,

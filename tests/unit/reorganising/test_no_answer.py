@@ -11,7 +11,7 @@ from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.no_answer import NoAnswerExplainer
 from lodestar.engine.values import Chain, Entity, Question, Scored, Topic
 from lodestar.models.text import RelationMeaning, RelationWords
-from lodestar.models.wording.kinds import EndKind
+from lodestar.models.wording.answer_kinds import EndKind
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer

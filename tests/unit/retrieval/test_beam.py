@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.neo4j.graph import read_signatures
+from lodestar.engine.neo4j.graph_requests import read_signatures
 from lodestar.engine.retrieval import FloatArray
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import (

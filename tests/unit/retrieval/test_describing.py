@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j.catalogue import RelationCatalogue, RelationInfo, RelationPhrase
-from lodestar.engine.relations import by_llm as filtering
+from lodestar.engine.relations import llm_phrases as filtering
 from lodestar.engine.relations import make_words_by_relation
-from lodestar.engine.relations.by_llm import drop_ambiguous_phrases
-from lodestar.engine.relations.describing import read_descriptions
+from lodestar.engine.relations.descriptions import read_descriptions
+from lodestar.engine.relations.llm_phrases import drop_ambiguous_phrases
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.models.wording.kinds import (
+from lodestar.models.wording.answer_kinds import (
     EndKind,
     EndSample,
     classify_ends,

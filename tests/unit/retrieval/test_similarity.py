@@ -28,8 +28,8 @@ from lodestar.models.text import (
 )
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.word_places import AskedWords, mask_topic
-from lodestar.models.wording.kinds import EndKind
+from lodestar.models.word_positions import AskedWords, mask_topic
+from lodestar.models.wording.answer_kinds import EndKind
 
 BIRTH = RelationWords("person", ("place of birth",))
 CAST = RelationWords("tv program", ("regular cast", "actor"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lodestar.models.word_places import (
+from lodestar.models.word_positions import (
     WordPositions,
     find_topic_span,
     read_asked_words,

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from lodestar.engine.errors import EmbeddedServerError, LoadInProgressError, UsageError
-from lodestar.engine.neo4j import home as graph_files
+from lodestar.engine.neo4j import server_home as graph_files
 from lodestar.engine.neo4j.embedded import EmbeddedServer
-from lodestar.engine.neo4j.home import ServerHome, ServerState, check_instance_name
+from lodestar.engine.neo4j.server_home import ServerHome, ServerState, check_instance_name
 
 STATE = ServerState("5.26.30", 7687, 7474, 512, 256, pid=41, started_s=1.5)
 

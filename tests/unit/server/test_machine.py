@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine import machine
-from lodestar.engine.neo4j import home
+from lodestar.engine.neo4j import server_home
 from lodestar.engine.neo4j.embedded import EmbeddedServer
-from lodestar.engine.neo4j.home import ServerState
+from lodestar.engine.neo4j.server_home import ServerState
 
 OPTIONS = ("bolt_port", "http_port", "heap_mb", "pagecache_mb")
 
@@ -28,8 +28,8 @@ OPTIONS = ("bolt_port", "http_port", "heap_mb", "pagecache_mb")
 def test_memory_grows_with_the_store_within_bounds(
     total_mb: int, store_mb: int, heap_mb: int, pagecache_mb: int
 ) -> None:
-    assert home.default_heap_mb(total_mb, store_mb) == heap_mb
-    assert home.default_pagecache_mb(total_mb, store_mb) == pagecache_mb
+    assert server_home.default_heap_mb(total_mb, store_mb) == heap_mb
+    assert server_home.default_pagecache_mb(total_mb, store_mb) == pagecache_mb
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def test_a_quota_of_processors_is_kept_to(
 def taken(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """Ports that count as taken; any other is free, and 50000 is the one the system gives."""
     taken: set[int] = set()
-    monkeypatch.setattr(home, "is_port_free", lambda port: port not in taken)
-    monkeypatch.setattr(home, "find_free_port", lambda _avoid=(): 50_000)
+    monkeypatch.setattr(server_home, "is_port_free", lambda port: port not in taken)
+    monkeypatch.setattr(server_home, "find_free_port", lambda _avoid=(): 50_000)
     return taken
 
 
 def test_a_free_port_is_chosen_when_the_usual_is_taken(taken: set[int]) -> None:
-    assert home.choose_port(None, (0, 7687), "--bolt-port") == 7687
+    assert server_home.choose_port(None, (0, 7687), "--bolt-port") == 7687
     taken.add(7687)
-    assert home.choose_port(None, (0, 7687), "--bolt-port") == 50_000
+    assert server_home.choose_port(None, (0, 7687), "--bolt-port") == 50_000
 
 
 def test_memory_that_nobody_gave_is_chosen_anew_by_the_size_of_the_store(

@@ -10,7 +10,7 @@ from threading import Thread
 
 import psutil
 import pytest
-from lodestar.engine.neo4j.process import is_answering_http, make_command_end_with_parent, wait_for_end
+from lodestar.engine.neo4j.server_process import is_answering_http, make_command_end_with_parent, wait_for_end
 
 
 def test_a_server_that_hangs_up_does_not_answer_yet() -> None:
@@ -45,7 +45,7 @@ def test_an_end_that_the_parent_has_not_noticed_is_an_end() -> None:
 
 STARTER = """
 import subprocess, sys
-from lodestar.engine.neo4j.process import make_command_end_with_parent
+from lodestar.engine.neo4j.server_process import make_command_end_with_parent
 child = subprocess.Popen(make_command_end_with_parent([sys.executable, "-c", "import sys, time; print('ready', flush=True); time.sleep(60)"]))
 print(child.pid, flush=True)
 child.wait()

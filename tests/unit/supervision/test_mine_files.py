@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
-from lodestar.models.mined import MAX_RATIO, MinedFileError, read_pool, write_mined_file
-from lodestar.models.mined import read_mined_file as read_mined
+from lodestar.models.mined_files import MAX_RATIO, MinedFileError, read_pool, write_mined_file
+from lodestar.models.mined_files import read_mined_file as read_mined
 
 from tests.made.mined_examples import mined_file
 from tests.made.pool_examples import candidate_pool
@@ -26,8 +26,8 @@ def question(id_: str, topic: str, *answers: str) -> GoldQuestion:
 def test_a_small_file_that_is_large_when_it_is_unpacked_is_not_taken_in(
     tmp_path: Path, read: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lodestar.models.mined.FREE_BYTES", 1 << 20)
-    monkeypatch.setattr("lodestar.models.mined.MAX_LINE_BYTES", 1 << 18)
+    monkeypatch.setattr("lodestar.models.mined_files.FREE_BYTES", 1 << 20)
+    monkeypatch.setattr("lodestar.models.mined_files.MAX_LINE_BYTES", 1 << 18)
     path = tmp_path / "bomb.jsonl.gz"
     pool = candidate_pool(1)
     (write_mined_file(path, pool.header, pool.questions) if read is read_pool else mined_file(path))

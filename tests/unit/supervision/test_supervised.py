@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from lodestar.models.mined import PoolChain, PooledQuestion, PoolFile, PoolHeader
+from lodestar.models.mined_files import PoolChain, PooledQuestion, PoolFile, PoolHeader
 from lodestar.models.subgraphs import mark_walks, relabel_graphs
 
 from tests.made.reg_graphs import question_graphs

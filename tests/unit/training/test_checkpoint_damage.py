@@ -11,7 +11,7 @@ import pytest
 from lodestar.engine.errors import CheckpointError
 from lodestar.engine.resources import EngineResources
 from lodestar.engine.settings import Connection, Settings
-from lodestar.models.whole_file import compute_file_sha256
+from lodestar.models.atomic_files import compute_file_sha256
 from safetensors.torch import load_file, save_file
 
 from tests.made.tiny_checkpoint import write_tiny_checkpoint

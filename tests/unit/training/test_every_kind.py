@@ -13,7 +13,7 @@ from lodestar.engine.errors import UsageError
 from lodestar.models.causal_lm import ModelAndTokenizer, load_language_model
 from lodestar.models.gril import GrilConfig, GrowOptions, JointOptions
 from lodestar.models.kinds import KINDS, LoraOptions, TrainingOptions, load_kind
-from lodestar.models.mined import MinedFile
+from lodestar.models.mined_files import MinedFile
 from lodestar.models.reg import EntityConfig, PathConfig, TripleConfig, paths
 from lodestar.models.star import StarConfig
 from lodestar.models.training import Objective, TrainingFolder

@@ -12,7 +12,7 @@ import torch
 from lodestar.engine.errors import UsageError
 from lodestar.engine.training import check_disjoint_sets
 from lodestar.models.kinds import TrainingOptions
-from lodestar.models.mined import MinedFile
+from lodestar.models.mined_files import MinedFile
 from lodestar.models.training import (
     Figures,
     Objective,

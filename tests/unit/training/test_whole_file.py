@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import StorageError
-from lodestar.engine.whole_file import write_text_file
-from lodestar.models.whole_file import ABANDONED_S, atomic_write, check_writable
+from lodestar.engine.file_access import write_text_file
+from lodestar.models.atomic_files import ABANDONED_S, atomic_write, check_writable
 
 
 def test_what_was_written_takes_the_place_of_what_was_there(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from ...models.whole_file import atomic_write, make_private_folder
+from ...models.atomic_files import atomic_write, make_private_folder
 from ..errors import EmbeddedServerError, PortTakenError, UsageError
 
 LOOPBACK = "127.0.0.1"

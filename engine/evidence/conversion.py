@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..neo4j import Request, Row, load_query
-from ..neo4j.graph import MENTIONED_WITH, Pair, read_snippets
+from ..neo4j.graph_requests import MENTIONED_WITH, Pair, read_snippets
 from ..values import Chain, ChainStep, Entity, RelationStep, Scored, Triple, find_first_group
 from . import Calibration, Evidence, Item, Kind, item_sort_key
 

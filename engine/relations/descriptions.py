@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import InputError, UsageError
+from ..file_access import read_text_file
 from ..neo4j import Request, Row, load_query
 from ..neo4j.catalogue import (
     ORIGIN_OF,
@@ -24,7 +25,6 @@ from ..neo4j.catalogue import (
     read_catalogue,
 )
 from ..neo4j.gateway import Gateway
-from ..whole_file import read_text_file
 
 MAX_PHRASES = 200
 """Of one relation that are kept."""

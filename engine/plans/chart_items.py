@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...models.wording import FUNCTION_WORDS, STOP_WORDS, fold_name, is_verb, singularise
-from ...models.wording.kinds import classify_noun
+from ...models.wording.answer_kinds import classify_noun
 from ...models.wording.operators import find_operators
 from ..values import Topic
 from .chart import (

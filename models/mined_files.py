@@ -26,9 +26,9 @@ from pydantic import Field, FiniteFloat
 from typing_extensions import TypeAliasType
 
 from . import Count, Range, Share, one_line
+from .atomic_files import atomic_write
 from .kinds import QuestionKey, TrainingDataRecord, decode_dataclass
 from .text import DirectedRelation, Hop, RelationWords
-from .whole_file import atomic_write
 
 FORMAT = 2
 MAX_LINE_BYTES = 1 << 25

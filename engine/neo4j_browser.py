@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from .errors import UsageError
 from .evidence import Evidence, Item
-from .evidence.bridges import convert_to_chains
+from .evidence.conversion import convert_to_chains
 from .neo4j import Request, load_query
 from .neo4j.gateway import Gateway
 from .settings import Connection

@@ -28,7 +28,7 @@ from ..neo4j.catalogue import RelationCatalogue, RelationInfo, RelationPhrase, r
 from ..neo4j.gateway import Gateway
 from ..settings import Settings
 from . import AMONG
-from .describing import DescriptionReport, RelationDescription, add_relation_descriptions, check_phrase_text
+from .descriptions import DescriptionReport, RelationDescription, add_relation_descriptions, check_phrase_text
 
 FloatArray = npt.NDArray[np.float32]
 

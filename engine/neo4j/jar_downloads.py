@@ -20,10 +20,10 @@ from ssl import SSLError
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
-from ...models.whole_file import atomic_write, compute_file_sha256
+from ...models.atomic_files import atomic_write, compute_file_sha256
 from ..errors import DownloadError
+from ..file_access import lock_file
 from ..progress import ignore_progress, show_progress_bar
-from ..whole_file import lock_file
 
 NEO4J_VERSION = "5.26.30"
 MAVEN_CENTRAL_URL = "https://repo.maven.apache.org/maven2"

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .wording import EDGE_WORDS, STOP_WORDS, singularise
-from .wording.kinds import classify_noun
+from .wording.answer_kinds import classify_noun
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]

@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from ..models.whole_file import atomic_write, check_writable, open_file_for_writing
+from ..models.atomic_files import atomic_write, check_writable, open_file_for_writing
 from .errors import InputError, LodestarError, StorageError, UsageError
 from .progress import print_to_stderr
 

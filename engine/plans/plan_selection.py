@@ -18,13 +18,12 @@ from ..answering import ExtractiveAnswerer
 from ..evidence import LEAST_PROBABILITY, NOT_THERE, UNSTATED, Answer, AnswerCertainty, Evidence, PlanAnswer
 from ..evidence.text import NO_LABELS, Labels
 from ..linking import select_start_topics
-from ..neo4j.graph import find_literals_by_prefix, read_value_signatures
+from ..neo4j.graph_requests import find_literals_by_prefix, read_value_signatures
 from ..parts import Reorganiser, option, part
 from ..values import Chain, LinkedQuestion, Scored, Topic
-from .accounting import withhold_answers_with_unused_words
-from .by_llm import WrittenPlan, have_equal_results, write_plans
+from .chart_items import YES
 from .compile import PlanResult, compile_plan, execute_plans
-from .items import YES
+from .llm_planner import WrittenPlan, have_equal_results, write_plans
 from .plan import (
     AggregateValue,
     CompareNumbers,
@@ -42,9 +41,10 @@ from .plan import (
     iterate_parts,
     serialise_plan,
 )
+from .plan_sentence import verbalise_plan
 from .planner import Candidate, Planner
 from .schema import GraphSchema, read_entity_types, read_schema
-from .sentence import verbalise_plan
+from .unused_words import withhold_answers_with_unused_words
 from .words import StepWordMatcher, tokenise
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import psutil
 
-from ...models.whole_file import open_file_for_writing
+from ...models.atomic_files import open_file_for_writing
 from ..errors import EmbeddedServerError, PortTakenError, StorageError
-from .home import LOOPBACK, ServerHome, ServerState, initial_heap_mb
+from .server_home import LOOPBACK, ServerHome, ServerState, initial_heap_mb
 
 MAIN_CLASS = "org.neo4j.server.CommunityEntryPoint"
 ADMIN_CLASS = "org.neo4j.cli.AdminTool"

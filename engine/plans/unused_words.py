@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...models.text import SUBCLASS_RELATIONS, RelationWords
 from ...models.wording import fold_name, pluralise, singularise
-from ...models.wording.kinds import classify_value
+from ...models.wording.answer_kinds import classify_value
 from ...models.wording.operators import Operator, find_operators, find_placed_names, list_wanted_nouns
 from ..evidence import Answer, Item
 from ..evidence.text import format_relation

@@ -19,10 +19,10 @@ import numpy.typing as npt
 from ....models.similarity import PathSimilarity, TopicPaths
 from ....models.text import DirectedRelation, RelationWords
 from ....models.text.vectors import TextVectors
-from ....models.word_places import mask_topic, read_asked_words
+from ....models.word_positions import mask_topic, read_asked_words
 from ...neo4j import Request
 from ...neo4j.catalogue import look_up_relation_name
-from ...neo4j.graph import (
+from ...neo4j.graph_requests import (
     HUB_DEGREE,
     EntityReadLimits,
     NeighbourTriples,
