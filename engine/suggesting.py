@@ -13,7 +13,7 @@ from ..models.wording.answer_kinds import UNKNOWN, classify_noun
 from .neo4j import Request, Row, load_query
 from .neo4j.catalogue import LABEL_SEPARATOR, RelationInfo, read_catalogue, verbalise_type
 from .neo4j.gateway import Gateway
-from .plans.schema import GraphSchema, parse_step_path
+from .plans.schema import GraphSchema, split_mediated_step
 
 if TYPE_CHECKING:
     from .api import Engine
@@ -113,7 +113,7 @@ def _of_kinds(relations: Sequence[RelationInfo], schema: GraphSchema) -> tuple[l
         f"Which {kind} has the {'largest' if words[path[0]] in _LARGE else 'highest'} {words[path[0]]}?"
         for kind in kinds
         for step, share in schema.of_kind[kind].steps.items()
-        for path in [parse_step_path(step)]
+        for path in [split_mediated_step(step)]
         if share > 0.5 and step in schema.ends and schema.ends[step].value == "number" and path[0] in words
     ]
     return most, [f"How many {pluralise(kind)} are there?" for kind in kinds]

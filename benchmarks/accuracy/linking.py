@@ -4,7 +4,7 @@
 --questions FOLDER/questions-dev.jsonl.gz``. Recall@k: the mean over questions of the share of the topics that are
 among the first k (of at most k topics); all: the share of questions of which all topics are among those started from.
 A topic that the set gives by name is found where any entity of this name is; one that the graph does not have does not
-count. ``--fit`` prints the weights of `engine/linking/names.py` and `reranking.py`, fitted on the first file that
+count. ``--fit`` prints the weights of `engine/linking/mentions.py` and `reranking.py`, fitted on the first file that
 it is given: training questions only. ``--sample N`` takes so many questions, by ``--seed``.
 """
 
@@ -26,7 +26,7 @@ from lodestar.engine.linking.full_text import (
     FullTextLinker,
     make_topic_candidate,
 )
-from lodestar.engine.linking.names import (
+from lodestar.engine.linking.mentions import (
     MENTION_FEATURES,
     MENTION_WEIGHTS,
     Mention,

@@ -20,7 +20,7 @@ from ...models.reader import (
     ReaderScores,
     asks_for_single_answer,
     choose_answer_count,
-    compute_answer_features,
+    compute_confidence_features,
     load_shipped_reader,
 )
 from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, SimilarityWeights, TopicPaths
@@ -151,7 +151,7 @@ class ReaderAnswerer:
             reason = evidence.note or "no path leads on from its entities"
             return Answer(chains, (), f"{NO_ANSWER}: {reason}", "reader", confidence=0.0)
         sources = [(source.name, source.kind) for source in candidates.sources]
-        sure = self.reader.confidence(compute_answer_features(read, order), sources)
+        sure = self.reader.confidence(compute_confidence_features(read, order), sources)
         probabilities = read.probabilities[order]
         chosen = order[: choose_answer_count(probabilities, one=asks_for_single_answer(evidence.question.text))]
         if sure < self.plain.min_probability:

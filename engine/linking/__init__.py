@@ -19,7 +19,7 @@ from ..neo4j.graph_requests import (
     read_value_signatures,
 )
 from ..values import Entity, LinkedQuestion, Question, Topic
-from .names import Token, tokenise
+from .mentions import Token, tokenise
 
 if TYPE_CHECKING:
     from ..context import Database

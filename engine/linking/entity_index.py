@@ -47,7 +47,7 @@ MAX_KINDS = 2
 MAX_NAME_CHARS = 200
 
 
-class EntityTypes:
+class EntityTypesFromRelations:
     """Types of entities, from the domains and ranges of their relations in the catalogue."""
 
     def __init__(self, catalogue: RelationCatalogue) -> None:
@@ -323,7 +323,7 @@ def index_entities(
             f"(docs/how-it-works.md): expected at most {max_entities:,}; raise it with --max-entities"
         )
     edition = gateway.run(read_graph_edition())
-    kinds = EntityTypes(gateway.run(read_catalogue()))
+    kinds = EntityTypesFromRelations(gateway.run(read_catalogue()))
 
     ids: list[str] = []
     texts: list[str] = []

@@ -27,8 +27,8 @@ from ..parts import Linker, option, part
 from ..relations import make_relation_words
 from ..values import Entity, Question, Topic, format_literal_term
 from . import NOTHING, add_topic_signatures, read_topic_signatures
-from .entity_index import EntityTypes, NearestEntitySearch
-from .names import (
+from .entity_index import EntityTypesFromRelations, NearestEntitySearch
+from .mentions import (
     MAX_WORDS,
     NUMBERS,
     ROMANS,
@@ -168,7 +168,7 @@ class FullText(Linker):
         return FullTextLinker(
             self.top_k,
             graph.type_words,
-            RelationFeatureExtractor(words, EntityTypes(graph.catalogue), vectors),
+            RelationFeatureExtractor(words, EntityTypesFromRelations(graph.catalogue), vectors),
             None if graph.entity_index is None else NearestEntitySearch(graph.entity_index, vectors),
             frozenset(relation.number for relation in relations if graph.words[relation.name].is_type),
         )

@@ -25,8 +25,8 @@ from ...models.text.vectors import TextVectors
 from ...models.word_positions import mask_topic
 from ...models.wording.answer_kinds import find_which_noun
 from ..values import Topic
-from .entity_index import EntityTypes
-from .names import tokenise
+from .entity_index import EntityTypesFromRelations
+from .mentions import tokenise
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,7 +47,9 @@ BESIDE = 2
 class RelationFeatureExtractor:
     """Makes features of candidates; `words` has those of each relation by catalogue number."""
 
-    def __init__(self, words: Mapping[int, RelationWords], kinds: EntityTypes, vectors: TextVectors) -> None:
+    def __init__(
+        self, words: Mapping[int, RelationWords], kinds: EntityTypesFromRelations, vectors: TextVectors
+    ) -> None:
         self._words = words
         self._kinds = kinds
         self._similarity = PathSimilarity(vectors, ONE_HOP)

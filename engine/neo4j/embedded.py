@@ -149,7 +149,7 @@ class EmbeddedServer:
     def status(self) -> ServerStatus:
         state = self.home.read_state()
         server = self._find()
-        is_ready = server and state and server_process.is_listening(server, state)
+        is_ready = server and state and server_process.listens_on_own_ports(server, state)
         shown = state or ServerState(NEO4J_VERSION, 0, 0, 0, 0)
         return ServerStatus(
             self.name,

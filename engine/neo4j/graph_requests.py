@@ -418,7 +418,7 @@ _PLAIN = re.compile(r'[^"\\\x00-\x1f\x7f]*')
 
 
 @dataclass(frozen=True, slots=True)
-class ShortAnswerPaths:
+class ShortPathsToAnswers:
     """The relation paths of one or two steps of a pair; `cut` if there may be more."""
 
     paths: tuple[tuple[RelationStep, ...], ...] = ()
@@ -435,13 +435,13 @@ class LastStepsToAnswer:
 
 def find_answer_paths(
     pairs: Sequence[tuple[str, Sequence[str]]], max_degree: int, max_paths: int
-) -> Request[list[ShortAnswerPaths]]:
+) -> Request[list[ShortPathsToAnswers]]:
     """Find the short relation paths between topic and answers of each pair of ids, at most `max_paths`."""
 
-    def decode(rows: Sequence[Row]) -> list[ShortAnswerPaths]:
-        found = [ShortAnswerPaths()] * len(pairs)
+    def decode(rows: Sequence[Row]) -> list[ShortPathsToAnswers]:
+        found = [ShortPathsToAnswers()] * len(pairs)
         for pair, paths, cut in rows:
-            found[pair] = ShortAnswerPaths(tuple(tuple(map(_step, path)) for path in paths), cut)
+            found[pair] = ShortPathsToAnswers(tuple(tuple(map(_step, path)) for path in paths), cut)
         return found
 
     params = {

@@ -121,7 +121,7 @@ def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerStat
         try:
             code = server.wait(_POLL_S)
         except psutil.TimeoutExpired:
-            if is_listening(server, state) and is_answering_http(state.http_port):
+            if listens_on_own_ports(server, state) and is_answering_http(state.http_port):
                 return
             continue
         reason = find_failure_reason(home.console_log.read_text(encoding="utf-8", errors="replace"))
@@ -137,7 +137,7 @@ def wait_until_ready(server: psutil.Process, home: ServerHome, state: ServerStat
     )
 
 
-def is_listening(server: psutil.Process, state: ServerState) -> bool:
+def listens_on_own_ports(server: psutil.Process, state: ServerState) -> bool:
     """Return whether this process accepts connections at the ports of the state."""
     try:
         sockets = server.net_connections(kind="tcp")

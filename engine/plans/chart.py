@@ -14,7 +14,7 @@ from .plan import (
     FollowPath,
     TopicSet,
 )
-from .schema import DATES, NUMBERS, GraphSchema, SetStatistics, parse_step_path, reverse_step
+from .schema import DATES, NUMBERS, GraphSchema, SetStatistics, reverse_step, split_mediated_step
 from .words import StepWordMatcher, tokenise
 
 FEATURES: tuple[str, ...] = (
@@ -196,7 +196,9 @@ class Chart:
             if end is not None and (back_share := two.steps.get(reverse_step(step), 0.0)):
                 fit = 1.0 if two.value else self.overlap(end, two)
                 if fit > 0.05:
-                    found.append((parse_step_path(step), math.log(share * fit * back_share), "relation_without_words"))
+                    found.append(
+                        (split_mediated_step(step), math.log(share * fit * back_share), "relation_without_words")
+                    )
         lasts = [last for last in map(reverse_step, two.steps) if last in self.schema.ends] if not found else []
         for first, share in one.steps.items() if lasts else ():
             middle = self.schema.ends.get(first, NOTHING).steps
@@ -204,12 +206,12 @@ class Chart:
                 if last in middle and last != reverse_step(first):
                     fit = 1.0 if two.value else self.overlap(self.schema.ends[last], two)
                     if fit > 0.3:
-                        path = (*parse_step_path(first), *parse_step_path(last))
+                        path = (*split_mediated_step(first), *split_mediated_step(last))
                         found.append((path, math.log(share * middle[last] * fit), "two_relations_without_words"))
         return sorted(found, key=lambda each: -each[1])[:4]
 
     def leads_on(self, cls: SetStatistics, path: Sequence[str]) -> bool:
-        return any(parse_step_path(step)[0] == path[0] for step in cls.steps)
+        return any(split_mediated_step(step)[0] == path[0] for step in cls.steps)
 
     def overlap(self, one: SetStatistics, two: SetStatistics) -> float:
         """Return how far the things of two classes may be the same, 0 to 1: by their kinds, else by their relations."""
@@ -245,12 +247,12 @@ class Chart:
         ]
 
     def to_step(self, cls: SetStatistics, step: str) -> list[tuple[tuple[str, ...], bool]]:
-        if step in cls.steps or (step not in self.schema.ends and parse_step_path(step)[0] in cls.steps):
-            return [(parse_step_path(step), False)]
+        if step in cls.steps or (step not in self.schema.ends and split_mediated_step(step)[0] in cls.steps):
+            return [(split_mediated_step(step), False)]
         if cls.value or step not in self.schema.ends:
             return []
         return [
-            ((*parse_step_path(first), *parse_step_path(step)), True)
+            ((*split_mediated_step(first), *split_mediated_step(step)), True)
             for first in cls.steps
             if (end := self.schema.ends.get(first)) and end.steps.get(step, 0.0) > 0.5 and not first.startswith("^")
         ][:3]

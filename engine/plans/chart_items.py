@@ -24,7 +24,7 @@ from .chart import (
     make_word_features,
 )
 from .plan import FollowPath, KindSet, TopicSet, ValueComparison
-from .schema import THROUGH, SetStatistics, name_end_kind, normalise_kind_name, parse_step_path
+from .schema import THROUGH, SetStatistics, name_end_kind, normalise_kind_name, split_mediated_step
 from .words import get_unit_dimension, read_plan_lexicon, tokenise
 
 CANDIDATES = 6
@@ -319,7 +319,7 @@ def _find_topics(chart: Chart, taken: set[int]) -> set[int]:
         value = 1.0 if is_exact and not is_kind else min(1.0, 2 * likely)
         likely *= 0.2 if is_kind else 1
         first = {_step(chart, number) for topic in same for number in topic.relations}
-        shares = dict.fromkeys((step for step in chart.schema.ends if parse_step_path(step)[0] in first), 1.0)
+        shares = dict.fromkeys((step for step in chart.schema.ends if split_mediated_step(step)[0] in first), 1.0)
         if chart.form == "yes" and "there" in chart.words[:2]:  # what others of its kind have, it may lack
             for kind in kinds:
                 shares = {**chart.schema.of_kind.get(kind, NOTHING).steps, **shares}
@@ -447,11 +447,11 @@ def _add_words(chart: Chart, start: int, end: int, inner: Sequence[str]) -> None
             continue
         name = name_end_kind(step[1:] if step.startswith("^") else f"^{step}")
         ends: Any = KindSet(name)
-        if len(parse_step_path(step)) > 1:
+        if len(split_mediated_step(step)) > 1:
             froms = [kind for kind, each in chart.schema.of_kind.items() if each.steps.get(step, 0.0) > 0.2]
             if not froms:
                 continue
-            ends = FollowPath(KindSet(froms[0]), parse_step_path(step))
+            ends = FollowPath(KindSet(froms[0]), split_mediated_step(step))
         chart.add(
             start,
             end,

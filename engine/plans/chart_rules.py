@@ -39,7 +39,7 @@ from .plan import (
     Union,
     ValueComparison,
 )
-from .schema import DATES, NUMBERS, THROUGH, SetStatistics, name_end_kind, parse_step_path
+from .schema import DATES, NUMBERS, THROUGH, SetStatistics, name_end_kind, split_mediated_step
 from .words import get_unit_dimension, get_unit_size, read_plan_lexicon
 
 Rule = Callable[[Chart, ChartNode, ChartNode], list[ChartNode]]
@@ -55,7 +55,7 @@ def _words_set(chart: Chart, words: ChartNode, of: ChartNode, *, after: bool = F
         )
         for step, fit in words.plan.items()
         if (share := of.cls.steps.get(step, 0.0)) > 0 and step in chart.schema.ends
-        and (plan := FollowPath(of.plan, parse_step_path(step)))
+        and (plan := FollowPath(of.plan, split_mediated_step(step)))
     ]  # fmt: skip
 
 
@@ -65,7 +65,7 @@ def _peak_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode
     share, is_one = right.cls.steps.get(step, 0.0), isinstance(right.plan, TopicSet) and len(right.plan.ids) == 1
     if not share or is_one:
         return []
-    plan = TopByValue(FollowPath(right.plan, parse_step_path(step)), path, how)
+    plan = TopByValue(FollowPath(right.plan, split_mediated_step(step)), path, how)
     return [chart.make_set(plan, chart.schema.ends[step], (left, right), share=math.log(share), size=2)]
 
 
@@ -123,7 +123,7 @@ def _meet(chart: Chart, head: ChartNode, mod: ChartNode) -> list[ChartNode]:
     if not is_of_one or not isinstance(mod.plan, TopicSet) or chart.form == "yes":
         return []
     *way, last = head.plan.path
-    others = [(parse_step_path(step), share) for step, share in mod.cls.steps.items()]
+    others = [(split_mediated_step(step), share) for step, share in mod.cls.steps.items()]
     return [
         chart.make_set(
             FollowPath(Intersection(FollowPath(head.plan.of, tuple(way)), FollowPath(mod.plan, other[:1])), (last,)),
@@ -165,7 +165,7 @@ def _ranked_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[Chart
     how: Any = "most" if sign > 0 else "least"
     return [
         chart.make_set(
-            TopByValue(left.plan, parse_step_path(step), how, k, skip),
+            TopByValue(left.plan, split_mediated_step(step), how, k, skip),
             left.cls,
             (left, right),
             **make_word_features(fit, right),
@@ -277,7 +277,7 @@ def _set_compared(chart: Chart, left: ChartNode, right: ChartNode) -> list[Chart
 
 def _same_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The same capital: by the relation that the words mean."""
-    ways = {parse_step_path(step): make_word_features(fit, right) for step, fit in right.plan.items()}
+    ways = {split_mediated_step(step): make_word_features(fit, right) for step, fit in right.plan.items()}
     return [chart.make("sharing", ways, None, (left, right))]
 
 
@@ -292,7 +292,7 @@ def _words_sharing(chart: Chart, left: ChartNode, right: ChartNode) -> list[Char
     """Located in the same country: by the relation that the words mean."""
     if right.plan:
         return []
-    ways = {parse_step_path(step): fits for step, fits in _meanings(chart, left, right.cls)}
+    ways = {split_mediated_step(step): fits for step, fits in _meanings(chart, left, right.cls)}
     return [chart.make("sharing", ways, None, (left, right))] if ways else []
 
 
@@ -336,17 +336,17 @@ def _tests(chart: Chart, value: ChartNode, step: str, sign: int = 1) -> list[tup
 
 def _test(chart: Chart, value: Number, step: str, op: Any) -> ValueComparison | None:
     if value.date and chart.is_number(step, DATES):
-        return ValueComparison(parse_step_path(step), op, date=value.date)
+        return ValueComparison(split_mediated_step(step), op, date=value.date)
     if value.number is None or not chart.is_number(step, NUMBERS):
         return None
     dimension = chart.schema.dimensions.get(step, "")
     own = chart.steps.unit_of(step) if value.unit and not dimension else ""
     if own and get_unit_dimension(own) == get_unit_dimension(value.unit):  # weight_g, for 2 kg
         return ValueComparison(
-            parse_step_path(step), op, number=value.number * get_unit_size(value.unit) / get_unit_size(own)
+            split_mediated_step(step), op, number=value.number * get_unit_size(value.unit) / get_unit_size(own)
         )
     same = dimension == (get_unit_dimension(value.unit) if value.unit else "")
-    return ValueComparison(parse_step_path(step), op, number=value.number, unit=value.unit) if same else None
+    return ValueComparison(split_mediated_step(step), op, number=value.number, unit=value.unit) if same else None
 
 
 def _set_value(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
@@ -435,7 +435,7 @@ def _not_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNod
     return [
         chart.make(
             "condition",
-            LacksPathTo(parse_step_path(step)),
+            LacksPathTo(split_mediated_step(step)),
             None,
             (left, right),
             step,
@@ -460,8 +460,8 @@ def _words_without(chart: Chart, left: ChartNode, right: ChartNode) -> list[Char
     """Border no states: whose relation leads to none of them."""
     found = []
     for step, fits in _meanings(chart, left, right.cls):
-        to = None if _is_all(chart, parse_step_path(step), right.plan) else right.plan
-        lacks, alone = LacksPathTo(parse_step_path(step), to), -float(to is None)
+        to = None if _is_all(chart, split_mediated_step(step), right.plan) else right.plan
+        lacks, alone = LacksPathTo(split_mediated_step(step), to), -float(to is None)
         found.append(
             chart.make("condition", lacks, None, (left, right), step if to else None, **fits, kind_alone=alone)
         )
@@ -536,7 +536,7 @@ def _words_several(chart: Chart, left: ChartNode, right: ChartNode, *, after: bo
     make = Intersection if how == "and" else Union
     return [
         chart.make_set(
-            make(FollowPath(one, parse_step_path(step)), FollowPath(two, parse_step_path(step))),
+            make(FollowPath(one, split_mediated_step(step)), FollowPath(two, split_mediated_step(step))),
             chart.schema.ends[step], (left, right),
             **make_word_features(fit, left), relation_after_its_topic=float(after), size=2,
         )
@@ -656,7 +656,7 @@ def _ways(
 ) -> list[tuple[tuple[str, ...], dict[str, float]]]:
     """Return the paths from one set to things of another, by a step that is known or any, with their features."""
     if step:
-        found = [(parse_step_path(step), {"size": 1.0})]
+        found = [(split_mediated_step(step), {"size": 1.0})]
     else:
         found = [(path, make_path_features(share, cost)) for path, share, cost in chart.paths(left.cls, right.cls)]
     return [(path, fits) for path, fits in found if chart.leads_on(left.cls, path)]

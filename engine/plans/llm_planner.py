@@ -21,7 +21,7 @@ from ..llm import Completed, Message, Prompt, escape_prompt_text, find_end_of_re
 from ..values import Topic
 from .compile import PlanResult, compile_plan, execute_plans
 from .plan import Plan, parse_plan
-from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetStatistics, parse_step_path, reverse_step
+from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetStatistics, reverse_step, split_mediated_step
 from .words import StepWordMatcher, tokenise
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _choose_vocabulary(schema: GraphSchema, steps: StepWordMatcher, text: str, t
         for step, fit in steps.match(word).items():
             fits[step.removeprefix("^")] += fit
     forward = [step for step in schema.ends if not step.startswith("^")]
-    forward.sort(key=lambda step: -fits.get(step, 0.0) - 0.2 * (parse_step_path(step)[0] in at_topics))
+    forward.sort(key=lambda step: -fits.get(step, 0.0) - 0.2 * (split_mediated_step(step)[0] in at_topics))
     shown, lines = {}, []
     for step in forward[:MAX_RELATIONS]:
         name = _show(step, steps, shown)
@@ -204,7 +204,9 @@ def _translate(data: Any, vocabulary: _Vocabulary) -> Any:
     for key, value in data.items():
         if key in ("path", "by"):
             found[key] = [
-                each for name in _list(value) for each in parse_step_path(_look_up(name, vocabulary.steps, "relation"))
+                each
+                for name in _list(value)
+                for each in split_mediated_step(_look_up(name, vocabulary.steps, "relation"))
             ]
         elif key == "names":
             found["ids"] = [id_ for name in _list(value) for id_ in _look_up(name, vocabulary.names, "name")]

@@ -33,7 +33,16 @@ from .plan import (
     TopicSet,
     is_plan_within_bounds,
 )
-from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetStatistics, name_end_kind, parse_step_path, reverse_step
+from .schema import (
+    DATES,
+    NUMBERS,
+    THROUGH,
+    GraphSchema,
+    SetStatistics,
+    name_end_kind,
+    reverse_step,
+    split_mediated_step,
+)
 from .words import StepWordMatcher
 
 MAX_WORDS = 14
@@ -189,7 +198,7 @@ def _add_who(chart: Chart, cell: Mapping[str, Sequence[ChartNode]]) -> list[Char
         for node in cell.get(kind, ()):
             step = step_of(node)
             if step and not step.startswith("^") and (cls := chart.schema.ends.get(reverse_step(step))):
-                who = chart.make_set(KindSet(name_end_kind(parse_step_path(step)[0])), cls, ())
+                who = chart.make_set(KindSet(name_end_kind(split_mediated_step(step)[0])), cls, ())
                 found += RULES["set"][kind](chart, who, node)
     return found
 
@@ -234,7 +243,7 @@ def _wholes(chart: Chart, node: ChartNode) -> list[tuple[Any, dict[str, float]]]
             found.append((FindMembers(plan), {"not_wanted_kind": float(bool(cls.value))}))
         for step in _find_places(chart, cls) if chart.form == "where" else ():
             own = {"wanted_kind": 1.0, "relation_without_words": 1.0, "share": math.log(cls.steps[step])}
-            found.append((FindMembers(FollowPath(plan, parse_step_path(step))), own))
+            found.append((FindMembers(FollowPath(plan, split_mediated_step(step))), own))
     elif chart.form in ("when", "measure"):
         is_wanted = is_date if chart.form == "when" else is_number
         found.append((FindMembers(plan), {"wanted_kind": float(is_wanted), "not_wanted_kind": float(not is_wanted)}))

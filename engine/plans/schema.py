@@ -91,7 +91,7 @@ def _leads_to_types(words: RelationWords) -> bool:
 
 
 @cache
-def parse_step_path(step: str) -> tuple[str, ...]:
+def split_mediated_step(step: str) -> tuple[str, ...]:
     """Return the path of a step; one through a mediator has two."""
     return tuple(step.split(THROUGH))
 
@@ -99,7 +99,7 @@ def parse_step_path(step: str) -> tuple[str, ...]:
 @cache
 def reverse_step(step: str) -> str:
     """Return the step that leads back."""
-    return THROUGH.join(reverse_path(parse_step_path(step)))
+    return THROUGH.join(reverse_path(split_mediated_step(step)))
 
 
 def name_end_kind(step: str) -> str:
@@ -123,7 +123,7 @@ def make_schema(
     names = {r.number: r.name for r in catalogue.relations}
     type_relations = tuple(r.name for r in catalogue.relations if _leads_to_types(words[r.name]))
     types, samples = list(types), list(samples)
-    kinds = group_types_by_kind(types)
+    kinds = group_types_by_name(types)
     is_typed = bool(kinds)
     of_type: dict[str, list[str]] = defaultdict(list)
     for name, source in kinds.items():
@@ -211,7 +211,7 @@ def _pass_mediators(classes: dict[str, SetStatistics], mediators: set[str]) -> N
         del classes[key]
 
 
-def group_types_by_kind(types: Iterable[Type]) -> dict[str, KindSource]:
+def group_types_by_name(types: Iterable[Type]) -> dict[str, KindSource]:
     """Return the kinds by name, each with the types that are of it: its own and their subclasses."""
     types = list(types)
     names = {id_: normalise_kind_name(name) for id_, name, _ in types}

@@ -19,7 +19,7 @@ from ...models.text.vectors import TextVectors
 from ...models.word_positions import stem_word
 from ...models.wording import STOP_WORDS, fold_name, mask_marks, singularise
 from .plan_sentence import SAYS_NOTHING
-from .schema import parse_step_path
+from .schema import split_mediated_step
 
 Floats = npt.NDArray[np.float64]
 
@@ -85,8 +85,8 @@ class StepWordMatcher:
             self.texts[name] = list(dict.fromkeys([*own, *each.meaning.forward]))
             self.texts[f"^{name}"] = list(dict.fromkeys([*own, *each.meaning.inverse]))
         for step in steps:
-            if step not in self.texts and parse_step_path(step)[-1] in self.texts:
-                first, *_, last = parse_step_path(step)  # of a mediator's "number" the relation before says what of
+            if step not in self.texts and split_mediated_step(step)[-1] in self.texts:
+                first, *_, last = split_mediated_step(step)  # of a mediator's "number" the relation before says what of
                 self.texts[step] = self.texts[first if _is_bare(words.get(last)) and first in self.texts else last]
         pairs = [(step, word) for step, texts in self.texts.items() for word in _words_of(texts)]
         heads = {

@@ -24,7 +24,7 @@ from ..gold_questions import NO_PATH, GoldQuestion, GroundedQuestion, SkippedQue
 from ..neo4j import Request
 from ..neo4j.catalogue import RelationCatalogue
 from ..neo4j.gateway import Gateway
-from ..neo4j.graph_requests import LastStepsToAnswer, ShortAnswerPaths, find_answer_paths, find_last_steps_to_answers
+from ..neo4j.graph_requests import LastStepsToAnswer, ShortPathsToAnswers, find_answer_paths, find_last_steps_to_answers
 from ..retrieval.frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
 from ..values import Entity, RelationStep
 
@@ -291,7 +291,7 @@ class PathMiner:
         return TopicAnswerPath(topic, hops, precision, recall, is_gold, right)
 
 
-def _meet(search: _Search, short: ShortAnswerPaths, last: Mapping[str, LastStepsToAnswer]) -> _Met:
+def _meet(search: _Search, short: ShortPathsToAnswers, last: Mapping[str, LastStepsToAnswer]) -> _Met:
     question, _, paths = search
     following: dict[Steps, set[RelationStep]] = {}
     for *before, step in short.paths:

@@ -299,10 +299,10 @@ class Reader:
         return ReaderScores(logits, features, tuple(best), tuple(chains))
 
     def confidence(self, features: Floats, sources: Sequence[tuple[str, str]] = ()) -> float:
-        """Return the probability that the first entity of an answer is right. features: see `compute_answer_features`.
+        """Return the probability that the first entity of an answer is right.
 
-        sources: names and kinds of what it is from; of shipped weights each has a calibration of its own, and several
-        count alike.
+        features: see `compute_confidence_features`. sources: names and kinds of what it is from; of shipped weights each
+        has a calibration of its own, and several count alike.
         """
         own = [self.of(*each).calibration for each in sources]
         line = np.mean([each for each in own if each is not None] or [self.calibration], axis=0)
@@ -318,7 +318,7 @@ def load_shipped_reader() -> Reader:
     return Reader(sources, data["bias"], np.array(data["calibration"]))
 
 
-def compute_answer_features(read: ReaderScores, order: Ints) -> Floats:
+def compute_confidence_features(read: ReaderScores, order: Ints) -> Floats:
     """Return `ANSWER_FEATURES` of the answer to a question. order: (n,), its candidates, the likeliest first."""
     first = int(order[0])
     with_way = [place for place, best in enumerate(read.best_way) if best[first] >= 0]

@@ -45,7 +45,7 @@ from . import (
     SourceChainColumns,
     SourceWeights,
     choose_answer_count,
-    compute_answer_features,
+    compute_confidence_features,
     compute_way_features,
     find_best_ways,
 )
@@ -144,7 +144,7 @@ def fit_reader(sets: Sequence[ReaderTrainingSet]) -> Reader:
 def compute_reader_figures(readings: ReaderTrainingSet, reader: Reader) -> dict[str, float]:
     """Return F1, Hits@1 and expected calibration error over ten bins of confidence, of questions and the best that
     these candidates allow (``oracle``)."""
-    found = compute_question_figures(readings, reader)
+    found = compute_question_metrics(readings, reader)
     sure, first = found["confidence"], found["hits_at_1"]
     bins = np.minimum((sure * 10).astype(int), 9)
     gaps = [abs(sure[bins == b].mean() - first[bins == b].mean()) * (bins == b).mean() for b in np.unique(bins)]
@@ -152,7 +152,7 @@ def compute_reader_figures(readings: ReaderTrainingSet, reader: Reader) -> dict[
     return {**means, "ece": float(sum(gaps))}
 
 
-def compute_question_figures(readings: ReaderTrainingSet, reader: Reader) -> dict[str, Floats]:
+def compute_question_metrics(readings: ReaderTrainingSet, reader: Reader) -> dict[str, Floats]:
     """Return F1, Hits@1 and confidence of the answer to each question, (num_questions,) each, and the highest F1 of
     any set of its candidates (``oracle``)."""
     read = reader.read(readings.sources, readings.vectors)
@@ -165,7 +165,7 @@ def compute_question_figures(readings: ReaderTrainingSet, reader: Reader) -> dic
         right, num_right = readings.is_right[order], readings.num_right[question]
         f1 = 2 * right[:number].sum() / (number + num_right)
         oracle = 2 * right.sum() / (right.sum() + num_right)
-        found[:, question] = f1, right[0], oracle, reader.confidence(compute_answer_features(read, order), sources)
+        found[:, question] = f1, right[0], oracle, reader.confidence(compute_confidence_features(read, order), sources)
     return dict(zip(names, found, strict=True))
 
 
@@ -228,7 +228,7 @@ def _firsts(readings: ReaderTrainingSet, reader: Reader, asked: Bools) -> tuple[
     """Return `ANSWER_FEATURES` of the questions `asked` that have a candidate, and whether their first one is right."""
     read = reader.read(readings.sources)
     found = [
-        (compute_answer_features(read, order), readings.is_right[order[0]])
+        (compute_confidence_features(read, order), readings.is_right[order[0]])
         for q, order in readings.rank(read)
         if asked[q]
     ]

@@ -201,7 +201,7 @@ _turn = threading.Lock()
 """Serialises encoders in this process: each uses all cores, and changes the number of BLAS threads."""
 
 
-class PlainEncoder:
+class NumpyEncoder:
     """A BERT with its tokenizer; `open_plain_encoder` reads one."""
 
     def __init__(self, bert: _NumpyBert, tokenizer: Tokenizer) -> None:
@@ -249,7 +249,7 @@ class PlainEncoder:
                 yield from zip(places, np.split(states, ends[:-1]), strict=True)
 
 
-def open_plain_encoder(folder: Path, adapter: Path | None = None) -> PlainEncoder | None:
+def open_plain_encoder(folder: Path, adapter: Path | None = None) -> NumpyEncoder | None:
     """Return the encoder in a sentence-transformers folder; None if it is not plain, or damaged.
 
     Raises `EncoderUnavailableError` if the adapter is damaged or for another encoder.
@@ -273,7 +273,7 @@ def open_plain_encoder(folder: Path, adapter: Path | None = None) -> PlainEncode
         return None
     if adapter is not None:
         merge_adapter(adapter, lambda name: weights[f"{name}.weight"])
-    return PlainEncoder(bert, tokenizer)
+    return NumpyEncoder(bert, tokenizer)
 
 
 def _normalise_vectors(vectors: npt.NDArray[Any]) -> Floats:
@@ -461,14 +461,14 @@ class SentenceEncoder:
         return Placement(self.device or "auto")
 
     @cached_property
-    def _model(self) -> PlainEncoder | SentenceTransformerEncoder:
+    def _model(self) -> NumpyEncoder | SentenceTransformerEncoder:
         """The encoder: without PyTorch if the model is plain and there is no GPU."""
         if not self.placement.is_gpu and self._plain is not None:
             return self._plain
         return self._any
 
     @cached_property
-    def _plain(self) -> PlainEncoder | None:
+    def _plain(self) -> NumpyEncoder | None:
         folder = Path(self.location)
         return open_plain_encoder(folder, self.adapter) if folder.is_dir() else None
 

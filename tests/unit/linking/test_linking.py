@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.linking import compute_link_penalties, look_up_topics, select_start_topics
 from lodestar.engine.linking.full_text import FullTextLinker, find_value_topics, parse_values, write_full_text_queries
-from lodestar.engine.linking.names import derive_name_forms, find_demonym_places
+from lodestar.engine.linking.mentions import derive_name_forms, find_demonym_places
 from lodestar.engine.neo4j.graph_requests import NamedEntity
 from lodestar.engine.values import Entity, Question, Topic
 from lodestar.engine.writing import build_search_terms

@@ -20,7 +20,7 @@ from lodestar.models.reader import (
 )
 from lodestar.models.reader.fitting import (
     ReaderTrainingSet,
-    compute_question_figures,
+    compute_question_metrics,
     compute_reader_figures,
 )
 
@@ -105,7 +105,7 @@ def test_figures_by_hand() -> None:
     reader = Reader({"a": BY_CHAIN, "b": replace(BY_CHAIN, share=0.0)}, trained=True)
     nothing = [Asked([[]] * len(each.scores)) for each in QUESTIONS]
     readings = make_readings(*QUESTIONS, beside=nothing)
-    found, sure = compute_question_figures(readings, reader), 1 / (1 + np.exp(-3.0))
+    found, sure = compute_question_metrics(readings, reader), 1 / (1 + np.exp(-3.0))
     assert found["f1"] == pytest.approx([4 / 6, 0, 1, 0, 1, 0])
     assert found["oracle"] == pytest.approx([6 / 7, 0, 1, 0, 1, 0])
     assert found["hits_at_1"].tolist() == [1, 0, 1, 0, 1, 0]

@@ -15,7 +15,7 @@ import pytest
 from lodestar.models.placement import Placement
 from lodestar.models.text.encoders import (
     EncoderUnavailableError,
-    PlainEncoder,
+    NumpyEncoder,
     SentenceEncoder,
     SentenceTransformerEncoder,
     open_plain_encoder,
@@ -46,14 +46,14 @@ def reference() -> SentenceTransformerEncoder:
 
 
 @pytest.fixture(scope="module")
-def ours() -> PlainEncoder:
+def ours() -> NumpyEncoder:
     found = open_plain_encoder(MODEL)
     assert found is not None
     return found
 
 
 @pytest.mark.long
-def test_vectors_are_those_of_sentence_transformers(reference: SentenceTransformerEncoder, ours: PlainEncoder) -> None:
+def test_vectors_are_those_of_sentence_transformers(reference: SentenceTransformerEncoder, ours: NumpyEncoder) -> None:
     texts = odd_texts()
     vectors = ours.encode(texts)
     assert vectors.dtype == np.float32
