@@ -301,8 +301,8 @@ class Reader:
     def confidence(self, features: Floats, sources: Sequence[tuple[str, str]] = ()) -> float:
         """Return the probability that the first entity of an answer is right.
 
-        features: see `compute_confidence_features`. sources: names and kinds of what it is from; of shipped weights each
-        has a calibration of its own, and several count alike.
+        features: see `compute_confidence_features`. sources: names and kinds of what it is from; of shipped weights
+        each has a calibration of its own, and several count alike.
         """
         own = [self.of(*each).calibration for each in sources]
         line = np.mean([each for each in own if each is not None] or [self.calibration], axis=0)
