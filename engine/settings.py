@@ -41,7 +41,7 @@ class Settings:
     name: str = "default"
     home: str = ""
     cache: str = ""
-    encoder: str = "all-MiniLM-L6-v2+relations"
+    encoder: str = "all-MiniLM-L6-v2"
     encoders: str = ""
     recipe: str = "similarity"
     device: str = "auto"

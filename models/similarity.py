@@ -54,15 +54,15 @@ SAME_KIND = 0.6
 class SimilarityWeights:
     """The constants of S, fitted together (docs/how-it-works.md). All zero: the cosine alone."""
 
-    support: float = 0.21
-    type: float = 0.1
+    support: float = 0.42
+    type: float = 0.26
     hop: float = 0.13
-    kind: float = 0.23
-    cover: float = 0.3
-    order: float = 0.16
-    between: float = 0.24
-    noun: float = 0.32
-    back: float = -0.13
+    kind: float = 0.27
+    cover: float = 0.27
+    order: float = 0.17
+    between: float = 0.29
+    noun: float = 0.42
+    back: float = -0.27
     phrases: bool = True
     """Whether a hop may be read in phrases that people ask for it by."""
 
