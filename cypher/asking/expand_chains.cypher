@@ -1,15 +1,15 @@
 // The relation paths that retrieved triples make from the topics, breadth first and in both directions, for a batch of
 // questions (ReG, section 4.2). Each triple is read between its two ends: one that the graph lacks is on no path.
 // $questions: topics :: INTEGER, the number of topics, which are the first nodes; ids, literals (whether the node is one);
-// heads, tails (places of nodes), relations (places in $relations) and ranks (0 of the best, $num_ranks are distinct):
-// columns of the triples. A step's code is 2 · relation, + 1 if it is inverse (tail to head). A path has all triples of its
+// heads, tails (places of nodes), relations (places in $relations) and ranks (0 of the best): columns
+// of the triples. A step's code is 2 · relation, + 1 if it is inverse (tail to head). A path has all triples of its
 // relations, and no triple twice. `levels` has the paths of 1, 2, … $max_length steps, in no order, each as the place of the
 // path that it goes on from, the code of its last step, and the triples that were walked there. Of a level $max_steps steps
 // are looked at, and the $max_paths paths are kept whose weakest step is the best, of equal ones those with the least codes;
 // a step is worth its best triple. $max_length is at most 8.
 // mode:    read
 // params:  $questions :: LIST<MAP>, $relations :: LIST<STRING>, $max_length :: INTEGER, $max_paths :: INTEGER,
-//          $max_steps :: INTEGER, $num_ranks :: INTEGER
+//          $max_steps :: INTEGER
 // returns: question :: INTEGER, topic :: INTEGER, levels :: LIST<LIST<LIST<ANY>>>
 // needs:   constraint entity_id, constraint literal_id
 UNWIND range(0, size($questions) - 1) AS question
@@ -35,7 +35,7 @@ CALL (asked) {
   RETURN collect(leaving) AS leaving
 }
 UNWIND range(0, asked.topics - 1) AS topic
-WITH question, topic, leaving, [[{ends: [topic], rank: 0, codes: [], walked: []}]] AS levels
+WITH question, topic, leaving, [[{ends: [topic], keys: [0], walked: []}]] AS levels
 {{> grow_paths}}
 {{> grow_paths}}
 {{> grow_paths}}

@@ -193,7 +193,8 @@ def expand_chains(asked: Sequence[Asked], max_length: int, max_paths: int) -> Re
     relations: dict[str, int] = {}
     questions = []
     for triples, topics in asked:
-        nodes, ranks = _number_nodes(triples, topics), _rank_scores(triples)
+        nodes = _number_nodes(triples, topics)
+        ranks = {score: rank for rank, score in enumerate(sorted({each.score for each in triples}, reverse=True))}
         questions.append(
             {
                 "topics": len(dict.fromkeys(topics)),
@@ -211,7 +212,6 @@ def expand_chains(asked: Sequence[Asked], max_length: int, max_paths: int) -> Re
         "max_length": max_length,
         "max_paths": max_paths,
         "max_steps": MAX_STEPS,
-        "num_ranks": max(len(each["heads"]) for each in questions),
     }
     return Request(load_query("expand_chains"), params, list)
 
@@ -224,32 +224,27 @@ def _number_nodes(triples: Sequence[Scored[Triple]], topics: Sequence[Entity]) -
     return numbers
 
 
-def _rank_scores(triples: Sequence[Scored[Triple]]) -> dict[float, int]:
-    return {score: rank for rank, score in enumerate(sorted({each.score for each in triples}, reverse=True))}
-
-
 def _grow(
     found: list[GroundedRelationPath],
     levels: Sequence[Sequence[tuple[int, int, list[int]]]],
     triples: Sequence[Scored[Triple]],
     topic: Entity,
 ) -> None:
-    ranks = _rank_scores(triples)
-    known: list[tuple[tuple[int, tuple[int, ...]], GroundedRelationPath, int | None]] = [
-        ((0, ()), GroundedRelationPath(topic, (), (), None, ()), None)
+    known: list[tuple[tuple[float, tuple[int, ...]], GroundedRelationPath, int | None]] = [
+        ((-math.inf, ()), GroundedRelationPath(topic, (), (), None, ()), None)
     ]
     for level in levels:
         longer = []
         for before, code, walked in level:
-            (rank, codes), parent, place = known[before]
+            (weakness, codes), parent, place = known[before]
             own = [triples[triple].value for triple in walked]
             links = tuple((t.tail, t.head) if code % 2 == 1 else (t.head, t.tail) for t in own)
             ends = tuple(dict.fromkeys(end for _, end in links))
             step = RelationStep(own[0].relation, code % 2 == 1, all(end.is_mediator for end in ends))
             steps = (*parent.steps, ChainStep(step, links))
             path = GroundedRelationPath(topic, steps, ends, place, (*parent.walked, tuple(walked)))
-            weakest = max(rank, min(ranks[triples[triple].score] for triple in walked))
-            longer.append(((weakest, (*codes, code)), path))
+            weakness = max(weakness, -max(triples[triple].score for triple in walked))
+            longer.append(((weakness, (*codes, code)), path))
         order = sorted(range(len(longer)), key=lambda row: longer[row][0])
         places = {row: len(found) + number for number, row in enumerate(order)}
         found += [longer[row][1] for row in order]
