@@ -72,13 +72,16 @@ def run_on_batches(
     """
     failures: list[BaseException] = []
 
-    def guard_batches() -> Iterator[pa.RecordBatch]:
+    def guard_batches() -> Iterator[Any]:
         try:
+            yield  # a signal that came before the first batch is raised here, too
             yield from batches
         except BaseException as failure:  # noqa: BLE001 - raised again below, outside of DuckDB
             failures.append(failure)
 
-    connection.register(table, pa.RecordBatchReader.from_batches(schema, guard_batches()))
+    guarded = guard_batches()
+    next(guarded)
+    connection.register(table, pa.RecordBatchReader.from_batches(schema, guarded))
     try:
         connection.execute(text)
     except Exception:
