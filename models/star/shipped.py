@@ -138,7 +138,7 @@ class ShippedStar(PairReader):
         names = [special.get(id_) or self._encoder.tokenizer.id_to_token(id_) or "" for id_ in ids]
         asked, walked = (names[places.start : places.stop] for places in self._ids.places(len(ids), at))
         return PairAttention(
-            float(sigmoid(np.array([logit]))[0]),
+            float(sigmoid(logit)),
             tuple(zip(asked, of_question.tolist(), strict=True)),
             tuple(zip(walked, of_path.tolist(), strict=True)),
         )
