@@ -38,6 +38,7 @@ from lodestar.engine.recipes import read_recipe
 from lodestar.engine.reorganising.filtering import predict_hops
 from lodestar.engine.settings import Settings, resolve_settings
 from lodestar.loaders.question_sets import read_questions
+from lodestar.models.placement import Placement
 from lodestar.models.star import DualOptions, PoolTrainingOptions
 
 from ..pages.results import AskedGraph, graphs, serve_graph, set_reach
@@ -287,10 +288,11 @@ def compute(name: str, left: Sequence[Cell], settings: Settings) -> None:
     if not left[0].folder.exists():
         write_parts(left[0], asked.files[0][0].parent)
     with serve_graph(asked, settings, left[0].given.work) as own:
+        device = Placement(own.device).torch_device
         for cell in left:
             print(f"{time.strftime('%H:%M')} {name}: {cell.name}, seed {cell.seed}", file=sys.stderr, flush=True)
             ids, scores = (
-                score_first_paths(side.star, side.cross, cell.seed, cell.given.epochs, list(mined(cell, asked)))
+                score_first_paths(side.star, side.cross, cell.seed, cell.given.epochs, list(mined(cell, asked)), device)
                 if (side := SIDES[cell.name]).star
                 else score_by_recipe(cell, asked, own)
             )

@@ -44,7 +44,12 @@ class DualPoolObjective(learning.PoolObjective):
 
 
 def score_first_paths(
-    options: PoolTrainingOptions | DualOptions, is_cross: bool, seed: int, epochs: int, mined: Sequence[Path]
+    options: PoolTrainingOptions | DualOptions,
+    is_cross: bool,
+    seed: int,
+    epochs: int,
+    mined: Sequence[Path],
+    device: str = "cpu",
 ) -> tuple[list[str], Scores]:
     """Train a network, and return the ids of the questions with the figures of their first paths.
 
@@ -57,7 +62,7 @@ def score_first_paths(
     how = TrainingOptions(epochs=num_epochs, learning_rate=1e-4, patience=num_epochs, precision="bfloat16", seed=seed)
     torch.manual_seed(seed)
     backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
-    network: Any = star.CrossAttentiveScorer(backbone) if is_cross else star.DualEncoder(backbone)
+    network: Any = (star.CrossAttentiveScorer if is_cross else star.DualEncoder)(backbone).to(device)
     texts = star.CachedTokenizer(backbone.tokenizer)
     what = f"{is_cross}-{options.positives}-{getattr(options, 'path_weights', '')}"
     state, stops = mined[0].with_name(f"{what}-{seed}.safetensors"), mined[0].with_name(f"stops-{seed}.npz")

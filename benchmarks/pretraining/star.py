@@ -1,15 +1,16 @@
-"""Train STAR's cross-attentive scorer on the corpus, by one core: what `--recipe star` reads paths with untrained.
+"""Train STAR's cross-attentive scorer on the corpus: what `--recipe star` reads paths with untrained.
 
     python -m benchmarks.pretraining.star --corpus corpus.jsonl.gz --data ../shared/data --out FOLDER
 
 The backbone is the sentence encoder with its adapter; low-rank changes of it, the heads and the three special tokens
-are learned. Each question's own path stands among wrong ones of its schema (`Batches`). The loss is STAR's contrastive
-one (section 4.2) over the logits, plus their cross-entropy as yes or no (ours): a score then also says that no path
-fits.
+are learned. Each question's own path stands among wrong ones of its schema (`Draws`). The loss is STAR's contrastive
+one (section 4.2) over the logits, with one positive a cross-entropy, plus a cross-entropy of each as yes or no (ours):
+a score then also says that no path fits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,24 +20,25 @@ import numpy as np
 import torch
 from lodestar.models.star import SPECIAL_TOKENS
 from lodestar.models.star.network import CachedTokenizer, CrossAttentiveScorer
-from lodestar.models.star.training import path_weighted_contrastive_loss
 from lodestar.models.text.bert import open_pretrained
 from torch import Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import Dataset
 
 from .corpus import HELD_OUT, Step, read_corpus, read_set, verbalise
 from .lora import LoRA, note, read_arguments, train_steps
-from .training import LENGTHS, Batches, Encoder
+from .training import LENGTHS, NO_TYPE, Draws, Encoder
 
 ENCODER = "all-MiniLM-L6-v2+relations"
 KEYS = 64
 """d_k of the cross-attention."""
-BATCH = 24
+BATCH = 256
 RATES = 5e-4, 1e-3
 """Of the low-rank changes, and of heads and special tokens."""
 YES_NO_LOSS = 1.0
-TEMPERATURE = 1.0
-"""Of the contrastive loss over logits, which have no bounds: scores in [0, 1] need the paper's small one."""
+PART = 1024
+"""Pairs that are read together."""
 JUDGED, READ = 300, 8
 """Questions of each set held out, and paths of each that are read."""
 
@@ -59,26 +61,26 @@ class Tokens(nn.Module):
 class Reader:
     """The scorer with what of it is learned."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: str) -> None:
         backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
         model: Any = backbone.model
-        self.network = CrossAttentiveScorer(backbone, key_dimension=KEYS)
-        self.lora = LoRA(model)
+        self.network = CrossAttentiveScorer(backbone, key_dimension=KEYS).to(device)
+        self.lora = LoRA(model, device)
         self.special = Tokens(model.embeddings.word_embeddings, len(SPECIAL_TOKENS))
         model.embeddings.word_embeddings = self.special
         self.heads = {name: each for name, each in self.network.named_parameters() if not name.startswith("encoder.")}
         self.texts = CachedTokenizer(backbone.tokenizer)
 
     def logits(self, pairs: list[tuple[str, str]]) -> Tensor:
-        scores: Tensor = self.network([self.texts.pair(*pair) for pair in pairs])
+        scores: Tensor = self.network([self.texts.pair(*pair) for pair in pairs], PART)
         return scores
 
     def write(self, out: Path) -> None:
         """Write the learned tensors, in half precision."""
         from safetensors.numpy import save_file
 
-        heads = {name: each.detach().numpy().astype(np.float16) for name, each in self.heads.items()}
-        rows = {"special": self.special.rows.detach().numpy().astype(np.float16)}
+        heads = {name: each.detach().cpu().numpy().astype(np.float16) for name, each in self.heads.items()}
+        rows = {"special": self.special.rows.detach().cpu().numpy().astype(np.float16)}
         save_file(self.lora.tensors() | heads | rows, out / "star.safetensors", {"base": self.lora.base})
 
 
@@ -87,30 +89,41 @@ def words_of(topic: str, path: tuple[Step, ...]) -> str:
     return ", ".join(filter(None, [topic, *(verbalise((step,)) for step in path)]))
 
 
-def compute_loss(reader: Reader, batches: Batches, step: int) -> tuple[Tensor, dict[str, float]]:
+class Batches(Dataset[dict[str, Any]]):
+    """By the number of a step the tokens of its pairs, each question's own path first, and how many each has."""
+
+    def __init__(self, draws: Draws, texts: CachedTokenizer) -> None:
+        self._draws, self._texts = draws, texts
+
+    def __getitem__(self, step: int) -> dict[str, Any]:
+        rng = np.random.default_rng([self._draws.seed, step])
+        pairs, sizes = [], []
+        for number in self._draws.draw(rng, BATCH):
+            example = self._draws.examples[number]
+            topic = example.topics[0] if example.topics else ""
+            wrong = [path for _ in range(2) for path in self._draws.draw_wrong_paths(number, rng)]
+            domain = {"domain": ""} if rng.random() < NO_TYPE else {}
+            texts = [words_of(topic, tuple(replace(s, **domain) for s in path)) for path in (example.path, *wrong)]
+            found = [self._texts.pair(example.question, text) for text in dict.fromkeys(texts)]
+            pairs += found
+            sizes.append(len(found))
+        return {"pairs": pairs, "sizes": sizes}
+
+
+def compute_loss(reader: Reader, batch: Mapping[str, Any]) -> tuple[Tensor, dict[str, Tensor]]:
     """Return a step's loss with its parts."""
     reader.network.feed_forward.train()
-    rng = np.random.default_rng([batches.seed, step])
-    examples = batches.draw(rng, BATCH)
-    asked = batches.encoder.vectors([example.masked for example in examples], LENGTHS[0])
-    pairs, ends = [], []
-    for example, vector in zip(examples, asked, strict=True):
-        topic = example.topics[0] if example.topics else ""
-        wrong = [path for _ in range(2) for path in batches.draw_wrong_paths(example, vector, rng)]
-        domain = {"domain": ""} if rng.random() < 0.3 else {}
-        texts = [words_of(topic, tuple(replace(s, **domain) for s in path)) for path in (example.path, *wrong)]
-        pairs += [(example.question, text) for text in dict.fromkeys(texts)]
-        ends.append(len(pairs))
-    logits = reader.logits(pairs)
-    contrast, yes_no, first = logits.new_zeros(()), logits.new_zeros(()), 0.0
-    for own in logits.tensor_split(torch.tensor(ends[:-1])):
-        right = torch.arange(len(own)) == 0
-        contrast = contrast + path_weighted_contrastive_loss(own, right, torch.ones_like(own), TEMPERATURE)
-        each = binary_cross_entropy_with_logits(own, right.float(), reduction="none")
-        yes_no = yes_no + (each[0] + each[1:].mean() if len(own) > 1 else each[0]) / 2
-        first += float(own.argmax() == 0)
-    parts = {"contrast": contrast.item() / BATCH, "yes_no": yes_no.item() / BATCH, "first": first / BATCH}
-    return (contrast + YES_NO_LOSS * yes_no) / BATCH, parts
+    logits = reader.network(batch["pairs"], PART)
+    own = pad_sequence(list(logits.split(batch["sizes"])), batch_first=True, padding_value=-torch.inf)
+    right = torch.zeros(len(own), dtype=torch.long, device=own.device)
+    contrast = cross_entropy(own, right)
+    is_wrong = own.isfinite()
+    is_wrong[:, 0] = False
+    each = binary_cross_entropy_with_logits(own.clamp(min=-1e4), torch.zeros_like(own), reduction="none")
+    no = (each * is_wrong).sum(dim=1) / is_wrong.sum(dim=1).clamp(min=1)
+    yes_no = (binary_cross_entropy_with_logits(own[:, 0], torch.ones_like(own[:, 0])) + no.mean()) / 2
+    parts = {"contrast": contrast, "yes_no": yes_no, "first": (own.argmax(dim=1) == 0).float().mean()}
+    return contrast + YES_NO_LOSS * yes_no, parts
 
 
 def judge(reader: Reader, encoder: Encoder, data: Path, seed: int) -> dict[str, tuple[float, float, int]]:
@@ -139,16 +152,17 @@ def judge(reader: Reader, encoder: Encoder, data: Path, seed: int) -> dict[str, 
     return figures
 
 
-def train(corpus: Path, data: Path, out: Path, num_steps: int, seed: int, seconds: float) -> None:
+def train(corpus: Path, data: Path, out: Path, num_steps: int, seed: int, seconds: float, device: str) -> None:
     """Train, and write the scorer beside the checkpoints and the log; at the end judge it on schemas held out."""
     torch.manual_seed(seed)
-    reader = Reader()
-    encoder = Encoder(ENCODER)
-    batches = Batches(read_corpus(corpus), encoder, seed)
+    reader = Reader(device)
+    encoder = Encoder(ENCODER, device)
+    batches = Batches(Draws(read_corpus(corpus), encoder, seed), reader.texts)
     groups = [(reader.lora.parameters(), RATES[0]), ([*reader.heads.values(), reader.special.rows], RATES[1])]
-    train_steps(out, groups, partial(compute_loss, reader, batches), partial(reader.write, out), num_steps, seconds)
+    losses, write = partial(compute_loss, reader), partial(reader.write, out)
+    train_steps(out, groups, batches, losses, write, num_steps, seconds)
     note(out, {"read": judge(reader, encoder, data, seed)})
 
 
 if __name__ == "__main__":
-    train(**read_arguments(__doc__ or "", 1300))
+    train(**read_arguments(__doc__ or "", 3000))

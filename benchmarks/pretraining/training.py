@@ -1,4 +1,4 @@
-"""Train the adapter of the sentence encoder on the corpus: low-rank changes of all linear maps (LoRA), by one core.
+"""Train the adapter of the sentence encoder on the corpus: low-rank changes of all linear maps (LoRA).
 
     python -m benchmarks.pretraining.training --corpus corpus.jsonl.gz --data ../shared/data --out FOLDER
 
@@ -12,19 +12,20 @@ encoder had them. The run is resumed from the last checkpoint in ``--out``; the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from lodestar.models.similarity import SimilarityWeights
-from lodestar.models.text.bert import open_pretrained
+from lodestar.models.text.bert import open_pretrained, pad_token_ids
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
-from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import Dataset
 
 from .corpus import HELD_OUT, SETS, Example, Step, read_corpus, read_set, verbalise
 from .lora import LoRA, note, read_arguments, train_steps
@@ -32,62 +33,69 @@ from .lora import LoRA, note, read_arguments, train_steps
 ENCODER = "all-MiniLM-L6-v2"
 STRENGTH = 0.5
 """Of the adapter that is written: the whole change answers more falsely (the card)."""
-BATCH = 32
+BATCH = 256
 SCALE = 20.0
 """Of cosines before the softmax."""
 TOKEN_LOSS, ANCHOR_LOSS = 0.5, 1.0
 RATE = 1e-3
-NEAREST = 16
-"""Of a schema's relations, from which hard negatives are drawn."""
+NEAREST, HARD = 16, 4
+"""Of a schema's relations, from which hard negatives are drawn, and how many of these."""
 SAME = 0.9
 """Cosine of two paths' words by the encoder as it was, from which on one is no negative of the other."""
 NO_TYPE = 0.3
 """Share of the questions whose relations are read without the types that they lead from."""
 LENGTHS = (28, 20)
 """Most tokens of questions and of paths."""
-TOGETHER = 64
-"""Texts of similar length that are padded and computed together."""
-KEPT = 12
+TOGETHER = 1024
+"""Texts that are judged together."""
+KEPT = 48
 """Names, and labels, a step that have to stay near the encoder as it was."""
+
+Floats = npt.NDArray[np.float32]
+Padded = tuple[Tensor, Tensor]
+"""The ids of texts and the mask of what is no padding, (num_texts, length) each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Unit vectors of texts, (num_texts, dim), and for each those of its tokens, (num_tokens, dim)."""
+    """Unit vectors of texts, (num_texts, dim), and of their tokens, (num_texts, length, dim), which `mask` tells."""
 
     sentences: Tensor
-    tokens: list[Tensor]
+    tokens: Tensor
+    mask: Tensor
 
 
 class Encoder:
     """The encoder with an adapter on every linear map of its layers."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, device: str) -> None:
         backbone = open_pretrained(name)
         self.network: Any = backbone.model
-        self.lora = LoRA(self.network)
+        self.lora = LoRA(self.network, device)
+        self.device = device
         self._tokenizer = backbone.tokenizer
 
-    def encode(self, texts: Sequence[str], most: int) -> Encoded:
-        """Return the vectors of the texts and of their tokens; texts of similar length are computed together."""
-        ids = [self._tokenizer(text, truncation=True, max_length=most)["input_ids"] for text in texts]
-        order = sorted(range(len(texts)), key=lambda place: len(ids[place]))
-        sentences, tokens = [], []
-        for start in range(0, len(order), TOGETHER):
-            some = [torch.tensor(ids[place]) for place in order[start : start + TOGETHER]]
-            seen = pad_sequence([torch.ones_like(each) for each in some], batch_first=True)
-            padded = pad_sequence(some, batch_first=True)
-            states = self.network(input_ids=padded, attention_mask=seen).last_hidden_state.float()
-            mean = (states * seen[:, :, None]).sum(dim=1) / seen.sum(dim=1, keepdim=True)
-            sentences.append(normalize(mean, dim=-1))
-            tokens += [normalize(row[1 : len(each) - 1], dim=-1) for row, each in zip(states, some, strict=True)]
-        back = np.argsort(order).tolist()
-        return Encoded(torch.cat(sentences)[back], [tokens[place] for place in back])
+    def tokenise(self, texts: Sequence[str], most: int) -> Padded:
+        ids, mask = pad_token_ids(self._tokenizer(list(texts), truncation=True, max_length=most)["input_ids"])
+        return ids, mask
+
+    def encode(self, texts: Padded) -> Encoded:
+        ids, mask = (each.to(self.device, non_blocking=True) for each in texts)
+        states = self.network(input_ids=ids, attention_mask=mask.long()).last_hidden_state.float()
+        inner = mask.clone()
+        inner[:, 0] = False
+        inner[torch.arange(len(inner)), mask.sum(dim=1) - 1] = False
+        return Encoded(normalize((states * mask[:, :, None]).sum(dim=1)), normalize(states, dim=-1), inner)
 
     def vectors(self, texts: Sequence[str], most: int, strength: float = 0.0) -> Tensor:
         """Return unit vectors of texts, (num_texts, dim), with the adapter at a strength."""
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         with self.lora.frozen(strength):
-            return self.encode(texts, most).sentences
+            parts = [
+                self.encode(self.tokenise([texts[place] for place in order[at : at + TOGETHER]], most)).sentences.cpu()
+                for at in range(0, len(order), TOGETHER)
+            ]
+        return torch.cat(parts)[torch.tensor(np.argsort(order))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,62 +103,48 @@ class Schema:
     """The relations of a schema, and their vectors by the encoder as it was, (num_relations, dim)."""
 
     steps: tuple[Step, ...]
-    vectors: Tensor
+    vectors: Floats
 
 
-class Batches:
-    """The questions of each step with what their paths have to come before."""
+class Draws:
+    """The questions of each step with paths that are wrong for them."""
 
     def __init__(self, examples: Sequence[Example], encoder: Encoder, seed: int) -> None:
-        self.encoder, self.seed = encoder, seed
-        by_set: dict[str, list[Example]] = defaultdict(list)
+        self.seed = seed
+        self.examples = examples
+        by_set: dict[str, list[int]] = defaultdict(list)
         steps: dict[str, dict[Step, None]] = defaultdict(dict)
-        for example in examples:
-            by_set[example.set].append(example)
+        for number, example in enumerate(examples):
+            by_set[example.set].append(number)
             steps[example.schema] |= dict.fromkeys(replace(s, inverse=False) for s in (*example.path, *example.others))
         self.by_set = dict(by_set)
         shares = np.array([SETS[name].share for name in self.by_set])
         self.shares = shares / shares.sum()
         self.labels = sorted({verbalise((step,)) for some in steps.values() for step in some})
-        self._before = dict(zip(self.labels, encoder.vectors(self.labels, LENGTHS[1]), strict=True))
+        before = dict(zip(self.labels, encoder.vectors(self.labels, LENGTHS[1]).numpy(), strict=True))
         self.schemas = {
-            name: Schema(tuple(some), self.before([verbalise((step,)) for step in some]))
+            name: Schema(tuple(some), np.stack([before[verbalise((step,))] for step in some]))
             for name, some in steps.items()
         }
+        self.asked = encoder.vectors([example.masked for example in examples], LENGTHS[0]).numpy()
 
-    def before(self, texts: Sequence[str]) -> Tensor:
-        """Return the vectors of paths' words by the encoder as it was, (num_texts, dim)."""
-        if missing := [text for text in texts if text not in self._before]:
-            self._before |= dict(zip(missing, self.encoder.vectors(missing, LENGTHS[1]), strict=True))
-        return torch.stack([self._before[text] for text in texts])
-
-    def draw(self, rng: np.random.Generator, number: int) -> list[Example]:
-        """Return the examples of a step."""
+    def draw(self, rng: np.random.Generator, number: int) -> list[int]:
+        """Return the examples of a step by their numbers."""
         names = list(self.by_set)
         drawn = [self.by_set[names[at]] for at in rng.choice(len(names), size=number, p=self.shares)]
         return [some[rng.integers(len(some))] for some in drawn]
 
-    def draw_paths(self, example: Example, asked: Tensor, rng: np.random.Generator) -> tuple[str, set[str]]:
-        """Return the words of an example's path, and of paths that are wrong for it; asked: its question, (dim,)."""
-        wrong = self.draw_wrong_paths(example, asked, rng)
-        say = _verbalise_without_types if rng.random() < NO_TYPE else verbalise
-        right = say(example.path)
-        return right, {say(path) for path in wrong} - {right}
-
-    def draw_kept(self, examples: Sequence[Example], rng: np.random.Generator) -> list[str]:
-        """Return names and labels whose vectors have to stay."""
-        topics = [topic for example in examples for topic in example.topics]
-        return [*topics[:KEPT], *(self.labels[n] for n in rng.integers(len(self.labels), size=KEPT))]
-
-    def draw_wrong_paths(self, example: Example, asked: Tensor, rng: np.random.Generator) -> list[tuple[Step, ...]]:
-        """Return paths that are wrong for an example; asked: its question, (dim,)."""
+    def draw_wrong_paths(self, number: int, rng: np.random.Generator) -> list[tuple[Step, ...]]:
+        """Return paths that are wrong for an example."""
+        example = self.examples[number]
         *before, last = example.path
         schema = self.schemas[example.schema]
         others = [n for n, step in enumerate(schema.steps) if step.relation != last.relation]
         wrong: list[tuple[Step, ...]] = []
         if others:
-            near = (schema.vectors[others] @ asked).topk(min(NEAREST, len(others))).indices.tolist()
-            chosen = [others[near[n]] for n in rng.permutation(len(near))[:2]]
+            near = np.argsort(-(schema.vectors @ self.asked[number]))
+            near = [n for n in near[: NEAREST + 4].tolist() if schema.steps[n].relation != last.relation][:NEAREST]
+            chosen = [near[n] for n in rng.permutation(len(near))[:HARD]]
             same = [n for n in others if schema.steps[n].domain == last.domain] or others
             chosen.append(same[rng.integers(len(same))])
             wrong += [(*before, replace(schema.steps[n], inverse=last.inverse)) for n in chosen]
@@ -159,44 +153,61 @@ class Batches:
         if others:
             more = replace(schema.steps[others[rng.integers(len(others))]], inverse=bool(rng.integers(2)))
             lengths += [(*example.path, more), (more, *example.path)]
-        wrong.append(lengths[rng.integers(len(lengths))])
+        wrong += [lengths[n] for n in rng.permutation(len(lengths))[:2]]
         return wrong
+
+
+class Batches(Dataset[dict[str, Any]]):
+    """By the number of a step what its loss is computed of: padded questions and distinct paths, for each question its
+    path's row (`right`) and which paths are wrong for it whatever their words (`own`), and texts that have to stay."""
+
+    def __init__(self, draws: Draws, encoder: Encoder) -> None:
+        self._draws, self._tokenise = draws, encoder.tokenise
+
+    def __getitem__(self, step: int) -> dict[str, Any]:
+        draws = self._draws
+        rng = np.random.default_rng([draws.seed, step])
+        numbers = draws.draw(rng, BATCH)
+        examples = [draws.examples[number] for number in numbers]
+        gold, wrong = [], []
+        for number, example in zip(numbers, examples, strict=True):
+            say = _verbalise_without_types if rng.random() < NO_TYPE else verbalise
+            gold.append(say(example.path))
+            wrong.append({say(path) for path in draws.draw_wrong_paths(number, rng)} - {gold[-1]})
+        texts = list(dict.fromkeys([*gold, *(text for some in wrong for text in sorted(some))]))
+        column = {text: place for place, text in enumerate(texts)}
+        own = torch.zeros(len(gold), len(texts), dtype=torch.bool)
+        for row, some in enumerate(wrong):
+            own[row, [column[text] for text in (gold[row], *some)]] = True
+        topics = [topic for example in examples for topic in example.topics]
+        kept = [*topics[:KEPT], *(draws.labels[n] for n in rng.integers(len(draws.labels), size=KEPT))]
+        return {
+            "questions": self._tokenise([example.masked for example in examples], LENGTHS[0]),
+            "paths": self._tokenise(texts, LENGTHS[1]),
+            "kept": self._tokenise(kept, LENGTHS[1]),
+            "right": torch.tensor([column[text] for text in gold]),
+            "own": own,
+        }
 
 
 def _verbalise_without_types(path: Sequence[Step]) -> str:
     return verbalise(replace(step, domain="") for step in path)
 
 
-def compute_loss(batches: Batches, step: int) -> tuple[Tensor, dict[str, float]]:
+def compute_loss(encoder: Encoder, batch: Mapping[str, Any]) -> tuple[Tensor, dict[str, Tensor]]:
     """Return a step's loss with its parts."""
-    rng = np.random.default_rng([batches.seed, step])
-    encoder = batches.encoder
-    examples = batches.draw(rng, BATCH)
-    asked = encoder.encode([example.masked for example in examples], LENGTHS[0])
-    drawn = [
-        batches.draw_paths(example, vector.detach(), rng)
-        for example, vector in zip(examples, asked.sentences, strict=True)
-    ]
-    gold = [right for right, _ in drawn]
-    texts = list(dict.fromkeys([*gold, *(text for _, wrong in drawn for text in sorted(wrong))]))
-    column = {text: number for number, text in enumerate(texts)}
-    right = torch.tensor([column[text] for text in gold])
-    before = batches.before(texts)
-    counts = before[right] @ before.T < SAME
-    for row, (text, wrong) in enumerate(drawn):
-        counts[row, [column[each] for each in (text, *wrong)]] = True
-
-    paths = encoder.encode(texts, LENGTHS[1])
-    cosines = asked.sentences @ paths.sentences.T
-    both = cosines + SimilarityWeights().support * compute_supports(asked.tokens, paths.tokens)
-    losses = [cross_entropy((SCALE * scores).masked_fill(~counts, -torch.inf), right) for scores in (cosines, both)]
-    kept = batches.draw_kept(examples, rng)
-    now = encoder.encode(kept, LENGTHS[1])
+    right, own = batch["right"].to(encoder.device), batch["own"].to(encoder.device)
+    asked, paths, kept = (encoder.encode(batch[name]) for name in ("questions", "paths", "kept"))
     with encoder.lora.frozen():
-        was = encoder.encode(kept, LENGTHS[1])
-    drift = _drift(now.sentences, was.sentences) + _drift(torch.cat(now.tokens), torch.cat(was.tokens))
+        before, was = encoder.encode(batch["paths"]).sentences, encoder.encode(batch["kept"])
+    counts = (before[right] @ before.T < SAME) | own
+    cosines = asked.sentences @ paths.sentences.T
+    both = cosines + SimilarityWeights().support * compute_supports(asked, paths)
+    losses = [cross_entropy((SCALE * scores).masked_fill(~counts, -torch.inf), right) for scores in (cosines, both)]
+    inner = kept.mask
+    drift = _drift(kept.sentences, was.sentences) + _drift(kept.tokens[inner], was.tokens[inner])
     first = (cosines.masked_fill(~counts, -torch.inf).argmax(dim=1) == right).float().mean()
-    parts = {"cosine": losses[0].item(), "tokens": losses[1].item(), "drift": drift.item(), "first": first.item()}
+    parts = {"cosine": losses[0], "tokens": losses[1], "drift": drift, "first": first}
     return losses[0] + TOKEN_LOSS * losses[1] + ANCHOR_LOSS * drift, parts
 
 
@@ -204,16 +215,14 @@ def _drift(now: Tensor, was: Tensor) -> Tensor:
     return 1 - (now * was).sum(dim=-1).mean()
 
 
-def compute_supports(questions: Sequence[Tensor], paths: Sequence[Tensor]) -> Tensor:
+def compute_supports(questions: Encoded, paths: Encoded) -> Tensor:
     """Return P of each question and path, (num_questions, num_paths): the mean over a path's tokens of their best
-    cosine to a token of the question. Of each text its tokens, (num_tokens, dim)."""
-    asked = pad_sequence(list(questions), batch_first=True)
-    words = pad_sequence([torch.ones(len(each)) for each in questions], batch_first=True).bool()
-    lengths = torch.tensor([len(each) for each in paths])
-    cosines = torch.einsum("qtd,nd->qtn", asked, torch.cat(list(paths)))
-    best = cosines.masked_fill(~words[:, :, None], -1.0).amax(dim=1)
-    of_path = torch.repeat_interleave(torch.arange(len(paths)), lengths)
-    return torch.zeros(len(questions), len(paths)).index_add(1, of_path, best) / lengths.clamp(min=1)
+    cosine to a token of the question."""
+    of_path, _ = paths.mask.nonzero(as_tuple=True)
+    cosines = torch.einsum("qtd,nd->qtn", questions.tokens, paths.tokens[paths.mask])
+    best = cosines.masked_fill(~questions.mask[:, :, None], -1.0).amax(dim=1)
+    sums = best.new_zeros(len(questions.mask), len(paths.mask)).index_add(1, of_path, best)
+    return sums / paths.mask.sum(dim=1).clamp(min=1)
 
 
 def judge(encoder: Encoder, data: Path, strength: float) -> dict[str, tuple[float, float, int]]:
@@ -237,13 +246,14 @@ def judge(encoder: Encoder, data: Path, strength: float) -> dict[str, tuple[floa
     return figures
 
 
-def train(corpus: Path, data: Path, out: Path, num_steps: int, seed: int, seconds: float) -> None:
+def train(corpus: Path, data: Path, out: Path, num_steps: int, seed: int, seconds: float, device: str) -> None:
     """Train, and write the adapter beside the checkpoints and the log; at the end judge it on schemas held out."""
     torch.manual_seed(seed)
-    encoder = Encoder(ENCODER)
-    batches = Batches(read_corpus(corpus), encoder, seed)
+    encoder = Encoder(ENCODER, device)
+    batches = Batches(Draws(read_corpus(corpus), encoder, seed), encoder)
     groups = [(encoder.lora.parameters(), RATE)]
-    train_steps(out, groups, partial(compute_loss, batches), partial(write_adapter, encoder, out), num_steps, seconds)
+    losses, write = partial(compute_loss, encoder), partial(write_adapter, encoder, out)
+    train_steps(out, groups, batches, losses, write, num_steps, seconds)
     note(out, {str(strength): judge(encoder, data, strength) for strength in (0.0, STRENGTH, 1.0)})
 
 
@@ -255,4 +265,4 @@ def write_adapter(encoder: Encoder, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    train(**read_arguments(__doc__ or "", 600))
+    train(**read_arguments(__doc__ or "", 3000))
