@@ -51,6 +51,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of the checkpoints")
     parser.add_argument("--sizes", type=int, nargs="+", default=[50, 200, 10**9])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--start", nargs="+", default=["encoder", "shipped"], choices=["encoder", "shipped"])
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     given = parser.parse_args()
     learn, asked = read_mined_file(given.learn), read_mined_file(given.asked)
@@ -60,17 +61,17 @@ def main() -> None:
         choose = replace(learn, questions=tuple(questions[-CHOOSE:]))
         for size in given.sizes:
             some = replace(learn, questions=tuple(questions[:-CHOOSE][:size]))
-            for pretrained in (False, True):
-                plain = StarConfig(pretrained=pretrained)
+            for start in given.start:
+                plain = StarConfig(pretrained=start == "shipped")
                 config = replace(
                     plain,
                     dual_training=replace(plain.dual_training, seed=seed),
                     cross_training=replace(plain.cross_training, seed=seed),
                 )
-                folder = given.out / f"{len(some.questions)}-{seed}-{'shipped' if pretrained else 'encoder'}"
+                folder = given.out / f"{len(some.questions)}-{seed}-{start}"
                 TrainingFolder(folder, given.device).fit(KIND, config, [some], [choose])
                 figures = score(folder, config, some, asked, given.device)
-                what = {"learned": len(some.questions), "seed": seed, "shipped": pretrained, "n": len(asked.questions)}
+                what = {"learned": len(some.questions), "seed": seed, "start": start, "n": len(asked.questions)}
                 print(json.dumps(what | figures), flush=True)
 
 

@@ -10,9 +10,9 @@ from lodestar.models.text.encoders import (
     KNOWN_BY,
     EncoderUnavailableError,
     SentenceEncoder,
-    sample_map,
     merge_adapter,
     open_plain_encoder,
+    sample_map,
 )
 from safetensors.numpy import save_file
 
