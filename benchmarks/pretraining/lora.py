@@ -48,7 +48,7 @@ class LoRA:
     """The changes of all linear maps of a transformer's layers; everything else of it is frozen, in bfloat16."""
 
     def __init__(self, model: Any, device: str) -> None:
-        self.base = sample_map(model.get_parameter(f"{KNOWN_BY}.weight").detach().float().numpy())
+        self.base = sample_map(model.get_parameter(f"{KNOWN_BY}.weight").detach().float().cpu().numpy())
         """Of the network that is changed, for `models.text.encoders`."""
         model.to(device, torch.bfloat16).eval()
         if device == "cpu":
