@@ -6,7 +6,6 @@ import io
 import os
 import signal
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from typing import NoReturn
 
@@ -30,21 +29,8 @@ SECTIONS = {
 class VerbGroup(click.Group):
     """Imports a verb's file when the verb is used, so that it starts fast."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return sorted(verb for verbs in SECTIONS.values() for verb in verbs)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        known = cmd_name in self.list_commands(ctx)
-        return import_module(f"{__package__}.{cmd_name}").command if known else None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the verb; for an unknown one raise an error that names those with a similar name."""
-        if args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
-            close = " or ".join(get_close_matches(args[0], self.list_commands(ctx)))
-            ctx.fail(f"No such command {args[0]!r}.{f' Did you mean {close}?' if close else ''}")
-        return super().resolve_command(ctx, args)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        return import_module(f"{__package__}.{cmd_name}").command if cmd_name in self.commands else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, verbs in SECTIONS.items():
@@ -53,7 +39,12 @@ class VerbGroup(click.Group):
                 formatter.write_dl([(verb, each.get_short_help_str(100)) for verb, each in commands.items() if each])
 
 
-@click.group(cls=VerbGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=VerbGroup,
+    commands=dict.fromkeys((verb for verbs in SECTIONS.values() for verb in verbs), click.Command(None)),
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="lodestar-kg", prog_name="lodestar")
 @click.pass_context
 def main(ctx: click.Context) -> None:

@@ -56,4 +56,4 @@ def test_without_arguments_it_says_what_runs_and_what_to_type(
 
 def test_a_verb_with_a_slip_is_suggested(lodestar: Lodestar) -> None:
     ran = lodestar("serach", "Peru")
-    assert (ran.code, ran.err.splitlines()[-1]) == (2, "Error: No such command 'serach'. Did you mean search?")
+    assert (ran.code, ran.err.splitlines()[-1]) == (2, "Error: No such command 'serach'. Did you mean 'search'?")
