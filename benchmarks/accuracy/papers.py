@@ -8,9 +8,9 @@ again, only missing cells are computed; ``--only`` (all of them hold) names a si
 from, what chooses the epoch and what is asked are different questions. papers.md in ``--out`` is the section of
 docs/results.md.
 
-An order *holds* if the interval of the difference, paired by question, is above 0. It *does not hold* if that is below,
-or has 0 in it though a difference of the paper's size would show (2.8 standard errors: 80 % power at 5 %). Else it
-*cannot be shown here*.
+An order *holds* if the interval of the difference, paired by question, is above 0. It does not if that is below, or has
+0 in it though a difference of the paper's size would show (2.8 standard errors: 80 % power at 5 %). Else it cannot be
+shown here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby, product
+from itertools import chain, groupby
 from pathlib import Path
 
 import numpy as np
@@ -299,9 +299,9 @@ def compute(name: str, left: Sequence[Cell], settings: Settings) -> None:
             cell.file.write_text(json.dumps({"ids": ids, "scores": scores}), encoding="utf-8")
 
 
-def row(given: argparse.Namespace, name: str, better: str, worse: str, measure: str, effect: float) -> str:
-    """Return the row of an order over a set: the means over seeds, and the differences paired by question; an
-    empty text where nothing was run.
+def judge(given: argparse.Namespace, name: str, better: str, worse: str, measure: str, effect: float) -> str:
+    """Return what an order is over a set: the means over seeds, and the interval of the difference paired by question;
+    a dash where nothing was run.
     """
     sides: list[list[dict[str, float]]] = []
     for seed in range(given.seeds):
@@ -310,46 +310,38 @@ def row(given: argparse.Namespace, name: str, better: str, worse: str, measure: 
             read = [json.loads(file.read_text(encoding="utf-8")) for file in files]
             sides.append([dict(zip(each["ids"], each["scores"][measure], strict=True)) for each in read])
     if not sides:
-        return ""
+        return "–"
     ids = list(sides[0][0])
     below, above = (np.array([[pair[at][each] for each in ids] for pair in sides]) for at in (0, 1))
     test = compare_paired_scores(above.mean(axis=0).tolist(), below.mean(axis=0).tolist())
     low, high = test.interval.low, test.interval.high
     shows = 2.8 * (high - low) / 3.92
-    verdict = f"cannot be shown here: {shows:.3f} would show" + f", the paper's is {effect}" * bool(effect)
-    if not shows:
-        verdict = "cannot be shown here: the sides do not differ"
-    elif low > 0:
+    verdict = f"? ({shows:.3f})" if shows else "equal:"
+    if low > 0:
         verdict = "**holds**"
-    elif high < 0 or shows <= effect:
-        verdict = "**does not hold**" + f": the paper's {effect} would show" * (high >= 0)
-    by_seed = ", ".join(f"{each:+.3f}" for each in (above - below).mean(axis=1))
-    figures = f"{below.mean():.3f} → {above.mean():.3f} | {test.difference:+.3f} [{low:+.3f},{high:+.3f}] | {by_seed}"
-    return f"| {measure} | {name} | {len(ids)} | {len(sides)} | {figures} | {verdict} |"
+    elif high < 0 or 0 < shows <= effect:
+        verdict = "**no**"
+    return f"{verdict} {below.mean():.3f}→{above.mean():.3f} [{low:+.3f},{high:+.3f}] {len(ids)}×{len(sides)}"
 
 
 def page(given: argparse.Namespace) -> Iterator[str]:
     yield "## The papers' orders\n"
     yield (
-        "By `python -m benchmarks.accuracy.papers`. Two sides differ in one thing. Figures are means over questions "
-        "and seeds; the 95 % interval is of the difference, paired by question. At most "
+        "By `python -m benchmarks.accuracy.papers`. Two sides differ in one thing. A cell: whether the order *holds*, "
+        "the means of worse→better over questions and seeds, the 95 % interval of the difference paired by question, and "
+        "questions×seeds. *no*: the interval is below 0, or has 0 in it though a difference of the paper's size would "
+        "show (80 % power). *?*: it cannot be shown here; in brackets what would show. At most "
         f"{given.questions} questions are learned from, {given.choose} others choose the epoch, {given.asked} of dev "
         f"are asked (FB15k-237: dev and test). Networks over pools: {given.epochs} epochs, five negatives. *{NAMED}*: "
         "share of right answers with their names in that part of the evidence, which nobody reads. *Read*: by a "
-        f"language model, {given.read} questions. *Cannot be shown*: the interval has 0 in it, and a difference of the "
-        "paper's size would not show (80 % power)."
+        f"language model, {given.read} questions."
     )
-    yield "\n| paper | order | measure | questions | n | seeds | worse → better | difference | by seed | |"
-    yield "|" + " --- |" * 10
-    left: dict[str, list[str]] = {}
+    yield f"\n| paper: order | measure | {' | '.join(SETS)} |"
+    yield "|" + " --- |" * (2 + len(SETS))
     for paper, better, worse, measures, sets in ORDERS:
-        for (measure, effect), name in product(measures.items(), sets):
-            if line := row(given, name, better, worse, measure, effect):
-                yield f"| {paper} | {better} over {worse} {line}"
-            else:
-                left.setdefault(name, []).append(f"{paper} ({better})")
-    yield "\nNot run, by the better side:\n"
-    yield from (f"- {name}: {', '.join(dict.fromkeys(orders))}" for name, orders in left.items())
+        for measure, effect in measures.items():
+            found = [judge(given, name, better, worse, measure, effect) if name in sets else "–" for name in SETS]
+            yield f"| {paper}: {better} over {worse} | {measure} | {' | '.join(found)} |"
 
 
 def main() -> None:
