@@ -328,9 +328,9 @@ def page(given: argparse.Namespace) -> Iterator[str]:
     yield "## The papers' orders\n"
     yield (
         "By `python -m benchmarks.accuracy.papers`. Two sides differ in one thing. A cell: whether the order *holds*, "
-        "the means of worse→better over questions and seeds, the 95 % interval of the difference paired by question, and "
-        "questions×seeds. *no*: the interval is below 0, or has 0 in it though a difference of the paper's size would "
-        "show (80 % power). *?*: it cannot be shown here; in brackets what would show. At most "
+        "the means of worse→better over questions and seeds, the 95 % interval of the difference paired by question, "
+        "and questions×seeds. *no*: the interval is below 0, or has 0 in it though a difference of the paper's size "
+        "would show (80 % power). *?*: it cannot be shown here; in brackets what would show. At most "
         f"{given.questions} questions are learned from, {given.choose} others choose the epoch, {given.asked} of dev "
         f"are asked (FB15k-237: dev and test). Networks over pools: {given.epochs} epochs, five negatives. *{NAMED}*: "
         "share of right answers with their names in that part of the evidence, which nobody reads. *Read*: by a "
