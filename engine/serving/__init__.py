@@ -237,9 +237,9 @@ class Service:
         reply: T = await self.batches.ask(key, (question, write), deadline_s)
         return reply
 
-    async def look_up(self, look: Callable[[Engine], T]) -> T:
-        """Run a lookup in a thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._lookups, lambda: look(self._engine()))
+    async def look_up(self, look: Callable[..., T], *given: Any) -> T:
+        """Call a function with the engine and what is given, in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._lookups, lambda: look(self._engine(), *given))
 
     async def ready(self, timeout_s: float = 3.0) -> str:
         """Return why no question can be answered now (database, graph, models), or an empty text."""

@@ -21,7 +21,6 @@ from fastapi.responses import Response
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 
-from ..api import Engine
 from ..errors import (
     DatabaseError,
     DownloadError,
@@ -160,8 +159,8 @@ async def retrieve(body: lookups.AskForm, request: Request) -> Response:
 # The graph
 
 
-async def _look(request: Request, look: Callable[[Engine], Any]) -> Response:
-    return make_response(await run_while_connected(request, get_service(request).look_up(look)))
+async def _look(request: Request, look: Callable[..., Any], *given: Any) -> Response:
+    return make_response(await run_while_connected(request, get_service(request).look_up(look, *given)))
 
 
 @router.get("/v1/graph", response_model=lookups.GraphData, tags=["graph"])
@@ -182,32 +181,32 @@ async def questions(request: Request) -> Response:
 @router.post("/v1/entities", response_model=lookups.EntitiesData, tags=["graph"])
 async def entities(body: lookups.SearchForm, request: Request) -> Response:
     """Find the entities that a text mentions, best first."""
-    return await _look(request, partial(lookups.find_topics, **body.model_dump()))
+    return await _look(request, lookups.find_topics, body)
 
 
 @router.post("/v1/relations", response_model=lookups.RelationsData, tags=["graph"])
 async def relations(body: lookups.SearchForm, request: Request) -> Response:
     """Find the relations nearest to a text."""
-    return await _look(request, partial(lookups.find_relations, **body.model_dump()))
+    return await _look(request, lookups.find_relations, body)
 
 
 @router.post("/v1/neighbours", response_model=lookups.NeighboursData, tags=["graph"])
 async def neighbours(body: lookups.NeighboursForm, request: Request) -> Response:
     """Read the triples of an entity, page by page."""
-    return await _look(request, partial(lookups.read_neighbours, **body.model_dump()))
+    return await _look(request, lookups.read_neighbours, body)
 
 
 @router.post("/v1/verify", response_model=lookups.VerifyData, tags=["graph"])
 async def verify(body: lookups.VerifyForm, request: Request) -> Response:
     """Tell which triples of a path the graph has."""
-    return await _look(request, partial(lookups.check_path, path=body.path))
+    return await _look(request, lookups.check_path, body.path)
 
 
 @router.post("/v1/browser", tags=["graph"])
 async def browser(body: lookups.AskForm, request: Request) -> Response:
     """Write the evidence of a question under its own labels, and return a link to it in Neo4j Browser."""
     evidence = await _ask(request, body, lambda answer: answer.evidence, answers=False)
-    return await _look(request, partial(lookups.show_in_browser, evidence=evidence))
+    return await _look(request, lookups.show_in_browser, evidence)
 
 
 # State
@@ -238,7 +237,8 @@ async def metrics(request: Request) -> Response:
 
 
 async def _answer_error(_request: Request, error: Any) -> Response:
-    return make_error_response(choose_status(error), str(error))
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    return make_error_response(status, str(error))
 
 
 async def _answer_invalid(_request: Request, error: Any) -> Response:
@@ -253,21 +253,13 @@ async def _answer_http_error(_request: Request, error: Any) -> Response:
     return make_error_response(error.status_code, message, error.headers)
 
 
-def choose_status(error: LodestarError) -> int:
-    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
-
-
-def make_error_body(status: int, message: str) -> bytes:
-    """Return an error body in OpenAI's format, as every endpoint does."""
+def make_error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an error in OpenAI's format, as every endpoint does."""
+    again = {"retry-after": str(RETRY_AFTER_S)} if status in (429, 503) else {}
     kind = "invalid_request_error" if status < 500 else "server_error"
     kind = {401: "authentication_error", 429: "rate_limit_error"}.get(status, kind)
     error = {"message": message, "type": kind, "param": None, "code": status}
-    return json.dumps({"error": error}, ensure_ascii=False).encode("utf-8", "replace")
-
-
-def make_error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    again = {"retry-after": str(RETRY_AFTER_S)} if status in (429, 503) else {}
-    body = make_error_body(status, message)
+    body = json.dumps({"error": error}, ensure_ascii=False).encode("utf-8", "replace")
     return Response(body, status_code=status, media_type="application/json", headers={**(headers or {}), **again})
 
 

@@ -27,7 +27,7 @@ from ..evidence.json_data import (
     serialise_triple,
 )
 from ..linking import resolve_entity_names
-from ..neo4j.catalogue import read_catalogue, read_graph_figures
+from ..neo4j.catalogue import count_entities_by_kind, read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph_requests import (
     Direction,
@@ -232,26 +232,25 @@ def find_questions(engine: Engine) -> QuestionsData:
 
 
 def describe_graph(engine: Engine) -> GraphData:
-    figures, settings = read_graph_figures(engine.gateway()) or {}, engine.settings
-    kinds: dict[str, int | None] = figures["kinds"] or dict.fromkeys(
+    state, settings = engine.gateway().run(read_graph_state()), engine.settings
+    kinds: dict[str, int | None] = {**count_entities_by_kind(engine.gateway())} or dict.fromkeys(
         list_kind_names(engine.read_graph().catalogue.relations, read_plan_schema(engine))
     )
-    name = urlsplit(settings.uri).hostname or "" if settings.uri else settings.name
     return {
-        "name": name,
-        "num_triples": figures["num_triples"],
-        "num_entities": figures["num_entities"],
-        "num_literals": figures["num_literals"],
-        "num_relations": figures["num_relations"],
+        "name": urlsplit(settings.uri).hostname or "" if settings.uri else settings.name,
+        "num_triples": state.num_triples,
+        "num_entities": state.num_entities,
+        "num_literals": state.num_literals,
+        "num_relations": state.num_relations,
         "kinds": dict(islice(kinds.items(), MAX_KINDS)),
     }
 
 
-def find_topics(engine: Engine, text: str, limit: int) -> EntitiesData:
-    return {"entities": [serialise_topic(each) for each in engine.link(text)[:limit]]}
+def find_topics(engine: Engine, asked: SearchForm) -> EntitiesData:
+    return {"entities": [serialise_topic(each) for each in engine.link(asked.text)[: asked.limit]]}
 
 
-def find_relations(engine: Engine, text: str, limit: int) -> RelationsData:
+def find_relations(engine: Engine, asked: SearchForm) -> RelationsData:
     return {
         "relations": [
             {
@@ -262,7 +261,7 @@ def find_relations(engine: Engine, text: str, limit: int) -> RelationsData:
                 "domain": each.value.domain,
                 "range": each.value.range,
             }
-            for each in engine.relations(text, top_k=limit)
+            for each in engine.relations(asked.text, top_k=asked.limit)
         ]
     }
 
@@ -279,18 +278,12 @@ def find_entities(gateway: Gateway, ids_or_names: Sequence[str]) -> dict[str, En
     return found | (resolve_entity_names(gateway, names) if names else {})
 
 
-def read_neighbours(
-    engine: Engine,
-    entity: str,
-    relation: str | None = None,
-    direction: Direction = "both",
-    limit: int = 50,
-    offset: int = 0,
-) -> NeighboursData:
-    """Return a page of at most `limit` triples at an entity, in the order in which the database has them.
+def read_neighbours(engine: Engine, asked: NeighboursForm) -> NeighboursData:
+    """Return a page of triples at an entity, in the order in which the database has them.
 
     Raises `EntityNotFoundError`, and `StaleCatalogueError` for an unknown relation.
     """
+    entity, relation, direction, offset = asked.entity, asked.relation, asked.direction, asked.offset
     gateway, labels = engine.gateway(), engine.read_graph().labels
     relations = {each.number: each for each in gateway.run(read_catalogue()).relations}
     if relation is not None and relation not in {each.name for each in relations.values()}:
@@ -307,7 +300,7 @@ def read_neighbours(
     }
     total = sum(sizes.values())
     shown = min(total, MAX_OFFSET)
-    limit = max(min(limit, shown - offset), 0)
+    limit = max(min(asked.limit, shown - offset), 0)
     among = [relations[number] for number in dict.fromkeys(map(abs, sizes))]
     triples = gateway.run(read_triples_at(here, among, direction, offset, limit)) if limit else []
     return {

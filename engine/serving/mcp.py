@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -27,7 +26,7 @@ from ..evidence.json_data import AnswerData, EvidenceData
 from ..neo4j.graph_requests import Direction
 from ..values import Question
 from . import Service, lookups
-from .lookups import Limit, Name, Text, TripleForm
+from .lookups import Limit, Name, NeighboursForm, SearchForm, Text, TripleForm
 
 INSTRUCTIONS = (
     "A knowledge graph in Neo4j. Call `ask` for a question in plain words; its answer rests on paths of the graph "
@@ -121,11 +120,11 @@ class McpTools:
 
     async def find_entities(self, text: Text, limit: Limit = 10) -> lookups.EntitiesData:
         """Find the entities of the graph that a text mentions, with their ids."""
-        return await self.service.look_up(partial(lookups.find_topics, text=text, limit=limit))
+        return await self.service.look_up(lookups.find_topics, SearchForm(text=text, limit=limit))
 
     async def list_relations(self, text: Text, limit: Limit = 10) -> lookups.RelationsData:
         """List the relations of the graph that are nearest to a text: which kinds of fact there are."""
-        return await self.service.look_up(partial(lookups.find_relations, text=text, limit=limit))
+        return await self.service.look_up(lookups.find_relations, SearchForm(text=text, limit=limit))
 
     async def get_neighbours(
         self,
@@ -136,14 +135,14 @@ class McpTools:
         offset: Annotated[int, Field(ge=0, le=10**9, description="The `next` of the page before.")] = 0,
     ) -> lookups.NeighboursData:
         """Read the facts about an entity, a page at a time."""
-        asked = {"entity": entity, "relation": relation, "direction": direction, "limit": limit, "offset": offset}
-        return await self.service.look_up(partial(lookups.read_neighbours, **asked))
+        asked = NeighboursForm(entity=entity, relation=relation, direction=direction, limit=limit, offset=offset)
+        return await self.service.look_up(lookups.read_neighbours, asked)
 
     async def verify_path(
         self, path: Annotated[list[TripleForm], Field(min_length=1, max_length=lookups.MAX_TRIPLES)]
     ) -> lookups.VerifyData:
         """Check whether a path is in the graph, triple by triple: call it before you state what you concluded."""
-        return await self.service.look_up(partial(lookups.check_path, path=path))
+        return await self.service.look_up(lookups.check_path, path)
 
     async def _ask(
         self, question: str, topics: Sequence[str] | None, *, answers: bool = True, **options: int

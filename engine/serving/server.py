@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from secrets import compare_digest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -21,15 +21,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ...models.placement import limit_blas_threads
-from ..errors import PortTakenError, UsageError
+from ..errors import PortTakenError, UsageError, missing_packages
 from ..evidence import Answer
 from ..progress import print_to_stderr
 from ..recipes import Recipe
 from ..settings import Settings, is_loopback
 from .app import PATIENCE_S, make_app, make_error_response
-
-if TYPE_CHECKING:
-    from .mcp import McpTools
 
 TOKEN_VARIABLE = "LODESTAR_TOKEN"  # noqa: S105 - a name
 MIN_TOKEN_CHARS = 16
@@ -104,13 +101,11 @@ def run_server(settings: Settings, recipe: Recipe, options: ServerOptions) -> No
     """Serve until a signal; then answer waiting requests and stop. Raise `PortTakenError` if the port is in use."""
     options.check()
     listening = bind_socket(options.host, options.port)
-    tools = make_mcp_tools()
-    app = make_application(settings, recipe, options, tools)
+    app = make_application(settings, recipe, options)
     listening.listen(BACKLOG)  # whoever reads the address may connect at once
     address = f"{_in_brackets(options.host)}:{listening.getsockname()[1]}"
-    print_to_stderr(
-        f"lodestar: http://{address}/ (documentation at /docs{', MCP at /mcp' if tools else ''}); Ctrl-C ends it"
-    )
+    mcp = "" if missing_packages("mcp") else ", MCP at /mcp"
+    print_to_stderr(f"lodestar: http://{address}/ (documentation at /docs{mcp}); Ctrl-C ends it")
     if not is_loopback(options.host):
         print_to_stderr(f"lodestar: others reach it; requests need the token in {TOKEN_VARIABLE}")
     limit_blas_threads()
@@ -154,21 +149,16 @@ def make_server(app: ASGIApp) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def make_application(settings: Settings, recipe: Recipe, options: ServerOptions, tools: McpTools | None) -> ASGIApp:
-    """Return the complete application (ASGI): endpoints, pages, metrics and, of these tools, MCP."""
-    metrics = Metrics()
+def make_application(settings: Settings, recipe: Recipe, options: ServerOptions) -> ASGIApp:
+    """Return the complete application (ASGI): endpoints, pages, metrics and, where the extra mcp is installed, MCP."""
+    metrics, tools = Metrics(), None
+    if not missing_packages("mcp"):
+        from .mcp import McpTools
+
+        tools = McpTools()
     app = make_app(settings, recipe, metrics, tools, options.limits)
     paths = {getattr(route, "path", "") for route in app.routes}
     return Guard(app, options, metrics, frozenset(paths))
-
-
-def make_mcp_tools() -> McpTools | None:
-    """Return the tools for agents; None if the extra mcp is not installed."""
-    try:
-        from .mcp import McpTools
-    except ImportError:
-        return None
-    return McpTools()
 
 
 def bind_socket(host: str, port: int) -> socket.socket:

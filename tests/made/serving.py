@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import httpx
 from lodestar.engine.recipes import Recipe, read_recipe
-from lodestar.engine.serving.server import ServerOptions, bind_socket, make_application, make_mcp_tools, make_server
+from lodestar.engine.serving.server import ServerOptions, bind_socket, make_application, make_server
 from lodestar.engine.settings import Settings
 
 
@@ -19,7 +19,7 @@ def serving(settings: Settings, options: ServerOptions | None = None, recipe: Re
     listening = bind_socket("127.0.0.1", 0)
     given = options or ServerOptions(token="")
     served = recipe or read_recipe("similarity")
-    server = make_server(make_application(settings, served, given, make_mcp_tools()))
+    server = make_server(make_application(settings, served, given))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
