@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,39 +13,38 @@ import click
 from ..errors import UsageError
 from ..progress import make_printable, print_to_stderr
 
-_STEERING = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
-_UNSAFE = re.compile(rf"(?!\x1b\[[0-9;]*m){_STEERING}")  # keep our own colours; click removes them where needed
+JSON = f"{__name__}.json"
+"""Where the context of a verb has whether --json was given."""
 
 
-def echo(text: str) -> None:
-    """Print lines of data; control characters are written as in JSON, so that none can control the terminal.
-
-    Names that may contain colour codes go through `make_printable` first.
-    """
-    click.echo(_UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], text))
+def asks_for_json() -> bool:
+    """Return whether the verb that runs was given --json (`options.json_option`)."""
+    return bool(click.get_current_context().meta.get(JSON))
 
 
 def print_json(data: object) -> None:
-    """Print plain data as one line of JSON, of ASCII alone where the output takes no other characters."""
+    """Print plain data as one line of JSON, in which no name can control the terminal."""
     is_unicode = str(getattr(sys.stdout, "encoding", "")).lower().replace("-", "") == "utf8"
-    echo(json.dumps(data, ensure_ascii=not is_unicode))
+    text = json.dumps(data, ensure_ascii=not is_unicode, default=str)
+    click.echo("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
 
 
-def show(data: object, lines: Iterable[str], *, as_json: bool, styled: bool = False) -> None:
+def show(data: object, lines: Iterable[str], *, styled: bool = False) -> None:
     """Print a result: with --json as data, else as lines, in which no name can control the terminal.
 
     styled: the lines have colours, and their names are printable already.
     """
-    if as_json:
+    if asks_for_json():
         print_json(data)
-    for line in () if as_json else lines:
-        echo(line if styled else make_printable(line))
+        return
+    for line in lines:
+        click.echo(line if styled else make_printable(line))
 
 
-def print_report(text: str, data: object, as_json: bool) -> None:
+def print_report(text: str, data: object) -> None:
     """Print what was done: in words on standard error, and with --json as data."""
     print_to_stderr(text)
-    if as_json:
+    if asks_for_json():
         print_json(data)
 
 
@@ -80,8 +78,8 @@ def format_load(load: Mapping[str, Any]) -> str:
     return f"{load['number']:>3}  {load['source']}  {load['kind']}  {load['num_triples']:,} triples  {load['state']}"
 
 
-def print_counts(counts: Mapping[str, int], more: Mapping[str, Any], as_json: bool) -> None:
+def print_counts(counts: Mapping[str, int], more: Mapping[str, Any]) -> None:
     """Print the counts that are not 0 in a column, or as JSON all of them after `more`."""
     width = max(36, *map(len, counts))
     lines = (f"{name:<{width}}{number:>10,}" for name, number in counts.items() if number)
-    show({**more, "counts": dict(counts)}, lines, as_json=as_json)
+    show({**more, "counts": dict(counts)}, lines)

@@ -11,7 +11,7 @@ import click
 
 from ..errors import UsageError
 from ..progress import make_printable, show_status
-from . import show
+from . import asks_for_json, show
 from .options import NO_QUESTION, json_option, question_options, ray_option, recipe_options
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ def command(
     llm: bool,
     paths_only: bool,
     trace: bool,
-    as_json: bool,
 ) -> None:
     """Answer questions from the graph, and show the evidence for the answers.
 
@@ -71,7 +70,7 @@ def command(
     if llm:
         more = {"plans.samples": SAMPLES} if "plans" in recipe.parts else {}
         recipe = read_recipe(recipe, options={"answerer.kind": "llm", **more})
-    alone = len(questions) == 1 and not as_json  # what cannot be asked ends it; as JSON it is an answer of no kind
+    alone = len(questions) == 1 and not asks_for_json()  # what cannot be asked ends it; in JSON it is an answer
     together = TOGETHER
     if recipe.answerer.name == "llm" and not paths_only:  # their answers are seen one by one
         from ..llm.gguf import GGUF
@@ -93,7 +92,7 @@ def command(
                 if trace and num_asked:
                     lines = chain(lines, trace_lines(evidence.trace.costs))
                 data = each.to_dict(trace=trace) | ({"snippets": quotes} if any(quotes) else {})
-                show(data, lines, as_json=as_json, styled=True)
+                show(data, lines, styled=True)
     if failed:
         raise failed
 

@@ -29,7 +29,6 @@ def command(
     recipe: Recipe,
     clear: bool,
     no_open: bool,
-    as_json: bool,
 ) -> None:
     """Open the paths retrieved for questions in Neo4j Browser: ranked, scored, without the rest of the graph.
 
@@ -54,7 +53,7 @@ def command(
         if clear:
             removed = neo4j_browser.delete_pictures(gateway)
             shown = ", ".join(f"{number:,} {name}" for name, number in removed.items())
-            print_report(f"removed the pictures: {shown}", removed, as_json)
+            print_report(f"removed the pictures: {shown}", removed)
             return
         found = engine.retrieve_batch(questions)
         if len(found) == 1:
@@ -67,7 +66,7 @@ def command(
                 continue
             links.append(neo4j_browser.write_picture(gateway, url, evidence))
             data = {"id": question.id, "question": question.text, "link": links[-1]}
-            show(data, links[-1:], as_json=as_json)
+            show(data, links[-1:])
         if links:
             password = "your password"  # noqa: S105 - what to type
             if not engine.settings.uri:

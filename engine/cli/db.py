@@ -45,7 +45,7 @@ def command() -> None:
 @click.option("--pagecache-mb", type=click.IntRange(16), help="Page cache (default: a sixth; up to a third).")
 @server_option
 @json_option
-def start(server: EmbeddedServer, as_json: bool, **ports_and_memory: Any) -> None:
+def start(server: EmbeddedServer, **ports_and_memory: Any) -> None:
     """Start the server, unless it is already running; download Neo4j if needed.
 
     \b
@@ -54,24 +54,24 @@ def start(server: EmbeddedServer, as_json: bool, **ports_and_memory: Any) -> Non
     """
     server.start(**ports_and_memory)
     data = _describe(server)
-    show(data, _lines(data), as_json=as_json)
+    show(data, _lines(data))
 
 
 @command.command()
 @server_option
 @json_option
-def stop(server: EmbeddedServer, as_json: bool) -> None:
+def stop(server: EmbeddedServer) -> None:
     """Stop the server; its graph stays. Does nothing if it is not running."""
     was_running = server.stop()
     done = "stopped" if was_running else "was not running"
-    print_report(f"{server.name}: {done}", {"name": server.name, "was_running": was_running}, as_json)
+    print_report(f"{server.name}: {done}", {"name": server.name, "was_running": was_running})
 
 
 @command.command()
 @click.option("--all", "with_others", is_flag=True, help="Show every server under the same home, without its graph.")
 @json_option
 @database_options
-def status(settings: Settings, as_json: bool, with_others: bool) -> None:
+def status(settings: Settings, with_others: bool) -> None:
     """Show whether the server runs, where it answers, where its files are, and what its graph holds.
 
     \b
@@ -84,18 +84,18 @@ def status(settings: Settings, as_json: bool, with_others: bool) -> None:
     server = None if settings.uri else EmbeddedServer.of(settings)
     if with_others and server:
         servers = [_describe(each) for each in (server, *server.others())]
-        show(servers, chain.from_iterable(map(_lines, servers)), as_json=as_json)
+        show(servers, chain.from_iterable(map(_lines, servers)))
         return
     data = _describe(server) if server else {}
     graph = read_graph_figures(open_gateway(settings)) if server is None or data["running"] else None
     lines = chain(_lines(data) if data else (), _graph_lines(graph) if graph else ())
-    show(data | {"graph": graph}, lines, as_json=as_json)
+    show(data | {"graph": graph}, lines)
 
 
 @command.command()
 @json_option
 @gateway_options
-def check(gateway: Gateway, as_json: bool) -> None:
+def check(gateway: Gateway) -> None:
     """Count the graph again and compare it with its catalogue, its signatures and the manifests of its loads.
 
     It reads every triple and compares those of each load by a checksum. Exits with 5 if there is a fault.
@@ -110,7 +110,7 @@ def check(gateway: Gateway, as_json: bool) -> None:
         f"{count_text(found.num_triples, 'triple')}, {count_text(found.num_entities, 'entity', 'entities')}, "
         f"{count_text(found.num_loads, 'load')}"
     )
-    show(asdict(found), found.faults, as_json=as_json)
+    show(asdict(found), found.faults)
     if found.faults:
         raise GraphError(
             f"{checked}: {count_text(len(found.faults), 'fault')}, the first: {found.faults[0]}; if Cypher "
@@ -122,7 +122,7 @@ def check(gateway: Gateway, as_json: bool) -> None:
 @command.command()
 @json_option
 @gateway_options
-def refresh(gateway: Gateway, as_json: bool) -> None:
+def refresh(gateway: Gateway) -> None:
     """Bring names, relation signatures, counts, catalogue and manifests in line with what other programs changed.
 
     Use it after Cypher has changed triples or names. Relationship types between entities become relations.
@@ -132,14 +132,14 @@ def refresh(gateway: Gateway, as_json: bool) -> None:
 
     with show_progress_bar("the graph", "refreshing") as (progress, _):
         found = maintaining.refresh(gateway, progress=progress)
-    print_report(f"{found.num_triples:,} triples: {'; '.join(found.faults) or 'all was right'}", asdict(found), as_json)
+    print_report(f"{found.num_triples:,} triples: {'; '.join(found.faults) or 'all was right'}", asdict(found))
 
 
 @command.command()
 @click.option("--max-entities", type=click.IntRange(1), default=1_000_000, help="Refuse a larger graph than this.")
 @json_option
 @database_options
-def index(settings: Settings, max_entities: int, as_json: bool) -> None:
+def index(settings: Settings, max_entities: int) -> None:
     """Build the entity index: vectors of names, for words that no name matches ("peruvian" for Peru).
 
     Only what changed since the last time is encoded; after an interruption the same command continues.
@@ -154,14 +154,14 @@ def index(settings: Settings, max_entities: int, as_json: bool) -> None:
         vectors = EngineResources(settings, gateway.connection).vectors
         report = index_entities(gateway, folder, vectors, max_entities=max_entities, progress=progress)
     text = f"{report.num_entities:,} entities, {report.num_encoded:,} of them encoded now, "
-    print_report(f"{text}{report.num_bytes / 1e6:,.1f} MB", asdict(report), as_json)
+    print_report(f"{text}{report.num_bytes / 1e6:,.1f} MB", asdict(report))
 
 
 @command.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @server_option
 @json_option
-def reset(server: EmbeddedServer, as_json: bool, yes: bool) -> None:
+def reset(server: EmbeddedServer, yes: bool) -> None:
     """Stop the server and delete its graph, settings and password. Downloads stay.
 
     \b
@@ -175,7 +175,7 @@ def reset(server: EmbeddedServer, as_json: bool, yes: bool) -> None:
         confirm_deletion(f"the graph {server.name!r} in {folder}", yes=yes)
         server.reset()
         text, deleted = f"{server.name}: deleted", str(folder)
-    print_report(text, {"name": server.name, "deleted": deleted}, as_json)
+    print_report(text, {"name": server.name, "deleted": deleted})
 
 
 def _describe(server: EmbeddedServer) -> dict[str, Any]:

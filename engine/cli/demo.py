@@ -14,7 +14,7 @@ import click
 
 from ..errors import format_install_command, missing_packages
 from ..progress import make_printable, print_to_stderr, show_progress_bar
-from . import echo, show
+from . import show
 from .options import json_option, settings_from
 
 QUESTIONS = (
@@ -41,7 +41,7 @@ QUESTIONS = (
 @click.command()
 @json_option
 @click.option("--name", default="demo", show_default=True, help="The embedded server to use.")
-def command(as_json: bool, name: str) -> None:
+def command(name: str) -> None:
     """Load a small world into a separate Neo4j, ask five questions and ten of sets and numbers, and show the answers.
 
     You can run it again: it reuses what it finds.
@@ -74,7 +74,7 @@ def command(as_json: bool, name: str) -> None:
         print_to_stderr(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
         for text in QUESTIONS:
             answer = engine.ask(text)
-            show(answer.to_dict(), (*answer_lines(answer, max_items=3), ""), as_json=as_json, styled=True)
+            show(answer.to_dict(), (*answer_lines(answer, max_items=3), ""), styled=True)
     print_to_stderr("\n".join(_next_steps(settings.name, QUESTIONS[2])))
 
 
@@ -96,15 +96,15 @@ def print_running_servers() -> None:
             with Gateway(make_connection(each)) as gateway:
                 state = gateway.run(read_graph_state())
                 shown = gateway.connection.where if each.uri else each.name
-                echo(make_printable(f"{shown}: {state.counts if state.num_triples else 'running, empty'}"))
+                click.echo(make_printable(f"{shown}: {state.counts if state.num_triples else 'running, empty'}"))
                 question = question or suggest_question(gateway)
         except LodestarError as error:
-            echo(make_printable(str(error)))
+            click.echo(make_printable(str(error)))
         name = name or each.name
     if not settings.uri and not running:
-        echo("No graph is running here. See it work:  lodestar demo")
-    echo("\n".join(map(make_printable, _next_steps(name or settings.name, question))))
-    echo("All commands:   lodestar --help")
+        click.echo("No graph is running here. See it work:  lodestar demo")
+    click.echo("\n".join(map(make_printable, _next_steps(name or settings.name, question))))
+    click.echo("All commands:   lodestar --help")
 
 
 def _next_steps(name: str, question: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..progress import print_to_stderr
-from . import show
+from . import asks_for_json, show
 from .options import engine_options, json_option
 from .search import relation_lines, relation_row, say_ambiguous_phrases
 
@@ -30,7 +30,6 @@ def command(
     file: str | None,
     llm: bool,
     undo: bool,
-    as_json: bool,
 ) -> None:
     """Describe relations by the phrases that people use to ask for them.
 
@@ -61,13 +60,13 @@ def command(
         done = engine.describe({relation: phrases})
     else:
         for each in engine.read_relations(relation):
-            show(relation_row(each), relation_lines(each), as_json=as_json)
+            show(relation_row(each), relation_lines(each))
         return
     collisions = {each.phrase: list(each.relations) for each in done.collisions}
     data = {"relations": done.num_relations, "phrases": done.num_phrases, "collisions": collisions}
     line = f"{done.num_relations:,} relations changed, {done.num_phrases:,} phrases {'taken back' if undo else 'new'}"
-    show(data | {"left_out": dict(done.left_out)}, [line], as_json=as_json)
-    if not as_json:
+    show(data | {"left_out": dict(done.left_out)}, [line])
+    if not asks_for_json():
         for reason, number in done.left_out.items():
             print_to_stderr(f"  left out: {number:,} {reason}")
         say_ambiguous_phrases(done.collisions[:10])

@@ -43,7 +43,7 @@ class Finding(NamedTuple):
 @click.command()
 @json_option
 @database_options
-def command(settings: Settings, as_json: bool) -> None:
+def command(settings: Settings) -> None:
     """Check what works, what is missing, and what to do about it.
 
     Exits with 1 if something required is missing.
@@ -53,7 +53,7 @@ def command(settings: Settings, as_json: bool) -> None:
       lodestar doctor --uri neo4j+s://graph.example.org
     """
     findings = list(check_installation(settings))
-    show([each._asdict() for each in findings], [each.line() for each in findings], as_json=as_json, styled=True)
+    show([each._asdict() for each in findings], [each.line() for each in findings], styled=True)
     if any(finding.level == "missing" for finding in findings):
         raise click.exceptions.Exit(1)
 

@@ -11,8 +11,8 @@ import click
 from ...models.atomic_files import make_private_folder
 from ..errors import InputError
 from ..file_access import translate_storage_errors
-from ..progress import make_printable, print_to_stderr
-from . import echo, print_json
+from ..progress import print_to_stderr
+from . import show
 from .options import json_option, recipe_options, worker_options
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ def command(
     format_name: str | None,
     against: str | None,
     out: Path | None,
-    as_json: bool,
     **how: Any,
 ) -> None:
     """Ask every question of a set: which were right, which were wrong and why, metrics with their intervals.
@@ -85,12 +84,8 @@ def command(
         report = make_report(run, _ask_command())
         write_report(folder, report)
     found = compare_runs(run.records, other) if other is not None else None
-    if as_json:
-        print_json(report if found is None else report | {"against": found.as_json()})
-    else:
-        pages = [format_report(report, MAX_SHOWN), *([] if found is None else ["", found.page(MAX_SHOWN)])]
-        for line in "\n".join(pages).splitlines():
-            echo(make_printable(line))
+    pages = [format_report(report, MAX_SHOWN), *(["", found.page(MAX_SHOWN)] if found else [])]
+    show(report | ({"against": found.as_json()} if found else {}), "\n".join(pages).splitlines())
     print_to_stderr(f"the report is in {folder / 'report.md'}")
 
 

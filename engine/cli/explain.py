@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..progress import make_printable
-from . import show
+from . import asks_for_json, show
 from .options import TOPICS, json_option, recipe_options
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 @click.option("--top-k", type=click.IntRange(1), default=5, show_default=True, help="Paths to explain.")
 @recipe_options
 @json_option
-def command(
-    question: str, topics: tuple[str, ...], top_k: int, settings: Settings, recipe: Recipe, as_json: bool
-) -> None:
+def command(question: str, topics: tuple[str, ...], top_k: int, settings: Settings, recipe: Recipe) -> None:
     """Show an answer with what decided for it.
 
     Of each path you see how it is read (the kind of thing that the question asks for, the phrase that matched), where
@@ -42,9 +40,9 @@ def command(
     with Engine(settings, recipe=recipe) as engine:
         explanation = engine.explain(Question(question, topics), top_k=top_k)
     failed = explanation.answer.failure or find_question_error(explanation.answer.evidence)
-    if as_json or failed is None or explanation.answer.evidence.topics:
+    if asks_for_json() or failed is None or explanation.answer.evidence.topics:
         lines = answer_lines(explanation.answer, top_k, reasons=explanation.items)
         more = (click.style(f"  {make_printable(line)}", dim=True) for line in explanation.lines())
-        show(explanation.to_dict(), chain(lines, more), as_json=as_json, styled=True)
+        show(explanation.to_dict(), chain(lines, more), styled=True)
     if failed is not None:
         raise failed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError
-from . import print_report
+from . import asks_for_json, print_report
 from .options import FORCE, gateway_options, json_option
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @FORCE
 @json_option
 @gateway_options
-def command(path: str, force: bool, as_json: bool, gateway: Gateway, **how: Any) -> None:
+def command(path: str, force: bool, gateway: Gateway, **how: Any) -> None:
     """Write the graph to FILE, or to standard output (-): TSV or N-Triples, in a total order.
 
     A name that ends with .gz is compressed. FILE is written atomically.
@@ -41,11 +41,11 @@ def command(path: str, force: bool, as_json: bool, gateway: Gateway, **how: Any)
 
     given = {name: value for name, value in how.items() if value}
     files = {"": path, "--names": given.get("names_path"), "--phrases": given.get("phrases_path")}
-    if as_json and "-" in files.values():
+    if asks_for_json() and "-" in files.values():
         raise UsageError("the data and the report of --json cannot both go to standard output: give a FILE")
     for option, file in files.items():
         if file and file != "-":
             check_output_file(option, Path(file), force=force)
     with show_progress_bar("the graph", "exporting") as (progress, _):
         report = export(gateway, path, **given, progress=progress)
-    print_report(str(report), asdict(report), as_json)
+    print_report(str(report), asdict(report))

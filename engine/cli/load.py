@@ -85,7 +85,7 @@ class FormatGroup(click.Group):
 @json_option
 @database_options
 @click.pass_context
-def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_json: bool, settings: Settings) -> None:
+def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, settings: Settings) -> None:
     """Load a knowledge graph into Neo4j.
 
     Give a file or a folder, and its format is detected; or name the format first. Loading the same again changes
@@ -103,18 +103,18 @@ def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, as_j
     if ctx.invoked_subcommand is not None:
         return
     if delete is not None:
-        _delete_load(delete, settings, yes=yes, as_json=as_json)
+        _delete_load(delete, settings, yes=yes)
     elif lists:
         from ..neo4j import catalogue
 
         gateway = open_gateway(settings)
         loads = catalogue.list_loads(gateway)
-        show(loads, map(format_load, loads), as_json=as_json)
+        show(loads, map(format_load, loads))
     else:
         raise UsageError("expected a file, a format, --list or --delete: see `lodestar load --help`")
 
 
-def _delete_load(which: str, settings: Settings, *, yes: bool, as_json: bool) -> None:
+def _delete_load(which: str, settings: Settings, *, yes: bool) -> None:
     from ...loaders.maintaining import find_load, unload
     from ...loaders.report import count_text
     from ..neo4j.catalogue import read_loads
@@ -129,7 +129,7 @@ def _delete_load(which: str, settings: Settings, *, yes: bool, as_json: bool) ->
     deleted = count_text(report.num_triples_deleted, "triple", "triples")
     left = count_text(report.num_triples, "triple", "triples")
     entities = count_text(report.num_entities, "entity", "entities")
-    print_report(f"{report.source}: {deleted} deleted, {left} of {entities} left", dataclasses.asdict(report), as_json)
+    print_report(f"{report.source}: {deleted} deleted, {left} of {entities} left", dataclasses.asdict(report))
 
 
 def _split(_context: click.Context | None, _option: click.Parameter | None, text: str | None) -> list[str] | None:
@@ -229,7 +229,6 @@ def _load(
     dry_run: bool,
     uri: str | None,
     name: str | None,
-    as_json: bool,
     encoding: str = "",
     max_rejects: int | None = None,
     around: Sequence[str] = (),
@@ -262,10 +261,10 @@ def _load(
             from ...loaders.mapping import describe_mapping, mapping_as_json
 
             found = (mapped.survey, mapped.mapping)
-            show(mapping_as_json(*found), describe_mapping(*found), as_json=as_json)
+            show(mapping_as_json(*found), describe_mapping(*found))
         elif dry_run:
             data, lines = preview(source, options, online_only=bool(settings.uri))
-            show(data, lines, as_json=as_json)
+            show(data, lines)
         if dry_run:
             return
         with show_progress_bar(source.name) as (progress, tell):
@@ -275,7 +274,7 @@ def _load(
         data["left_out"] = dict(mapped.left_out)
         if mapped.left_out:
             text += "\nleft out: " + ", ".join(f"{num:,} {name}" for name, num in mapped.left_out.items())
-    print_report(text, data, as_json)
+    print_report(text, data)
 
 
 @contextmanager
@@ -348,7 +347,7 @@ def _open_neo4j(
 @click.option("--remove", is_flag=True, help="Remove the triples instead.")
 @json_option
 @gateway_options
-def add_lines(names_path: str | None, remove: bool, as_json: bool, gateway: Gateway) -> None:
+def add_lines(names_path: str | None, remove: bool, gateway: Gateway) -> None:
     """Add the triples of a few lines of TSV from standard input to the graph, or remove them, as one change.
 
     Ends are ids or names of entities; what is neither is new. At most 100,000 triples; more are a load of their own
@@ -365,4 +364,4 @@ def add_lines(names_path: str | None, remove: bool, as_json: bool, gateway: Gate
         raise UsageError("--names goes without --remove")
     source = source_class("tsv")(path="-", has_header=False, names_path=names_path)
     report = maintaining.change_lines(source, gateway, remove=remove)
-    print_report(str(report), dataclasses.asdict(report), as_json)
+    print_report(str(report), dataclasses.asdict(report))

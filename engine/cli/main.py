@@ -14,7 +14,7 @@ import click
 from ...models import one_line
 from ..errors import NO_ROOM, LodestarError, StorageError, translate_import_errors
 from ..progress import print_to_stderr
-from . import echo, show_warnings
+from . import show_warnings
 
 MAX_MESSAGE_CHARS = 1_500
 SECTIONS = {
@@ -95,7 +95,7 @@ def run() -> None:
 def _end(error: Exception) -> NoReturn:
     """Print an error in one line and exit with its code; raise it again if it is a bug."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        echo(error.message)
+        click.echo(error.message)
         sys.exit(0)
     if isinstance(error, click.ClickException):
         vars(error)["message"] = one_line(error.message, MAX_MESSAGE_CHARS)

@@ -44,7 +44,6 @@ def command(
     format_name: str | None,
     limit: int | None,
     pool: bool,
-    as_json: bool,
     **mining: Any,
 ) -> None:
     """Mine training paths for a retriever: positives, and hard negatives.
@@ -78,5 +77,5 @@ def command(
         write_mined_file(out, mined.header, mined.questions)
     counts = mined.header.counts
     seconds = time.perf_counter() - started_s
-    print_counts(counts, {"out": str(out), "seconds": round(seconds, 1)}, as_json)
+    print_counts(counts, {"out": str(out), "seconds": round(seconds, 1)})
     print_to_stderr(f"{counts['questions']:,} questions to {out} in {seconds:.1f} s")

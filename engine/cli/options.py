@@ -2,9 +2,9 @@
 
     @click.command()
     @click.argument("text")
-    @json_option        # --json: the verb gets `as_json`
+    @json_option        # --json: `show` prints JSON
     @engine_options     # --uri, --name: the verb gets `engine`, open until it ends
-    def command(text: str, engine: Engine, as_json: bool) -> None: ...
+    def command(text: str, engine: Engine) -> None: ...
 
 A verb is a file of this folder with a `command`, and its name in `main.SECTIONS`.
 """
@@ -24,6 +24,7 @@ from ..errors import InputError, LodestarError, UsageError
 from ..file_access import parse_json, read_text_file
 from ..progress import print_to_stderr
 from ..values import Question
+from . import JSON
 
 if TYPE_CHECKING:
     from ..neo4j.gateway import Gateway
@@ -57,7 +58,14 @@ def options_for(make: Callable[..., dict[str, Any]], *options: Decorator[Any]) -
 FORCE = click.option("--force", is_flag=True, help="Replace an existing file.")
 SEED = click.IntRange(0, 2**32 - 1)
 TOPICS = click.option("--topic", "topics", multiple=True, help="Id or name of an entity it is about; repeatable.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+json_option = click.option(
+    "--json",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda context, _option, value: context.meta.update({JSON: value}),
+    help="Print JSON instead of text.",
+)
+"""--json: `show` and `print_report` know."""
 
 _NAME = click.option("--name", help="The embedded server to use (default: default).")
 _URI = click.option("--uri", help="Address of a Neo4j: neo4j://, neo4j+s://, bolt:// … (default: the embedded server).")

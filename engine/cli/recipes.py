@@ -16,7 +16,7 @@ from .options import json_option
 @click.command()
 @click.argument("names", metavar="[NAME|FILE.toml]...", nargs=-1)
 @json_option
-def command(names: tuple[str, ...], as_json: bool) -> None:
+def command(names: tuple[str, ...]) -> None:
     """List recipes and parts with all options, their defaults and sources.
 
     A recipe can be an expression of parts: a + b passes the results of a to b, a | b joins both results. For a recipe
@@ -32,9 +32,7 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
 
     files = [read_recipe_file(name) for name in names if name.endswith(".toml")]
     if files:
-        show(
-            {"files": files}, json.dumps(files, indent=2, ensure_ascii=False, default=str).split("\n"), as_json=as_json
-        )
+        show({"files": files}, json.dumps(files, indent=2, ensure_ascii=False, default=str).split("\n"))
         return
     recipes, parts = list_recipes(), list_parts()
     known = {each["name"] for each in (*recipes, *parts)}
@@ -42,7 +40,7 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
         raise UsageError(f"there is no recipe or part {unknown[0]!r}: expected one of {', '.join(sorted(known))}")
     recipes, parts = ([each for each in some if not names or each["name"] in names] for some in (recipes, parts))
     lines = chain.from_iterable((*map(_recipe_lines, recipes), *map(_part_lines, parts)))
-    show({"recipes": recipes, "parts": parts}, lines, as_json=as_json)
+    show({"recipes": recipes, "parts": parts}, lines)
 
 
 def _recipe_lines(recipe: dict[str, Any]) -> Iterator[str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @FORCE
 @json_option
 @database_options
-def command(settings: Settings, pool: Path, out: Path, force: bool, as_json: bool) -> None:
+def command(settings: Settings, pool: Path, out: Path, force: bool) -> None:
     """Refine the supervision of questions: choose the chains of a candidate pool that match the question.
 
     A language model (docs/llm.md) reads numbered chains and returns numbers. Its replies are cached beside the file, so
@@ -44,5 +44,5 @@ def command(settings: Settings, pool: Path, out: Path, force: bool, as_json: boo
     with translate_storage_errors(out):
         write_mined_file(out, refined.header, refined.questions)
     counts = dict(refined.header.counts)
-    print_counts(counts, {"refiner": refined.header.refiner}, as_json)
+    print_counts(counts, {"refiner": refined.header.refiner})
     print_to_stderr(f"{len(refined.questions):,} questions to {out}, refined by {refined.header.refiner}")

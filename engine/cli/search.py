@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..progress import print_to_stderr
-from . import show
+from . import asks_for_json, show
 from .options import engine_options, json_option
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--top-k", type=click.IntRange(1, 1000), default=10, show_default=True, help="Relations to show.")
 @json_option
 @engine_options
-def command(engine: Engine, text: str | None, of_relations: bool, top_k: int, as_json: bool) -> None:
+def command(engine: Engine, text: str | None, of_relations: bool, top_k: int) -> None:
     """Find the entities that a text mentions, or with --relations the relations nearest to it, best first.
 
     A relation has its label, its description, the kinds of things at its ends, and by source the phrases that ask for
@@ -46,13 +46,13 @@ def command(engine: Engine, text: str | None, of_relations: bool, top_k: int, as
         scores = [each.score for each in scored] or [None] * len(relations)
         found = list(zip(relations, scores, strict=True))
         lines = chain.from_iterable(relation_lines(*each) for each in found)
-        show([relation_row(*each) for each in found], lines, as_json=as_json)
-        if text is None and not as_json:
+        show([relation_row(*each) for each in found], lines)
+        if text is None and not asks_for_json():
             say_ambiguous_phrases(find_ambiguous_phrases(relations, lexicon=True))
     elif text is not None:
         topics = engine.link(text)
-        show([*map(serialise_topic, topics)], map(_topic_line, topics), as_json=as_json)
-        if not topics and not as_json:
+        show([*map(serialise_topic, topics)], map(_topic_line, topics))
+        if not topics and not asks_for_json():
             print_to_stderr("no known entity in the text")
     else:
         raise UsageError("expected a text, or --relations to list all relations")

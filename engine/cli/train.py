@@ -12,7 +12,7 @@ import click
 from ...models import MAX_HOP
 from ...models.kinds import LearnsFrom, list_installed_kinds, load_kind
 from ..progress import print_to_stderr
-from . import echo, print_json
+from . import show
 from .options import SEED, database_options, json_option
 
 if TYPE_CHECKING:
@@ -98,7 +98,6 @@ def _train(
     epochs: int | None,
     seed: int,
     changes: Sequence[str],
-    as_json: bool,
     any_graph: bool = False,
     **given: Any,
 ) -> None:
@@ -123,13 +122,10 @@ def _train(
 
         folder.on_step, folder.on_epoch = on_step, on_epoch
         description = train_in_folder(kind, config, train, dev, folder)
-    if as_json:
-        figures = {network: dict(each) for network, each in description.figures.items()}
-        more = {name: getattr(description, name) for name in ("supervision", "mix") if hasattr(description, name)}
-        print_json({"out": str(out), **more, "figures": figures})
-    else:
-        for network, figures in description.figures.items():
-            echo(f"{network:<24}{_figures_text(figures, kind.figures)}")
+    found = {network: dict(figures) for network, figures in description.figures.items()}
+    more = {name: getattr(description, name) for name in ("supervision", "mix") if hasattr(description, name)}
+    lines = (f"{network:<24}{_figures_text(figures, kind.figures)}" for network, figures in found.items())
+    show({"out": str(out), **more, "figures": found}, lines)
     print_to_stderr(f"the checkpoint is in {out}, trained in {sum(description.seconds.values()) / 60:.1f} minutes")
 
 
