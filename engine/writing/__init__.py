@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -37,9 +37,10 @@ from ..neo4j.catalogue import (
     RelationInfo,
     read_relation_counts,
 )
-from ..neo4j.gateway import Gateway
+from ..neo4j.gateway import Gateway, OpenTransaction
 
-T = TypeVar("T")
+Writer = Gateway | OpenTransaction
+"""What runs requests: each in a transaction of its own, or all in an open one."""
 BASE_LOAD = 1
 BATCH_SIZE = 10_000
 
@@ -273,18 +274,12 @@ def make_load_labels(load: int) -> list[str]:
     return [] if load == BASE_LOAD else [f"Load{load}"]
 
 
-class Database(Protocol):
-    """What runs requests: a gateway, each in a transaction of its own, or an open transaction."""
-
-    def run(self, request: Request[T]) -> T: ...
-
-
 def make_write_request(name: str, names: Mapping[str, str] | None = None, **params: Any) -> Request[None]:
     return Request(load_query(name), params, lambda _: None, names or {})
 
 
 def run_batches(
-    db: Database,
+    db: Writer,
     query: str,
     parameter: str,
     items: Iterable[Any],
@@ -305,7 +300,7 @@ def run_batches(
     return rows
 
 
-def begin_load(db: Database, load: LoadManifest, *, replaces: bool = False, stated_words: str | None = None) -> None:
+def begin_load(db: Writer, load: LoadManifest, *, replaces: bool = False, stated_words: str | None = None) -> None:
     """Write the manifest of a load as unfinished.
 
     replaces: whether it replaces the graph's content, which is kept among its options until it finishes.
@@ -319,7 +314,7 @@ def begin_load(db: Database, load: LoadManifest, *, replaces: bool = False, stat
     db.run(make_write_request("begin_load", sha256=load.sha256, properties=properties))
 
 
-def write_relations(db: Database, rows: Sequence[RelationInfo], *, counted: bool = False) -> None:
+def write_relations(db: Writer, rows: Sequence[RelationInfo], *, counted: bool = False) -> None:
     """Put relations into the catalogue; `counted`: those that are new with their numbers of triples, else with 0."""
     params = [{name: getattr(row, name) for name in _WRITTEN} | {"count": row.count * counted} for row in rows]
     run_batches(db, "write_relations", "relations", params)
@@ -328,14 +323,14 @@ def write_relations(db: Database, rows: Sequence[RelationInfo], *, counted: bool
 _WRITTEN = ("number", "name", "label", "domain", "range", "inverse", "stored_as")
 
 
-def write_names(db: Database, named: Iterable[tuple[str, Sequence[EntityName]]], load: int = BASE_LOAD) -> None:
+def write_names(db: Writer, named: Iterable[tuple[str, Sequence[EntityName]]], load: int = BASE_LOAD) -> None:
     """Write entities with all their names and the typed values of these, and the label of the load."""
     rows = (make_entity_row(id_, names) for id_, names in named)
     for batch in split_into_requests(rows, BATCH_SIZE, lambda row: len(str(row))):
         run_batches(db, "write_entities", "entities", add_typed_values(batch), labels=make_load_labels(load))
 
 
-def read_names(db: Database, ids: Iterable[str]) -> dict[str, tuple[EntityName, ...]]:
+def read_names(db: Writer, ids: Iterable[str]) -> dict[str, tuple[EntityName, ...]]:
     return {id_: parse_name_properties(*names) for id_, *names in run_batches(db, "read_names", "ids", ids)}
 
 
