@@ -160,21 +160,24 @@ class Engine:
 
     def retrieve(self, question: str | Question, **options: Unpack[CallOptions]) -> Evidence[Item]:
         """Return the ranked evidence for a question; of one without a known entity the note says so."""
-        with self._asking():
-            return self._retrieve([_validate_question(question)], dict(options))[0]
+        return self.retrieve_batch([_validate_question(question)], **options)[0]
 
     def retrieve_batch(
         self, questions: Sequence[str | Question], **options: Unpack[CallOptions]
     ) -> list[Evidence[Item]]:
         """Return each question's ranked evidence; of one with a fault (`find_question_error`) the note says which."""
         with self._asking():
-            return self._retrieve_many(questions, dict(options))
+            given = [_validate_question_or_fault(question) for question in questions]
+            asked = [each for each in given if isinstance(each, Question)]
+            found: list[Evidence[Item]] = []
+            for together in split_into_requests(asked, MAX_TOGETHER, Question.num_chars, MAX_CHARS_TOGETHER):
+                found += self._retrieve(together, options)
+            rest = iter(found)
+            return [next(rest) if isinstance(each, Question) else each for each in given]
 
     def ask(self, question: str | Question, **options: Unpack[CallOptions]) -> Answer:
         """Return the answer to a question, with its evidence; where the answerer fails, with its `failure`."""
-        with self._asking():
-            found = self._retrieve([_validate_question(question)], dict(options))
-            return self._answer(found, dict(options))[0]
+        return self.ask_batch([_validate_question(question)], **options)[0]
 
     def ask_batch(self, questions: Sequence[str | Question], **options: Unpack[CallOptions]) -> list[Answer]:
         """Return an answer to each question; up to 1,000 share each round trip, and their prompts go together.
@@ -182,12 +185,15 @@ class Engine:
         Where the answerer fails, the question's answer has no entities, and says why in `failure`: none is lost.
         """
         with self._asking():
-            return self._answer(self._retrieve_many(questions, dict(options)), dict(options))
+            return self.answer_evidence(self.retrieve_batch(questions, **options), **options)
 
     def answer_evidence(self, evidence: Sequence[Evidence[Item]], **options: Unpack[CallOptions]) -> list[Answer]:
         """Return an answer to each evidence. If the answerer fails for a question, that answer has a `failure`."""
+        if not evidence:
+            return []
         with self._asking():
-            return self._answer(evidence, dict(options))
+            graph, recipe = self._open(options)
+            return pipeline.answer_questions(recipe, self._context(graph), evidence)
 
     def link(self, text: str) -> tuple[Topic, ...]:
         """Return the entities that a text mentions, best first."""
@@ -225,15 +231,6 @@ class Engine:
             closing, self._closing = ([], self._closing) if self._num_calls else (self._closing, [])
         for close in closing:
             close()
-
-    def _retrieve_many(self, questions: Sequence[str | Question], options: dict[str, Any]) -> list[Evidence[Item]]:
-        given = [_validate_question_or_fault(question) for question in questions]
-        asked = [each for each in given if isinstance(each, Question)]
-        found: list[Evidence[Item]] = []
-        for together in split_into_requests(asked, MAX_TOGETHER, Question.num_chars, MAX_CHARS_TOGETHER):
-            found += self._retrieve(together, options)
-        rest = iter(found)
-        return [next(rest) if isinstance(each, Question) else each for each in given]
 
     def _retrieve(
         self, asked: Sequence[Question], options: Mapping[str, Any], *, anew: bool = False
@@ -274,14 +271,8 @@ class Engine:
             return self._retrieve(asked, options, anew=True)
         return kept
 
-    def _answer(self, evidence: Sequence[Evidence[Item]], options: Mapping[str, Any]) -> list[Answer]:
-        if not evidence:
-            return []
-        graph, recipe = self._open(options)
-        return pipeline.answer_questions(recipe, self._context(graph), evidence)
-
     def _context(self, graph: GraphResources | None = None) -> Context:
-        return Context(self.gateway(), graph or self.read_graph(), lambda: self.resources.chat_opened)
+        return Context(self.gateway(), graph or self.read_graph())
 
     def _open(self, options: Mapping[str, Any], *, anew: bool = False) -> tuple[GraphResources, Recipe]:
         """Return the graph and the recipe of a call's options, opened; once for each edition, or `anew`."""
