@@ -1,25 +1,23 @@
 """What a call hands to its stages: the database, the language model, vectors of texts, the graph, and the call's trace.
 
 A stage is called with a `Context` and a batch of questions. It sends requests that may go together by one
-``ctx.db.run_all``, prompts by one ``ctx.llm.complete``, and names what it takes: ``with ctx.trace.stage("link")``.
+``ctx.db.run_all``, prompts by one ``ctx.complete``, and names what it takes: ``with ctx.trace.stage("link")``.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..models.placement import on_call
-from .errors import LLMError
-from .llm import ChatUsage
+from .llm import ChatUsage, compute_usage
 
 if TYPE_CHECKING:
     from ..models.text.vectors import TextVectors
     from .llm import Completed, Prompt
-    from .llm.gateway import ChatGateway
     from .neo4j import Request
     from .resources import GraphResources
     from .values import LinkedQuestion
@@ -115,49 +113,16 @@ class Database(Protocol):
     def counted(self, trace: CallTrace, /) -> Database: ...
 
 
-class LanguageModel:
-    """The language model of a call; it counts tokens. Without a chat gateway every prompt is an `LLMError`.
-
-    chat: the gateway, or what returns it once there is a prompt to send.
-    """
-
-    def __init__(self, chat: ChatGateway | Callable[[], ChatGateway | None] | None, trace: CallTrace) -> None:
-        self._chat = chat
-        self._trace = trace
-
-    def complete(self, prompts: Sequence[Prompt]) -> list[Completed]:
-        """Send prompts at the same time and return the outcome of each, in order."""
-        chat = self._chat() if callable(self._chat) else self._chat
-        if chat is None:
-            failed = LLMError(
-                "no language model is configured: set LODESTAR_LLM_MODEL, or llm_model in lodestar.toml, and "
-                "LODESTAR_LLM_BASE_URL for a server of your own"
-            )
-            return [failed for _ in prompts]
-        from .llm import compute_usage
-
-        completed = chat.complete(prompts)
-        for prompt, outcome in zip(prompts, completed, strict=True):
-            self._trace.count(llm=compute_usage(prompt, outcome))
-        return completed
-
-
 class Context:
     """What the stages of one call share.
 
-    db: the database. llm: the language model. graph: what belongs to the graph, such as its relations and their words.
-    trace: what the stages took. linked: the questions with their topics, once they are linked.
+    db: the database. graph: what belongs to the graph, such as its relations and their words. trace: what the stages
+    took. linked: the questions with their topics, once they are linked.
     """
 
-    def __init__(
-        self,
-        gateway: Database,
-        graph: GraphResources | None = None,
-        chat: ChatGateway | Callable[[], ChatGateway | None] | None = None,
-    ) -> None:
+    def __init__(self, gateway: Database, graph: GraphResources | None = None) -> None:
         self.trace = CallTrace()
         self.db = gateway.counted(self.trace)
-        self.llm = LanguageModel(chat, self.trace)
         self.linked: Sequence[LinkedQuestion] = ()
         self._graph = graph
 
@@ -169,3 +134,13 @@ class Context:
     @property
     def text(self) -> TextVectors:
         return self.graph.shared.vectors
+
+    def complete(self, prompts: Sequence[Prompt]) -> list[Completed]:
+        """Send prompts to the language model at the same time; return the outcome of each, in order, and count tokens.
+
+        Raises `LLMError` if no language model is configured.
+        """
+        completed = self.graph.shared.chat.complete(prompts)
+        for prompt, outcome in zip(prompts, completed, strict=True):
+            self.trace.count(llm=compute_usage(prompt, outcome))
+        return completed

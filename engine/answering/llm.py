@@ -94,7 +94,7 @@ class LanguageModelAnswerer(Answerer):
         while budgets:
             written = {n: self._write_evidence(evidence[n], max_tokens) for n, max_tokens in budgets.items()}
             prompts = [self.make_prompt(evidence[n], text, template) for n, (text, _) in written.items()]
-            completed = ctx.llm.complete(prompts)
+            completed = ctx.complete(prompts)
             too_long: dict[int, int] = {}
             for (number, (text, num_items)), outcome in zip(written.items(), completed, strict=True):
                 if isinstance(outcome, PromptTooLongError) and (half := estimate_tokens(text) // 2) >= LEAST_TOKENS:

@@ -44,7 +44,7 @@ class ClosedBookAnswerer(Answerer):
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
         prompts = [self._make_prompt(each) for each in evidence]
-        return [self._outcome(*each) for each in zip(evidence, ctx.llm.complete(prompts), strict=True)]
+        return [self._outcome(*each) for each in zip(evidence, ctx.complete(prompts), strict=True)]
 
     def _make_prompt(self, evidence: Evidence[Item]) -> Prompt:
         content = read_bundled_prompt("closed-book.txt").replace(

@@ -257,7 +257,7 @@ def write_plans(
     found: dict[int, list[tuple[Plan, PlanResult]]] = defaultdict(list)
     faults: dict[int, str] = {}
     for _ in range(2):
-        outcomes = ctx.llm.complete([prompt for _, prompt in turns])
+        outcomes = ctx.complete([prompt for _, prompt in turns])
         read = [_read(outcome, vocabularies[at]) for (at, _), outcome in zip(turns, outcomes, strict=True)]
         results = iter(
             execute_plans(ctx, [compile_plan(each, schema) for each in read if not isinstance(each, Exception)])

@@ -188,7 +188,7 @@ def _filter_finely(
         _usefulness_prompt(one_line(evidence[n].question.text, 10_000), _list_item_texts(evidence[n].take(coarse[n])))
         for n in asked
     ]
-    replies: dict[int, Completed] = dict(zip(asked, ctx.llm.complete(prompts), strict=True))
+    replies: dict[int, Completed] = dict(zip(asked, ctx.complete(prompts), strict=True))
     return [
         _grouped(each, kept, replies[number]) if number in replies else each.take(kept)
         for number, (each, kept) in enumerate(zip(evidence, coarse, strict=True))

@@ -38,12 +38,13 @@ class FakeGraph:
         *,
         words: Mapping[str, RelationWords] | None = None,
         llm_model: str = "",
+        chat: Any = None,
     ) -> None:
         self._opened = dict(opened or {})
         self.words = dict(words or {})
         self.labels: Mapping[str, str] = {}
         self.catalogue = SimpleNamespace(stored_as={}, relations=())
-        self.shared = SimpleNamespace(settings=SimpleNamespace(llm_model=llm_model, llm_prompt=""), chat=None)
+        self.shared = SimpleNamespace(settings=SimpleNamespace(llm_model=llm_model, llm_prompt=""), chat=chat)
 
     def get_or_make(self, key: object, make: Callable[[], Any]) -> Any:
         if key not in self._opened:
@@ -59,8 +60,8 @@ def make_context(
 ) -> Context:
     """The context of a call over a graph in memory, with a scripted language model."""
     chat: Any = None if reply is None else ScriptedChat(reply)
-    fake: Any = FakeGraph(opened, llm_model="a model" if reply else "", **graph)
-    return Context(db or MemoryGraph([]), fake, chat)
+    fake: Any = FakeGraph(opened, llm_model="a model" if reply else "", chat=chat, **graph)
+    return Context(db or MemoryGraph([]), fake)
 
 
 def make_engine(db: MemoryGraph, stages: Expression, linker: Any) -> Engine:

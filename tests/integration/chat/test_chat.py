@@ -26,6 +26,7 @@ from lodestar.engine.llm import (
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import MAX_CONCURRENT, ChatGateway, ReplyCache
 
+from tests.fakes.call_context import FakeGraph
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, completion, hangs, raw, refuses, says, status
 
@@ -101,9 +102,10 @@ def test_after_an_interrupt_no_more_is_sent() -> None:
 
     with ScriptedLLM([slow] * 80) as llm:
         chat = gateway(llm)
-        ctx = Context(MemoryGraph([]), chat=chat)
+        graph: Any = FakeGraph(chat=chat)
+        ctx = Context(MemoryGraph([]), graph)
         with pytest.raises(KeyboardInterrupt):
-            ctx.llm.complete([Prompt(str(number)) for number in range(80)])
+            ctx.complete([Prompt(str(number)) for number in range(80)])
         time.sleep(0.8)
         assert len(llm.requests) <= 2 * MAX_CONCURRENT
         chat.close()

@@ -34,12 +34,9 @@ KEY = "sk-secret-0123456789"
 
 
 def ask(chat: ChatGateway, found: Evidence[Chain]) -> Answer:
-    (answer,) = LanguageModelAnswerer()(Context(MemoryGraph([]), graph_without_prompt(), chat), [found])
+    graph: Any = FakeGraph({LanguageModelAnswerer(): None}, chat=chat)
+    (answer,) = LanguageModelAnswerer()(Context(MemoryGraph([]), graph), [found])
     return answer
-
-
-def graph_without_prompt() -> Any:
-    return FakeGraph({LanguageModelAnswerer(): None})
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_a_failed_stage_ends() -> None:
 def test_prompts_are_charged_to_the_stage_that_waits_for_them() -> None:
     ctx = make_context(GRAPH, reply=lambda _: Completion("four"))
     with ctx.trace.stage("answer"):
-        completed = ctx.llm.complete([Prompt("a" * 40), Prompt("b" * 4)])
+        completed = ctx.complete([Prompt("a" * 40), Prompt("b" * 4)])
     assert [each.content for each in completed if isinstance(each, Completion)] == ["four", "four"]
     (cost,) = ctx.trace.costs
     assert cost.llm == ChatUsage(calls=2, prompt_tokens=11, completion_tokens=2)
