@@ -73,12 +73,21 @@ class WithoutPandas:
             raise ModuleNotFoundError("a load needs no pandas", name=name)
 
 
+_signals = [int(signal.SIGINT)]
+"""By which this process was asked to end; DuckDB makes an interrupt of every signal in the middle of a query."""
+
+
+def _exit_by_signal(number: int, _: object) -> NoReturn:
+    _signals.append(number)
+    sys.exit(128 + number)
+
+
 def run() -> None:
     """Run the command line; an error that a user can act on becomes one line and an exit code."""
     if sys.argv[1:2] == ["load"]:
         sys.meta_path.insert(0, WithoutPandas)  # type: ignore[arg-type]
     show_warnings()
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    signal.signal(signal.SIGTERM, _exit_by_signal)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -110,6 +119,7 @@ def _end(error: Exception) -> NoReturn:
         error = StorageError(f"no room left for the output{place}: write it to another disk or make room")
     if not isinstance(error, LodestarError | click.Abort):
         raise error
-    message, code = ("interrupted", 130) if isinstance(error, click.Abort) else (str(error), error.exit_code)
+    ended = "interrupted", 128 + _signals[-1]
+    message, code = ended if isinstance(error, click.Abort) else (str(error), error.exit_code)
     print_to_stderr(f"lodestar: {one_line(message, MAX_MESSAGE_CHARS)}")
     sys.exit(code)
