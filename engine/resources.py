@@ -66,12 +66,11 @@ class EngineResources(_Cache):
 
     @property
     def encoder(self) -> SentenceEncoder:
-        """The loaded sentence encoder. Raises `EncoderError` if it cannot be loaded."""
-        return self.get_or_make("encoder", self._load_encoder)
+        return self.vectors.encoder
 
     @property
     def vectors(self) -> TextVectors:
-        return self.get_or_make("vectors", lambda: self._open_vectors(self.encoder))
+        return self.vectors_of(self.settings.encoder)
 
     @property
     def chat(self) -> ChatGateway:
@@ -117,12 +116,8 @@ class EngineResources(_Cache):
             return self._checkpoint(key, lambda: kind.open(Path(folder), opening))
 
     def vectors_of(self, encoder: str) -> TextVectors:
-        """Return the vectors of an encoder, which need not be the one of the settings."""
-        if encoder == self.settings.encoder:
-            return self.vectors
-        return self.get_or_make(
-            ("vectors", encoder), lambda: self._open_vectors(SentenceEncoder(encoder, device=self.device))
-        )
+        """Return the vectors of an encoder, loaded at the first call. Raises `EncoderError` if it cannot be."""
+        return self.get_or_make(("vectors", encoder), lambda: self._open_vectors(encoder))
 
     def vectors_for(self, description: ModelDescription) -> TextVectors:
         """Return the vectors of the encoder that a checkpoint was trained with.
@@ -179,24 +174,20 @@ class EngineResources(_Cache):
 
         return self.get_or_make(key, opened)
 
-    def _open_vectors(self, encoder: SentenceEncoder) -> TextVectors:
+    def _open_vectors(self, name: str) -> TextVectors:
         """Return vectors that are cached in the home folder, if the encoder's weights can be identified."""
+        encoder = SentenceEncoder(name, device=None if self.placement.device == "auto" else self.device)
+        try:
+            with translate_import_errors(f"the encoder {name}"):
+                _ = encoder.dimension  # encodes a text
+        except EncoderUnavailableError as error:
+            raise EncoderError(str(error)) from error
         store = None
         if encoder.weights_digest is not None:
             precision = "" if encoder.is_exact else "-bfloat16"
             store = VectorStore(self.settings.home_dir / "vectors" / f"{encoder.weights_digest}{precision}.sqlite")
             self._stores.append(store)
         return TextVectors(encoder, store=store)
-
-    def _load_encoder(self) -> SentenceEncoder:
-        device = None if self.placement.device == "auto" else self.device
-        encoder = SentenceEncoder(self.settings.encoder, device=device)
-        try:
-            with translate_import_errors(f"the encoder {self.settings.encoder}"):
-                _ = encoder.dimension  # encodes a text
-        except EncoderUnavailableError as error:
-            raise EncoderError(str(error)) from error
-        return encoder
 
 
 class GraphResources(_Cache):
