@@ -163,18 +163,17 @@ def make_browser_link(browser_url: str, connection: Connection, command: str) ->
     return f"{browser_url}?{urlencode(values, safe='', quote_via=quote)}"
 
 
-def get_browser_url(engine: Engine) -> str:
+def find_browser(engine: Engine) -> tuple[str, str]:
+    """Return Browser's address at the engine's server, and which password it asks for, in words."""
     from .neo4j.embedded import EmbeddedServer
 
-    if engine.settings.uri:
-        return _default_browser_url(engine.settings.uri)
-    return EmbeddedServer.of(engine.settings).status().browser_url
-
-
-def _default_browser_url(uri: str) -> str:
-    parts = urlsplit(uri)
+    if not engine.settings.uri:
+        status = EmbeddedServer.of(engine.settings).status()
+        return status.browser_url, f"the password in {status.password_file}"
+    parts = urlsplit(engine.settings.uri)
     host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname or "localhost"
-    return f"https://{host}:7473/browser/" if "+s" in parts.scheme else f"http://{host}:7474/browser/"
+    url = f"https://{host}:7473/browser/" if "+s" in parts.scheme else f"http://{host}:7474/browser/"
+    return url, "your password"
 
 
 def open_link(link: str) -> bool:

@@ -76,10 +76,3 @@ def show_warnings() -> None:
 def format_load(load: Mapping[str, Any]) -> str:
     """Return a load, as JSON data, as a line."""
     return f"{load['number']:>3}  {load['source']}  {load['kind']}  {load['num_triples']:,} triples  {load['state']}"
-
-
-def print_counts(counts: Mapping[str, int], more: Mapping[str, Any]) -> None:
-    """Print the counts that are not 0 in a column, or as JSON all of them after `more`."""
-    width = max(36, *map(len, counts))
-    lines = (f"{name:<{width}}{number:>10,}" for name, number in counts.items() if number)
-    show({**more, "counts": dict(counts)}, lines)

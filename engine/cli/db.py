@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import GraphError
-from ..progress import print_to_stderr
+from ..progress import print_to_stderr, show_progress_bar
 from . import confirm_deletion, format_load, print_report, show
 from .options import database_options, gateway_options, json_option, open_gateway, server_option
 
@@ -25,7 +25,7 @@ SHOWN_KINDS = 10
 
 
 @click.group()
-def command() -> None:
+def db_command() -> None:
     """Run a Neo4j of your own, and look after its graph.
 
     Neo4j Community 5.26 with Browser runs in its own process and listens on this machine only. The first start
@@ -38,7 +38,7 @@ def command() -> None:
     """
 
 
-@command.command()
+@db_command.command()
 @click.option("--bolt-port", type=click.IntRange(1, 65_535), help="Port for drivers (default: 7687 or a free one).")
 @click.option("--http-port", type=click.IntRange(1, 65_535), help="Port of Browser (default: 7474 or a free one).")
 @click.option("--heap-mb", type=click.IntRange(256), help="Java heap (default: a sixth of the memory).")
@@ -57,7 +57,7 @@ def start(server: EmbeddedServer, **ports_and_memory: Any) -> None:
     show(data, _lines(data))
 
 
-@command.command()
+@db_command.command()
 @server_option
 @json_option
 def stop(server: EmbeddedServer) -> None:
@@ -67,7 +67,7 @@ def stop(server: EmbeddedServer) -> None:
     print_report(f"{server.name}: {done}", {"name": server.name, "was_running": was_running})
 
 
-@command.command()
+@db_command.command()
 @click.option("--all", "with_others", is_flag=True, help="Show every server under the same home, without its graph.")
 @json_option
 @database_options
@@ -92,7 +92,7 @@ def status(settings: Settings, with_others: bool) -> None:
     show(data | {"graph": graph}, lines)
 
 
-@command.command()
+@db_command.command()
 @json_option
 @gateway_options
 def check(gateway: Gateway) -> None:
@@ -102,7 +102,6 @@ def check(gateway: Gateway) -> None:
     """
     from ...loaders.maintaining import verify
     from ...loaders.report import count_text
-    from ..progress import show_progress_bar
 
     with show_progress_bar("the graph", "checking") as (progress, _):
         found = verify(gateway, progress)
@@ -119,7 +118,7 @@ def check(gateway: Gateway) -> None:
     print_to_stderr(f"{checked}: equal to the manifests")
 
 
-@command.command()
+@db_command.command()
 @json_option
 @gateway_options
 def refresh(gateway: Gateway) -> None:
@@ -128,14 +127,13 @@ def refresh(gateway: Gateway) -> None:
     Use it after Cypher has changed triples or names. Relationship types between entities become relations.
     """
     from ...loaders import maintaining
-    from ..progress import show_progress_bar
 
     with show_progress_bar("the graph", "refreshing") as (progress, _):
         found = maintaining.refresh(gateway, progress=progress)
     print_report(f"{found.num_triples:,} triples: {'; '.join(found.faults) or 'all was right'}", asdict(found))
 
 
-@command.command()
+@db_command.command()
 @click.option("--max-entities", type=click.IntRange(1), default=1_000_000, help="Refuse a larger graph than this.")
 @json_option
 @database_options
@@ -145,7 +143,6 @@ def index(settings: Settings, max_entities: int) -> None:
     Only what changed since the last time is encoded; after an interruption the same command continues.
     """
     from ..linking.entity_index import get_entity_index_folder, index_entities
-    from ..progress import show_progress_bar
     from ..resources import EngineResources
 
     gateway = open_gateway(settings)
@@ -157,7 +154,7 @@ def index(settings: Settings, max_entities: int) -> None:
     print_report(f"{text}{report.num_bytes / 1e6:,.1f} MB", asdict(report))
 
 
-@command.command()
+@db_command.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @server_option
 @json_option

@@ -41,7 +41,7 @@ QUESTIONS = (
 @click.command()
 @json_option
 @click.option("--name", default="demo", show_default=True, help="The embedded server to use.")
-def command(name: str) -> None:
+def demo_command(name: str) -> None:
     """Load a small world into a separate Neo4j, ask five questions and ten of sets and numbers, and show the answers.
 
     You can run it again: it reuses what it finds.

@@ -43,7 +43,7 @@ class Finding(NamedTuple):
 @click.command()
 @json_option
 @database_options
-def command(settings: Settings) -> None:
+def doctor_command(settings: Settings) -> None:
     """Check what works, what is missing, and what to do about it.
 
     Exits with 1 if something required is missing.

@@ -1,11 +1,12 @@
-"""Load a knowledge graph into Neo4j, list and delete loads, change single triples (`lodestar load`)."""
+"""Load a knowledge graph into Neo4j, list and delete loads, change single triples; export a graph (`lodestar load`,
+`export`)."""
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import asdict
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -15,8 +16,9 @@ import click
 
 from ...loaders.formats import FORMATS, GRAPHS, OWN_PLACE, find_format, source_class
 from ..errors import AuthenticationError, DatabaseUnavailableError, UsageError
-from ..progress import print_to_stderr
-from . import confirm_deletion, format_load, print_report, show
+from ..file_access import check_output_file, write_text_file
+from ..progress import print_to_stderr, show_progress_bar
+from . import asks_for_json, confirm_deletion, format_load, print_report, show
 from .options import DATABASE, FORCE, database_options, gateway_options, json_option, open_gateway, settings_from
 
 if TYPE_CHECKING:
@@ -85,7 +87,7 @@ class FormatGroup(click.Group):
 @json_option
 @database_options
 @click.pass_context
-def command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, settings: Settings) -> None:
+def load_command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, settings: Settings) -> None:
     """Load a knowledge graph into Neo4j.
 
     Give a file or a folder, and its format is detected; or name the format first. Loading the same again changes
@@ -118,7 +120,6 @@ def _delete_load(which: str, settings: Settings, *, yes: bool) -> None:
     from ...loaders.maintaining import find_load, unload
     from ...loaders.report import count_text
     from ..neo4j.catalogue import read_loads
-    from ..progress import show_progress_bar
 
     gateway = open_gateway(settings)
     manifest = find_load(gateway.run(read_loads()), which)
@@ -129,7 +130,7 @@ def _delete_load(which: str, settings: Settings, *, yes: bool) -> None:
     deleted = count_text(report.num_triples_deleted, "triple", "triples")
     left = count_text(report.num_triples, "triple", "triples")
     entities = count_text(report.num_entities, "entity", "entities")
-    print_report(f"{report.source}: {deleted} deleted, {left} of {entities} left", dataclasses.asdict(report))
+    print_report(f"{report.source}: {deleted} deleted, {left} of {entities} left", asdict(report))
 
 
 def _split(_context: click.Context | None, _option: click.Parameter | None, text: str | None) -> list[str] | None:
@@ -241,7 +242,6 @@ def _load(
     from ...loaders.loading import LoadOptions, load_source, preview
     from ...loaders.reading import use_spool_folder
     from ...loaders.source import Subset, read_list
-    from ..progress import show_progress_bar
 
     settings = settings_from(uri, name)
     if hops is not None and not around:
@@ -269,7 +269,7 @@ def _load(
             return
         with show_progress_bar(source.name) as (progress, tell):
             report = load_source(source, settings, options, progress, tell)
-    text, data = f"{report}\n{report.advice}", dataclasses.asdict(report)
+    text, data = f"{report}\n{report.advice}", asdict(report)
     if mapped:
         data["left_out"] = dict(mapped.left_out)
         if mapped.left_out:
@@ -291,8 +291,6 @@ def _open_mapped(
     """Yield the source of a property graph; write down what becomes of what, if asked to. given: of the format."""
     from ...loaders.mapping import Choices
     from ...loaders.property_graph import PropertyGraphSource
-    from ..file_access import check_output_file, write_text_file
-    from ..progress import show_progress_bar
 
     if saved_file:
         check_output_file("--save-mapping", saved_file, reads=[mapping_file] if mapping_file else [], force=force)
@@ -342,7 +340,7 @@ def _open_neo4j(
         yield find_format("neo4j")(gateway)
 
 
-@command.command("-")
+@load_command.command("-")
 @_OPTIONS["names_path"]
 @click.option("--remove", is_flag=True, help="Remove the triples instead.")
 @json_option
@@ -364,4 +362,37 @@ def add_lines(names_path: str | None, remove: bool, gateway: Gateway) -> None:
         raise UsageError("--names goes without --remove")
     source = source_class("tsv")(path="-", has_header=False, names_path=names_path)
     report = maintaining.change_lines(source, gateway, remove=remove)
-    print_report(str(report), dataclasses.asdict(report))
+    print_report(str(report), asdict(report))
+
+
+@click.command()
+@click.argument("path", metavar="[FILE]", default="-")
+@click.option("--format", type=click.Choice(["tsv", "ntriples"]), help="Default: by FILE's name; tsv.")
+@click.option("--names", "names_path", metavar="FILE", help="Also write names, to this file (TSV).")
+@click.option("--phrases", "phrases_path", metavar="FILE", help="Also write relations' phrases, for `describe --file`.")
+@click.option("--base", metavar="IRI", help="N-Triples: prefix of ids that are no IRIs (default: Freebase's).")
+@FORCE
+@json_option
+@gateway_options
+def export_command(path: str, force: bool, gateway: Gateway, **how: Any) -> None:
+    """Write the graph to FILE, or to standard output (-): TSV or N-Triples, in a total order.
+
+    A name that ends with .gz is compressed. FILE is written atomically.
+
+    \b
+    Examples:
+      lodestar export kg.tsv.gz --names names.tsv.gz --phrases phrases.tsv
+      lodestar export | head
+    """
+    from ...loaders.export import export
+
+    given = {name: value for name, value in how.items() if value}
+    files = {"": path, "--names": given.get("names_path"), "--phrases": given.get("phrases_path")}
+    if asks_for_json() and "-" in files.values():
+        raise UsageError("the data and the report of --json cannot both go to standard output: give a FILE")
+    for option, file in files.items():
+        if file and file != "-":
+            check_output_file(option, Path(file), force=force)
+    with show_progress_bar("the graph", "exporting") as (progress, _):
+        report = export(gateway, path, **given, progress=progress)
+    print_report(str(report), asdict(report))

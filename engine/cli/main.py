@@ -23,14 +23,24 @@ SECTIONS = {
     "Train": ("eval", "mine", "refine", "train"),
     "Maintain": ("describe", "export"),
 }
-"""The verbs, as --help lists them; each is the `command` of its file."""
+"""The verbs, as --help lists them; the verb `ask` is `ask_command`, in the file of that name or in one of `FILES`."""
+FILES = {
+    **dict.fromkeys(("browse", "explain"), "ask"),
+    **dict.fromkeys(("eval", "mine", "refine"), "question_sets"),
+    **{"describe": "search", "export": "load", "mcp": "serve"},
+}
 
 
 class VerbGroup(click.Group):
     """Imports a verb's file when the verb is used, so that it starts fast."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        return import_module(f"{__package__}.{cmd_name}").command if cmd_name in self.commands else None
+        """Return the command of a verb, None for any other word."""
+        if cmd_name not in self.commands:
+            return None
+        file = import_module(f".{FILES.get(cmd_name, cmd_name)}", __package__)
+        found: click.Command = getattr(file, f"{cmd_name}_command")
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, verbs in SECTIONS.items():

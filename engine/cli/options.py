@@ -4,9 +4,9 @@
     @click.argument("text")
     @json_option        # --json: `show` prints JSON
     @engine_options     # --uri, --name: the verb gets `engine`, open until it ends
-    def command(text: str, engine: Engine) -> None: ...
+    def find_command(text: str, engine: Engine) -> None: ...
 
-A verb is a file of this folder with a `command`, and its name in `main.SECTIONS`.
+A verb is a function `VERB_command` in a file of this folder, and named in `main.SECTIONS`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,11 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..errors import InputError, LodestarError, UsageError
-from ..file_access import parse_json, read_text_file
 from ..progress import print_to_stderr
-from ..values import Question
 from . import JSON
 
 if TYPE_CHECKING:
@@ -32,10 +28,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
-
-NO_QUESTION = "no question: give one as an argument, or a file of questions with --file (- is stdin)"
-MAX_BYTES = 200_000_000
-"""Of questions in a file."""
 
 
 def options_for(make: Callable[..., dict[str, Any]], *options: Decorator[Any]) -> Decorator[Any]:
@@ -57,7 +49,6 @@ def options_for(make: Callable[..., dict[str, Any]], *options: Decorator[Any]) -
 
 FORCE = click.option("--force", is_flag=True, help="Replace an existing file.")
 SEED = click.IntRange(0, 2**32 - 1)
-TOPICS = click.option("--topic", "topics", multiple=True, help="Id or name of an entity it is about; repeatable.")
 json_option = click.option(
     "--json",
     is_flag=True,
@@ -149,13 +140,11 @@ def _recipe(
     from ..settings import parse_assignment
 
     settings = settings_from(uri, name, to_ask=True)
-    if checkpoint == "":
-        raise UsageError("--checkpoint: expected the folder of a trained scorer, found an empty text")
     full = [change for change in changes if "." in (key := parse_assignment(change, EXAMPLE)[0]) or key in OWN_OPTIONS]
     short = dict(parse_assignment(change, EXAMPLE) for change in changes if change not in full)
-    if checkpoint:
+    if checkpoint is not None:
         short["checkpoint"] = checkpoint
-    named = named or ("star" if checkpoint else settings.recipe)
+    named = named or (settings.recipe if checkpoint is None else "star")
     recipe = read_recipe(named, full, allow_parts=allow_parts)
     if short:
         recipe = read_recipe(recipe, options={recipe.find_option(key): value for key, value in short.items()})
@@ -183,45 +172,3 @@ worker_options = options_for(
     _RAY,
 )
 """--workers, --ray: `workers`."""
-
-
-def _questions(texts: Sequence[str], file: str | None, topics: Sequence[str]) -> dict[str, Any]:
-    """Return the questions given as arguments and in `file` (`-` is standard input).
-
-    A line of a file is a question, or a JSON object with `question` and optionally `id`, `topic_entities` or
-    `topic_names`, and `options` to choose from. Blank lines are skipped. Raises `InputError` with file and line.
-    """
-    questions = [Question(text, tuple(topics)) for text in texts]
-    lines = [] if file is None else read_text_file(Path(file), "the file of questions", MAX_BYTES).split("\n")
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            try:
-                questions.append(_parse_question(line.strip(), topics))
-            except (LodestarError, ValueError) as error:
-                raise InputError(f"{'standard input' if file == '-' else file}:{number}: {error}") from error
-    return {"questions": questions}
-
-
-def _parse_question(line: str, topics: Sequence[str]) -> Question:
-    if not line.startswith("{"):
-        return Question(line, tuple(topics))
-    record = parse_json(line)
-    text, options = record.get("question"), record.get("options") or []
-    named = record.get("topic_entities") or record.get("topic_names") or list(topics)
-    if not isinstance(text, str) or not all(
-        isinstance(some, list) and all(isinstance(each, str) for each in some) for some in (named, options)
-    ):
-        raise ValueError(
-            'expected {"question": text, "id": text, "topic_entities": [ids] or "topic_names": [names], '
-            '"options": [texts]}'
-        )
-    return Question(text, tuple(named), str(record.get("id", "")), options=tuple(options))
-
-
-question_options = options_for(
-    _questions,
-    click.argument("texts", metavar="[QUESTION]...", nargs=-1),
-    click.option("--file", "-f", help="File of questions, one a line, or JSON lines (- is standard input)."),
-    TOPICS,
-)
-"""[QUESTION]..., --file, --topic: `questions`, perhaps none."""

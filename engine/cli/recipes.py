@@ -16,7 +16,7 @@ from .options import json_option
 @click.command()
 @click.argument("names", metavar="[NAME|FILE.toml]...", nargs=-1)
 @json_option
-def command(names: tuple[str, ...]) -> None:
+def recipes_command(names: tuple[str, ...]) -> None:
     """List recipes and parts with all options, their defaults and sources.
 
     A recipe can be an expression of parts: a + b passes the results of a to b, a | b joins both results. For a recipe

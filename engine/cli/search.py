@@ -1,13 +1,15 @@
-"""Find entities by a text, and relations by their words (`lodestar search`)."""
+"""Find entities and relations by a text, and describe relations by phrases (`lodestar search`, `describe`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import UsageError
 from ..progress import print_to_stderr
 from . import asks_for_json, show
 from .options import engine_options, json_option
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--top-k", type=click.IntRange(1, 1000), default=10, show_default=True, help="Relations to show.")
 @json_option
 @engine_options
-def command(engine: Engine, text: str | None, of_relations: bool, top_k: int) -> None:
+def search_command(engine: Engine, text: str | None, of_relations: bool, top_k: int) -> None:
     """Find the entities that a text mentions, or with --relations the relations nearest to it, best first.
 
     A relation has its label, its description, the kinds of things at its ends, and by source the phrases that ask for
@@ -36,19 +38,19 @@ def command(engine: Engine, text: str | None, of_relations: bool, top_k: int) ->
       lodestar search "Which countries border Swizerland?"
       lodestar search --relations "where was someone born"
     """
-    from ..errors import UsageError
     from ..evidence.json_data import serialise_topic
     from ..relations.descriptions import find_ambiguous_phrases
 
     if of_relations:
-        scored = engine.relations(text, top_k=top_k) if text is not None else []
-        relations = [each.value for each in scored] if text is not None else engine.read_relations()
-        scores = [each.score for each in scored] or [None] * len(relations)
-        found = list(zip(relations, scores, strict=True))
-        lines = chain.from_iterable(relation_lines(*each) for each in found)
-        show([relation_row(*each) for each in found], lines)
+        found: list[tuple[RelationInfo, float | None]] = (
+            [(each, None) for each in engine.read_relations()]
+            if text is None
+            else [(each.value, each.score) for each in engine.relations(text, top_k=top_k)]
+        )
+        lines = chain.from_iterable(_relation_lines(*each) for each in found)
+        show([_relation_row(*each) for each in found], lines)
         if text is None and not asks_for_json():
-            say_ambiguous_phrases(find_ambiguous_phrases(relations, lexicon=True))
+            _say_ambiguous_phrases(find_ambiguous_phrases([each for each, _ in found], lexicon=True))
     elif text is not None:
         topics = engine.link(text)
         show([*map(serialise_topic, topics)], map(_topic_line, topics))
@@ -58,13 +60,63 @@ def command(engine: Engine, text: str | None, of_relations: bool, top_k: int) ->
         raise UsageError("expected a text, or --relations to list all relations")
 
 
+@click.command()
+@click.argument("relation", required=False)
+@click.argument("phrases", nargs=-1)
+@click.option("--file", metavar="FILE", help="Lines of a relation and phrases, separated by tabs; - is standard input.")
+@click.option("--llm", is_flag=True, help="Ask the language model (docs/llm.md), once for each relation.")
+@click.option("--undo", is_flag=True, help="Remove the phrases of this relation, or of all.")
+@json_option
+@engine_options
+def describe_command(
+    engine: Engine, relation: str | None, phrases: tuple[str, ...], file: str | None, llm: bool, undo: bool
+) -> None:
+    """Describe relations by the phrases that people use to ask for them.
+
+    They are kept with the graph, whatever is loaded later, and used wherever questions meet relations. ^RELATION has
+    phrases for the other direction; label=… and description=… name and explain a relation. A relation alone is shown.
+
+    \b
+    Example:
+      lodestar describe owned_by "who looks after" "in charge of"
+      lodestar describe ^owned_by "what does it look after"
+      lodestar describe --file phrases.tsv
+      LODESTAR_LLM_MAX_CALLS=100 lodestar describe --llm
+      lodestar describe --undo owned_by
+    """
+    if sum((bool(phrases), file is not None, llm, undo)) > 1 or not (relation or file is not None or llm or undo):
+        raise UsageError("describe: expected one of phrases of a relation, --file, --llm and --undo")
+    if undo:
+        done = engine.undescribe([relation] if relation else [])
+    elif llm:
+        from ..relations.llm_phrases import describe_by_llm
+
+        done = describe_by_llm(engine.gateway(), engine.settings, engine.resources.vectors, say=print_to_stderr)
+    elif file is not None:
+        done = engine.describe(file)
+    elif relation and phrases:
+        done = engine.describe({relation: phrases})
+    else:
+        for each in engine.read_relations(relation):
+            show(_relation_row(each), _relation_lines(each))
+        return
+    collisions = {each.phrase: list(each.relations) for each in done.collisions}
+    data = {"relations": done.num_relations, "phrases": done.num_phrases, "collisions": collisions}
+    line = f"{done.num_relations:,} relations changed, {done.num_phrases:,} phrases {'taken back' if undo else 'new'}"
+    show(data | {"left_out": dict(done.left_out)}, [line])
+    if not asks_for_json():
+        for reason, number in done.left_out.items():
+            print_to_stderr(f"  left out: {number:,} {reason}")
+        _say_ambiguous_phrases(done.collisions[:10])
+
+
 def _topic_line(topic: Topic) -> str:
     kind = f", {topic.kind}" if topic.kind else ""
     matched = f"(“{topic.mention}” is {topic.matched_name!r}{kind}, {topic.degree:,} edges)"
     return f"{topic.score:6.3f}  {topic.entity.id:<20}  {topic.entity.label}  {matched}"
 
 
-def relation_row(relation: RelationInfo, score: float | None = None) -> dict[str, Any]:
+def _relation_row(relation: RelationInfo, score: float | None = None) -> dict[str, Any]:
     """Return a relation with its words, and how near it is, as plain data."""
     from ..neo4j.catalogue import list_relation_phrases
 
@@ -76,14 +128,12 @@ def relation_row(relation: RelationInfo, score: float | None = None) -> dict[str
         "description": relation.description,
         "head": relation.head.kind,
         "tail": relation.tail.kind,
-        "phrases": [
-            {"text": p.text, "origin": p.origin, "inverse": p.inverse} for p in list_relation_phrases(relation)
-        ],
+        "phrases": [asdict(phrase) for phrase in list_relation_phrases(relation)],
         **({} if score is None else {"score": round(score, 4)}),
     }
 
 
-def relation_lines(relation: RelationInfo, score: float | None = None) -> Iterator[str]:
+def _relation_lines(relation: RelationInfo, score: float | None = None) -> Iterator[str]:
     """Yield a relation and what is known of its meaning, the phrases by direction and source."""
     from ..neo4j.catalogue import list_relation_phrases
 
@@ -100,7 +150,7 @@ def relation_lines(relation: RelationInfo, score: float | None = None) -> Iterat
         yield f"  {'←' if inverse else '→'} {origin}: {'; '.join(some)}"
 
 
-def say_ambiguous_phrases(found: Sequence[AmbiguousPhrase]) -> None:
+def _say_ambiguous_phrases(found: Sequence[AmbiguousPhrase]) -> None:
     """Say which phrases ask for several relations."""
     for each in found:
         print_to_stderr(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other")

@@ -11,7 +11,7 @@ import click
 
 from ...models import MAX_HOP
 from ...models.kinds import LearnsFrom, list_installed_kinds, load_kind
-from ..progress import print_to_stderr
+from ..progress import print_to_stderr, show_progress_bar
 from . import show
 from .options import SEED, database_options, json_option
 
@@ -76,7 +76,7 @@ class _Kinds(click.Group):
 
 
 @click.group(cls=_Kinds)
-def command() -> None:
+def train_command() -> None:
     """Train a scorer on questions with answers.
 
     After a stop, run the same command again to continue. Name your own kind as module:KIND.
@@ -103,7 +103,6 @@ def _train(
 ) -> None:
     """Train a kind, and print its figures. given: the options of what it learns from."""
     from ...loaders.question_sets import read_questions
-    from ..progress import show_progress_bar
     from ..training import TrainingRequest, read_sets, train_in_folder, training_config
 
     kind = load_kind(name)
@@ -142,4 +141,4 @@ _KINDS: Mapping[str, tuple[LearnsFrom, str, str]] = {
     "reader": ("readings", "what chooses answers from a recipe's evidence, without an LLM", "--recipe similarity"),
 }
 for _kind, (_learns_from, _text, _example) in _KINDS.items():
-    command.add_command(_make_command(_kind, _learns_from, f"Train {_text}.", _example))
+    train_command.add_command(_make_command(_kind, _learns_from, f"Train {_text}.", _example))

@@ -36,7 +36,7 @@ from ..neo4j.graph_requests import (
     read_search_names,
     read_triples_at,
 )
-from ..neo4j_browser import get_browser_url, write_picture
+from ..neo4j_browser import find_browser, write_picture
 from ..resources import GraphResources
 from ..suggesting import list_kind_names, read_plan_schema, suggest_questions
 from ..values import Entity, Item, Question, Triple
@@ -268,7 +268,7 @@ def find_relations(engine: Engine, asked: SearchForm) -> RelationsData:
 
 def show_in_browser(engine: Engine, evidence: Evidence[Item]) -> dict[str, str]:
     """Write the evidence for Neo4j Browser, and return the link that shows it."""
-    return {"link": write_picture(engine.gateway(), get_browser_url(engine), evidence)}
+    return {"link": write_picture(engine.gateway(), find_browser(engine)[0], evidence)}
 
 
 def find_entities(gateway: Gateway, ids_or_names: Sequence[str]) -> dict[str, Entity]:

@@ -110,7 +110,8 @@ def test_what_needs_an_extra_says_which(lodestar, settings: Settings, tmp_path: 
     ran = lodestar("train", "star", "--dataset", "a", "--dev", "b", "--out", str(tmp_path / "star"), code=11)
     assert ran.stderr.splitlines()[-1].startswith("lodestar: training needs torch, which is not installed; ")
     assert ran.stderr.endswith(f"{train}\n")
-    ran = lodestar("eval", "dev.jsonl", code=11)
+    (tmp_path / "dev.jsonl").write_text('{"question": "Who met Ada?", "answers": ["Bob"]}\n')
+    ran = lodestar("eval", str(tmp_path / "dev.jsonl"), code=11)
     assert "lodestar eval needs ir-measures, which is not installed; the extra `eval` brings it" in ran.stderr
     (tmp_path / "a.txt").write_text("Ada met Bob in Lima.\n")
     ran = lodestar("load", "text", str(tmp_path / "a.txt"), "--append", code=11)

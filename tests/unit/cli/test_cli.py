@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from lodestar.engine.cli import show_warnings
-from lodestar.engine.cli.db import command
+from lodestar.engine.cli.db import db_command
 from lodestar.engine.cli.options import find_running_server
 from lodestar.engine.linking.entity_index import get_entity_index_folder
 from lodestar.engine.neo4j.embedded import EmbeddedServer
@@ -66,7 +66,7 @@ def test_the_only_running_server_is_asked_and_said(
 
 
 def test_a_server_that_is_not_there_is_not_deleted(tmp_path: Path) -> None:
-    ran = CliRunner().invoke(command, ["reset", "--name", "nope", "--json"], env={"LODESTAR_HOME": str(tmp_path)})
+    ran = CliRunner().invoke(db_command, ["reset", "--name", "nope", "--json"], env={"LODESTAR_HOME": str(tmp_path)})
     assert ran.exit_code == 0
     assert "nope: there is no such server, nothing deleted" in ran.stderr
     assert json.loads(ran.stdout) == {"name": "nope", "deleted": None}

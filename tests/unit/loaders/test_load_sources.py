@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from lodestar.engine.cli.load import command
+from lodestar.engine.cli.load import load_command
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.writing import make_relation_label, parse_relation_domain
 from lodestar.loaders.formats import FORMATS, source_class
@@ -369,7 +369,7 @@ def test_a_source_of_ones_own_is_one_file_and_options_may_stand_before_it(tmp_pa
     env = {"LODESTAR_HOME": str(tmp_path / "home")}
     given = ["tests.fakes.own_source:Bars", str(tmp_path / "kg.txt")]
     for arguments in ([*given, "--dry-run", "--json"], ["--json", "--max-rejects", "3", "--dry-run", *given]):
-        ran = CliRunner().invoke(command, arguments, env=env)
+        ran = CliRunner().invoke(load_command, arguments, env=env)
         assert ran.exit_code == 0, ran.output
         assert json.loads(ran.stdout)["categories"]["triple"] == 2
     with pytest.raises(UsageError, match=r"expected a class derived from Source, found tests\.fakes\.own_source:Any"):

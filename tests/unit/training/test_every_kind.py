@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from lodestar.engine.cli.train import command
+from lodestar.engine.cli.train import train_command
 from lodestar.engine.errors import UsageError
 from lodestar.models.causal_lm import ModelAndTokenizer, load_language_model
 from lodestar.models.gril import GrilConfig, GrowOptions, JointOptions
@@ -98,7 +98,7 @@ def test_a_device_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     arguments = ["--dataset", "t", "--dev", "d", "--out", str(tmp_path / "out")]
     ran = CliRunner().invoke(
-        command, ["reg-triple", *arguments], env={"LODESTAR_DEVICE": "cuda", "LODESTAR_HOME": str(tmp_path)}
+        train_command, ["reg-triple", *arguments], env={"LODESTAR_DEVICE": "cuda", "LODESTAR_HOME": str(tmp_path)}
     )
     assert isinstance(ran.exception, UsageError)
     assert "there is no device cuda" in str(ran.exception)
