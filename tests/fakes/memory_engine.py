@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from lodestar import Engine
-from lodestar.engine.neo4j import Request, Row
+from lodestar.engine.neo4j import Row
 from lodestar.engine.neo4j.catalogue import GRAPH_VERSION
 from lodestar.engine.settings import Connection, Settings
 
 from tests.fakes.memory_graph import MemoryGraph
-
-T = TypeVar("T")
 
 TRIPLES = (
     ("Peru", "capital", "Lima"),
@@ -27,20 +25,11 @@ TRIPLES = (
 class WholeGraph(MemoryGraph):
     """A graph in memory that an engine can be opened over, and that stands in for a `Gateway`."""
 
-    def stream(self, request: Request[T]) -> Iterator[T]:
-        """Yield the decoded rows of a request, one by one."""
-        rows: Sequence[Row] = getattr(self, f"_{request.template.name}")(request.params, request.names)
-        return (request.decode([row]) for row in rows)
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
         """It has no connections."""
-
-    def _stream_mediator_relations(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
-        bare = [i for i, name in self.names.items() if name is None]
-        return [(number,) for number in sorted({n for i in bare for n in self.signature(i)})]
 
     def _read_names(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         return [(i, self.names[i], None, None) for i in params["ids"] if i in self.names]
@@ -62,11 +51,8 @@ class WholeGraph(MemoryGraph):
         """It has no connections."""
 
 
-def open_engine(
-    tmp_path: Path, recipe: str, options: Mapping[str, Any] | None = None, graph: WholeGraph | None = None
-) -> Engine:
+def open_engine(tmp_path: Path, recipe: str) -> Engine:
     settings = Settings(home=str(tmp_path), uri="bolt://127.0.0.1:1")
-    connection = Connection("bolt://127.0.0.1:1")
-    engine = Engine(settings, recipe=recipe, options=options, connection=connection)
-    engine._gateway = graph or WholeGraph(TRIPLES)  # type: ignore[assignment]
+    engine = Engine(settings, recipe=recipe, connection=Connection("bolt://127.0.0.1:1"))
+    engine._gateway = WholeGraph(TRIPLES)  # type: ignore[assignment]
     return engine

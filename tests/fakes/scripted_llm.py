@@ -97,9 +97,9 @@ def cut(after_bytes: int = 10) -> Reply:
     return Reply(200, whole.body, whole.headers, cut_after_bytes=after_bytes)
 
 
-def streamed(pieces: Callable[[], Iterable[bytes]], headers: Mapping[str, str] | None = None) -> Reply:
+def streamed(pieces: Callable[[], Iterable[bytes]]) -> Reply:
     """Reply 200 with these pieces, one after the other."""
-    return Reply(headers={"Content-Type": "application/json", **(headers or {})}, stream=pieces)
+    return Reply(headers={"Content-Type": "application/json"}, stream=pieces)
 
 
 def hangs() -> Reply:
@@ -118,20 +118,9 @@ class _Server(ThreadingHTTPServer):
 class ScriptedLLM:
     """The server, as a context manager. A request past the end of the script gets HTTP 418."""
 
-    def __init__(
-        self,
-        script: Iterable[Reply | Callable[[Request], Reply]] = (),
-        *,
-        models: Iterable[str] | Reply = ("scripted",),
-    ) -> None:
+    def __init__(self, script: Iterable[Reply | Callable[[Request], Reply]] = ()) -> None:
         self.requests: list[Request] = []
-        self.num_streamed = 0
         self._script = iter(script)
-        self._models = (
-            models
-            if isinstance(models, Reply)
-            else raw(json.dumps({"object": "list", "data": [{"id": m, "object": "model"} for m in models]}))
-        )
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._server = _Server(("127.0.0.1", 0), self._handler())
@@ -174,9 +163,6 @@ class ScriptedLLM:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def do_GET(self) -> None:
-                self._send(llm._models if self.path == "/v1/models" else status(404))
-
             def do_POST(self) -> None:
                 at_s = time.monotonic()
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -198,7 +184,6 @@ class ScriptedLLM:
                     with suppress(ConnectionError):
                         for piece in reply.stream():
                             self.wfile.write(piece)
-                            llm.num_streamed += len(piece)
                     return
                 self.send_header("Content-Length", str(len(reply.body)))
                 self.end_headers()

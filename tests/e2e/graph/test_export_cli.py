@@ -83,16 +83,6 @@ def test_a_reader_that_leaves_is_no_fault(environment: dict[str, str]) -> None:
     assert process.wait() == 1
 
 
-@pytest.mark.usefixtures("graph")
-def test_status_shows_what_the_graph_holds(lodestar: Lodestar) -> None:
-    ran = lodestar("db", "status")
-    assert ran.code == 0
-    assert "  graph     4 triples, 2 entities, 2 literals, 4 relations" in ran.out.splitlines()
-    graph = json.loads(lodestar("db", "status", "--json").out)["graph"]
-    assert (graph["num_triples"], graph["num_entities"], graph["num_literals"]) == (4, 2, 2)
-    assert graph["loads"][0]["source"] == GRAPH.name
-
-
 TRIPLES = "Ann Alder\towned_by\tSales\nBob Birch\towned_by\tSales\nAnn Alder\t#1\tMill\nSales\tcity\tPorto\n"
 SAID = (
     "owned_by\twho looks after\tlabel=owner\tdescription=the team in charge\n"

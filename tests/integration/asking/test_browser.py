@@ -82,16 +82,6 @@ def expected(evidence: Evidence[Chain]) -> tuple[list[str], set[tuple[str, str, 
     return sorted(names), {(names[a["start"]], a["type"], names[a["end"]]) for a in picture.arrows}
 
 
-def test_the_link_shows_exactly_the_retrieval_and_none_of_the_hubs_other_edges(
-    session: neo4j.Session, gateway: Gateway
-) -> None:
-    evidence = country_retrieval()
-    write_picture(gateway, BROWSER_URL, evidence)
-    names, arrows = shown(session, evidence)
-    assert (names, arrows) == expected(evidence)
-    assert not {type_ for _, type_, _ in arrows} & {"hub.a", "hub.b"}
-
-
 def test_the_same_question_replaces_its_picture_and_others_stay(session: neo4j.Session, gateway: Gateway) -> None:
     first, other = country_retrieval(), country_retrieval("And which currency is that?")
     assert write_picture(gateway, BROWSER_URL, first) != write_picture(gateway, BROWSER_URL, other)

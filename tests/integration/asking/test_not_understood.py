@@ -49,17 +49,12 @@ def engine(gateway: Gateway, driver: neo4j.Driver, connection: Connection, setti
     [
         ("What is not supplied by Norrick Foods?", {"not"}),
         ("Which states border Brelland before the war?", {"before"}),
-        ("Who directed Zinc before Ann Alder?", {"before"}),
-        ("What was supplied by Norrick Foods until the strike?", {"until"}),
         ("What is the average elevation of Mount Agate?", {"average"}),
-        ("What is the total unit price of Plum Jam?", {"total"}),
         ("What is the average release year of Zinc by Bob Birch?", {"average"}),
         ("Which city borders Arvonia?", {"city"}),
-        ("Which supplier directed Zinc?", {"supplier"}),
         ("Which film is supplied by Norrick Foods?", {"film"}),
         ("What is the elevation of the capital of Arvonia?", {"capital"}),
         ("What is the release year of what Norrick Foods supplied?", {"release year"}),
-        ("What is Zinc's release year?", {"release year"}),
     ],
 )
 def test_words_that_no_path_uses(engine: Engine, text: str, words: set[str]) -> None:

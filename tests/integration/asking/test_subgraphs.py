@@ -9,10 +9,8 @@ from collections.abc import Collection, Mapping
 from random import Random
 
 import neo4j
-import numpy as np
 import pytest
 from lodestar import Engine
-from lodestar.engine.context import Context
 from lodestar.engine.evidence.conversion import GroundedRelationPath, find_relation_paths
 from lodestar.engine.neo4j import QueryTemplate, Request
 from lodestar.engine.neo4j.catalogue import RelationCatalogue, read_catalogue
@@ -94,36 +92,6 @@ def test_neo4j_gives_what_the_definition_gives(
     assert {id_: name for id_, name in names_found.items() if name is not None} == {
         id_: (names | LITERALS)[id_] for id_ in names_found if id_ in names or id_ in LITERALS
     }
-
-
-@pytest.mark.usefixtures("empty_graph")
-def test_a_step_is_one_query_and_a_hub_one_more_for_each_relation(gateway: Gateway, driver: neo4j.Driver) -> None:
-    hub = [("hub", relation, f"{relation}{i}") for relation in ("a", "b", "c") for i in range(30)]
-    through = [("t", "in", "cvt"), ("cvt", "out", "u"), ("t", "a", "hub")]
-    names = {id_: id_ for h, _, t in [*hub, *through] for id_ in (h, t) if id_ != "cvt"}
-    write_graph(driver, gateway, [*hub, *through], names)
-    catalogue = gateway.run(read_catalogue())
-    subgraphs = SubgraphExtractor({r.number: r.name for r in catalogue.relations}, hub_degree=10)
-    bounds = SubgraphBounds(fan_out=5)
-
-    def round_trips(*asked: SubgraphQuery) -> int:
-        ctx = Context(gateway)
-        with ctx.trace.stage("subgraphs"):
-            batch = subgraphs.extract(ctx.db, asked)
-        assert (np.diff(batch.triple_starts) > 0).all()
-        return sum(cost.round_trips for cost in ctx.trace.costs)
-
-    one_hop = SubgraphQuery("", ("t",), 1, bounds)
-    assert round_trips(one_hop) == 3, "signatures, the hop's first step, its step out of the mediator"
-    assert round_trips(*[one_hop] * 5) == 3
-    at_hub = SubgraphQuery("", ("hub",), 1, bounds)
-    assert round_trips(at_hub) == 1 + 4, (
-        "signatures, and for the hub a query for a, b and c that leave and a that enters"
-    )
-    assert round_trips(one_hop, at_hub, SubgraphQuery("", ("u",), 2, bounds)) == 1 + (1 + 4) + 1 + 1 + 0
-    cut = subgraphs.extract(gateway, [at_hub])
-    assert len(cut.heads) == 16
-    assert cut.is_cut == (True,)
 
 
 LIMITS = ((4, 1_000), (1, 1_000), (8, 30), (3, 2))

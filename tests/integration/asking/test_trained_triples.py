@@ -15,7 +15,7 @@ from lodestar.engine.retrieval.triples import Gril, RegTriple
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import read_subgraphs
 from lodestar.engine.training import training_config
-from lodestar.engine.values import Chain, Question, Triple
+from lodestar.engine.values import Chain, Question
 from lodestar.models.gril import KIND as GRIL
 from lodestar.models.gril.training import EncodedSubgraphs, GrilCheckpoint
 from lodestar.models.kinds import CheckpointOpenOptions, ModelKind
@@ -57,17 +57,6 @@ def checkpoint(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def gril(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> str:
     return trained(GRIL, engine, tmp_path_factory.mktemp("gril"))
-
-
-def test_triples_come_best_first_with_probabilities(settings: Settings, engine: Engine, checkpoint: str) -> None:
-    with Engine(settings, recipe=RegTriple(checkpoint=checkpoint)) as asked:
-        evidence = asked.retrieve("What is the capital of Chile?", top_k=100)
-    assert evidence.kind == "triple"
-    scores = [item.score for item in evidence.items]
-    assert scores == sorted(scores, reverse=True)
-    assert all(0 < (evidence.probability(rank) or 0) < 1 for rank in range(len(scores)))
-    facts = {(i.value.head.id, i.value.tail.id) for i in evidence.items if isinstance(i.value, Triple)}
-    assert ("m.chile", "m.santiago") in facts
 
 
 def test_chains_of_the_triples_answer(settings: Settings, engine: Engine, checkpoint: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import neo4j
 import pytest
-from lodestar.engine.errors import DatabaseError, LoadInProgressError
+from lodestar.engine.errors import LoadInProgressError
 from lodestar.engine.neo4j import Request, load_query
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
@@ -106,15 +106,7 @@ def test_a_killed_process_frees_the_lock(gateway: Gateway, connection: Connectio
         assert hold.alive()
 
 
-def test_a_lost_lock_is_noticed_and_what_the_block_raises_passes(gateway: Gateway, driver: neo4j.Driver) -> None:
-    with gateway.hold_load_lock() as hold:
-        driver.execute_query(
-            "SHOW TRANSACTIONS YIELD transactionId AS id, metaData WHERE metaData.query = 'hold_load_lock' "
-            "TERMINATE TRANSACTIONS id YIELD message RETURN message"
-        )
-        assert not hold.alive()
-        with pytest.raises(DatabaseError, match=r"this load lost its connection .*: run the same load again"):
-            hold.check()
+def test_what_the_block_raises_passes_and_frees_the_lock(gateway: Gateway) -> None:
     with pytest.raises(OSError, match="no room"), gateway.hold_load_lock():
         raise OSError("no room")
     with gateway.hold_load_lock(wait_s=0.5):

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import neo4j
 import pytest
-from lodestar.engine.errors import GraphError
-from lodestar.engine.neo4j.catalogue import read_graph_state
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.plans.compile import PlanSchema, compile_plan
 from lodestar.engine.plans.plan import FilteredSet, FindMembers, FollowPath, TopByValue, TopicSet, ValueComparison
@@ -53,9 +50,3 @@ def test_comparisons_read_typed_values(gateway: Gateway) -> None:
     assert ends(
         gateway, FilteredSet(TopicSet(("kelm",)), ValueComparison(("height",), "=", number=7_000, unit="m"))
     ) == ["kelm"]
-
-
-def test_a_graph_of_an_earlier_version_is_refused(driver: neo4j.Driver, gateway: Gateway) -> None:
-    driver.execute_query("MATCH (l:Load) SET l.graph_version = 2")
-    with pytest.raises(GraphError, match=r"of model version 2, this Lodestar reads 3: load it again with --replace"):
-        gateway.run(read_graph_state()).check()

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.models.wording.operators import find_operators, find_placed_names, list_wanted_nouns, stands_in_comparison
+from lodestar.models.wording.operators import find_operators, find_placed_names, list_wanted_nouns
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("Which states do not border Texas?", ["not"]),
-        ("Everyone except Ann", ["except"]),
         ("Which films other than Heat did he direct?", ["other than"]),
-        ("Which products cost more than 80?", ["more", "than"]),
         ("Which bridges are over 90 m long?", ["over"]),
         ("Which bridge is over the Danube?", []),
-        ("Which film was released before 1984?", ["before"]),
         ("What is his last name?", []),
         ("What is the cheapest hotel in the forest?", ["cheapest"]),
         ("Which guest has the most interest in the west?", ["most"]),
         ("What is the average salary per department?", ["average", "per"]),
-        ("What is the second largest lake?", ["second", "largest"]),
         ("Which film won Ann Alder of Bonn her second prize at home?", []),
         ("Who wrote The Last Resort?", []),
     ],
@@ -39,7 +35,6 @@ def test_words_of_names_are_no_operators() -> None:
         ("Which capital cities are in Peru?", "capital cities"),
         ("what are the names of the major rivers in ohio", "major rivers"),
         ("Could you tell me what is the tallest ship in Bonn?", "tallest ship"),
-        ("How many of our suppliers are there?", "suppliers"),
         ("Who is Ann?", ""),
     ],
 )
@@ -51,9 +46,3 @@ def test_names_after_a_preposition() -> None:
     assert find_placed_names("How many suppliers are in France?", []) == ["in France"]
     assert find_placed_names("who lives in the lower town", ["lower town"]) == ["in the lower town"]
     assert find_placed_names("HOW MANY SUPPLIERS ARE IN FRANCE", []) == []
-
-
-@pytest.mark.parametrize(("text", "compared"), [("before 1984", True), ("over € 80", True), ("in 1984", False)])
-def test_numbers_in_a_comparison(text: str, *, compared: bool) -> None:
-    number = "1984" if "1984" in text else "80"
-    assert stands_in_comparison(text, text.index(number)) == compared

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from lodestar.engine.errors import GraphError
 from lodestar.engine.neo4j.catalogue import GRAPH_VERSION, GraphState, RelationInfo
-from lodestar.engine.writing import RELATED, RelationFacts, make_catalogue_rows
+from lodestar.engine.writing import RELATED, make_catalogue_rows
 
 WHOLE = GraphState(num_entities=3, num_relations=1, num_triples=2, num_finished_loads=1)
 
@@ -42,13 +42,6 @@ def types(rows: list[RelationInfo]) -> dict[str, str]:
     return {row.name: row.stored_as or row.name for row in rows}
 
 
-def test_all_relations_are_types_where_there_is_room() -> None:
-    rows = make_catalogue_rows(STAGED, (), {"c.z": RelationFacts(range="t", label="zed")}, max_types=4)
-    assert types(rows) == {name: name for name in STAGED}
-    assert [row.number for row in rows] == [1, 2, 3, 4]
-    assert (rows[2].label, rows[2].range, rows[1].label) == ("zed", "t", "y")
-
-
 def test_the_rarest_have_none_of_their_own_and_related_counts_as_one() -> None:
     rows = make_catalogue_rows(STAGED, (), max_types=3)
     assert types(rows) == {"a.x": "a.x", "b.y": "b.y", "c.z": RELATED, "d.w": RELATED}
@@ -60,9 +53,3 @@ def test_what_the_graph_has_keeps_its_number_and_type() -> None:
     assert types(rows) == {"a.x": "a.x", "b.y": "b.y", "c.z": RELATED, "d.w": RELATED}
     assert {row.name: row.number for row in rows} == {"a.x": 10, "b.y": 7, "c.z": 9, "d.w": 11}
     assert types(make_catalogue_rows({"e": 1}, known, max_types=2)) == {"e": RELATED}
-
-
-def test_names_that_cannot_be_types_are_related() -> None:
-    rows = make_catalogue_rows({RELATED: 3, "  ": 2, "r": 1}, ())
-    assert types(rows) == {RELATED: RELATED, "  ": RELATED, "r": "r"}
-    assert rows[0].stored_as == RELATED

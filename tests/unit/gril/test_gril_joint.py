@@ -173,23 +173,6 @@ class TestReading:
         torch.testing.assert_close(found, expected)
         assert compute_reading_loss(pointed, [(False,) * 3, (False,), (False,) * 2]) == 0
 
-    def test_the_given_triples_are_the_most_probable_that_were_seen(self) -> None:
-        sets = encoded()
-        with torch.no_grad():
-            grown = network_of().retriever(sets.grow_inputs([1, 2]))
-        given = choose_reader_triples(grown, sets, [1, 2], [2, 99])
-        assert [len(rows) for rows in given] == [2, 4]
-        best = torch.argsort(grown.path_probability[:4], descending=True)[:2]
-        assert sorted(given[0].tolist()) == sorted((4 + best).tolist())
-        passage, nodes = build_passage(sets, 1, given[0])
-        assert passage.question == sets.graphs.texts.questions[1]
-        assert not sets.graphs.is_topic[nodes].any()
-        assert len(passage.candidates) == len(nodes)
-        passage, nodes = build_passage(sets, 0, np.arange(4))
-        assert passage.names == ("land 0", "town 0", "coin 0", "tongue 0", None)
-        assert passage.triples == ((0, "capital", 1), (0, "currency", 2), (0, "language", 3), (1, "currency", 4))
-        assert (passage.candidates, nodes.tolist()) == ((1, 2, 3), [1, 2, 3])  # neither the topic nor what has no name
-
 
 @pytest.fixture(scope="module")
 def reader_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.linking import compute_link_penalties, look_up_topics, select_start_topics
 from lodestar.engine.linking.full_text import FullTextLinker, find_value_topics, parse_values, write_full_text_queries
-from lodestar.engine.linking.mentions import derive_name_forms, find_demonym_places
 from lodestar.engine.neo4j.graph_requests import NamedEntity
 from lodestar.engine.values import Entity, Question, Topic
 from lodestar.engine.writing import build_search_terms
-from lodestar.models.wording import find_initials, find_other_spellings
 
 from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
@@ -105,41 +103,11 @@ def test_shorter_forms(text: str, id_: str, mention: str) -> None:
     assert best.probability == best.score
 
 
-def test_a_query_has_bounded_clauses_and_there_are_boundedly_many() -> None:
-    """Of the first 256 words: 128 pairs that a full stop joins, each word, and 16 pairs of neighbours are asked for at
-    once, 24 of each alone."""
-    words = [f"p{n}q" for n in range(300)]
-    queries = write_full_text_queries(" ".join(".".join(words[at : at + 2]) for at in range(0, 300, 2)), 100, 10)
-    assert queries[0].text.count('"^') == 400
-    assert len(queries) == 1 + 3 * 24
-    assert (queries[24].text, queries[48].text, queries[72].text) == ('"p46q.p47q"', '"p23q"', '"p23q p24q"')
-
-
 @given(st.text(max_size=80))
 def test_no_text_is_lucene_syntax(text: str) -> None:
     for query in write_full_text_queries(text, 100, 10):
         for part in re.split(r' (?=(?:[^"]*"[^"]*")*[^"]*$)', query.text):
             assert re.fullmatch(r'"[^"\\]+"(\^\d)?|[^\s!-&(-/:-@\[-`{-~]+~\d', part), part
-
-
-@pytest.mark.parametrize(
-    ("name", "short"),
-    [
-        ("United States of America", ("USA", "US")),
-        ("John F. Kennedy", ("JFK",)),
-        ("Washington, D.C.", ()),
-        ("Lord of the Rings (film series)", ("LR",)),
-        ("Peru", ()),
-        ("of the", ()),
-        ("Guns 'n Roses", ()),
-        ("One Two Three Four Five Six", ("OTTFFS",)),
-        ("20 Words That Are Far Too Many For Initials", ()),
-        ("", ()),
-        ("🜨 首都 🜨", ()),
-    ],
-)
-def test_initials(name: str, short: tuple[str, ...]) -> None:
-    assert find_initials(name) == short
 
 
 def test_initials_come_behind_all_names() -> None:
@@ -150,61 +118,6 @@ def test_initials_come_behind_all_names() -> None:
         "US",
     ]
     assert build_search_terms([" "]) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "others"),
-    [
-        ("Peru", ()),
-        ("Ἀθῆναι", ("Αθηναι",)),
-        ("A.I.", ("AI",)),
-        ("J.R.R. Tolkien", ("JRR. Tolkien",)),
-        ("The The", ("the_the_",)),
-        ("It", ("it_",)),
-        ("It Follows", ()),
-        ("TokenArcade", ("Token Arcade",)),
-        ("McCoy", ("Mc Coy",)),
-    ],
-)
-def test_a_name_is_also_found_as_the_index_has_it(name: str, others: tuple[str, ...]) -> None:
-    assert find_other_spellings(name) == others
-
-
-@pytest.mark.parametrize(
-    ("name", "forms"),
-    [
-        ("Peru", []),
-        ("German Language", ["untyped german", "last language"]),
-        ("Old German Language", ["untyped old german", "outer old language", "leading old german", "last language"]),
-        ("Anna Smith (actress)", ["unbracketed anna smith", "last smith"]),
-        ("Gulf of Mexico", ["outer gulf mexico", "inverted mexico gulf", "leading gulf", "last mexico"]),
-        (
-            "Head of the Free States",
-            [
-                "outer head states", "inverted free states head", "inverted fs head", "leading head of the free",
-                "leading head", "last states",
-            ],
-        ),
-        ("The House of", ["leading the house"]),
-        ("House of The", ["outer house the", "leading house", "last the"]),
-        ("Smith, Anna (actress)", ["unbracketed smith"]),
-        ("(500) Days", ["last days"]),
-        ("Type XYZ", ["last xyz"]),
-        ("東京 (film)", ["unbracketed 東 京"]),
-        ("東 Tower", []),
-    ],
-)  # fmt: skip
-def test_a_name_has_shorter_forms(name: str, forms: list[str]) -> None:
-    found = [form for _, form in derive_name_forms([name], {"language"}) if form.kind != "whole"]
-    assert [" ".join((form.kind, *form.words)) for form in found] == forms
-
-
-@pytest.mark.parametrize(
-    ("word", "some"),
-    [("iranian", "iran"), ("irish", "ireland"), ("danish", "dan"), ("dutch", "netherlands"), ("french", "france")],
-)
-def test_places_of_an_adjective(word: str, some: str) -> None:
-    assert some in find_demonym_places(word)
 
 
 GRAPH = MemoryGraph(

@@ -14,21 +14,19 @@ from click.testing import CliRunner
 from lodestar.engine.cli.load import load_command
 from lodestar.engine.errors import InputError, UsageError
 from lodestar.engine.writing import make_relation_label, parse_relation_domain
-from lodestar.loaders.formats import FORMATS, source_class
+from lodestar.loaders.formats import source_class
 from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.neo4j_graphs import split_script
 from lodestar.loaders.formats.triples import CsvSource, FreebaseSource, ParquetSource, RogSource, TsvSource
 from lodestar.loaders.loading import LoadOptions, preview
 from lodestar.loaders.reading import use_spool_folder
-from lodestar.loaders.source import FREEBASE_ID, Source
+from lodestar.loaders.source import FREEBASE_ID
 from pyarrow import parquet
 
 from tests.made.files import refusal, written
-from tests.made.pipelines import save_pipeline
 from tests.references.read_source import read_source
 
 KG = "m.1\tp.q.capital\tm.2\nm.1\tp.q.capital\tm.2\nm.2\tinside\tm.1\n"
-NAMES = "m.1\tPeru\nm.2\tLima\tCity_of_Kings\nm.9\tNobody\nm.2\tLima\nm.1\tRepública del Perú\nm.1\t\n"
 RECORDS: list[dict[str, Any]] = [
     {"id": "q1", "graph": [["Lima", "in", "m.0abc_1"], ["m.0abc_1", "of", "Perú"]]},
     {"id": "q2", "subgraph": [["Lima", "in", "m.0abc_1"]]},
@@ -38,40 +36,6 @@ GRAPHML = """<?xml version='1.0' encoding='utf-8'?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed">
 <node id="a"/><node id="b"/><edge source="a" target="b" label="likes"/></graph></graphml>
 """
-ITEM = (
-    '{"type": "item", "id": "Q1", "labels": {"en": {"language": "en", "value": "one"}}, "claims": {"P1": [{"rank": "normal", "id": "Q1-1", '
-    '"mainsnak": {"snaktype": "value", "property": "P1", "datavalue": {"type": "string", "value": "x"}}}]}}'
-)
-SAMPLES: dict[str, str] = {
-    "csv": KG.replace("\t", ","),
-    "json": '{"nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b"}]}',
-    "fb2m": "freebase.com/m/1\tfreebase.com/a/b\tfreebase.com/m/2\n",
-    "freebase": "</a>\t</b>\t</c>\t.\n",
-    "gexf": '<gexf><graph><nodes><node id="a"/></nodes><edges><edge source="a" target="a" label="likes"/></edges></graph></gexf>',
-    "graphml": GRAPHML,
-    "jsonl": '{"h": "a", "r": "b", "t": "c"}',
-    "metaqa": KG.replace("\t", "|"),
-    "obo": "[Term]\nid: X:2\nis_a: X:1\n",
-    "pathquestion": KG,
-    "rdf": "<a> <b> <c> .\n",
-    "rog": "".join(json.dumps(record) + "\n" for record in RECORDS),
-    "tables": "id,name,size\n1,Lima,9\n",
-    "text": "Ada met Bob in Lima. Ada met Bob in Rome.\n",
-    "tsv": KG,
-    "wikidata": ITEM,
-}
-SUFFIXES = {"freebase": "nt", "rdf": "nt", "tables": "csv", "text": "txt", "metaqa": "txt", "wikidata": "json"}
-
-
-def sample(folder: Path, name: str) -> Source:
-    """A source of this format over a small file."""
-    if name == "geonames":
-        return source_class(name)()
-    if name == "parquet":
-        return ParquetSource(str(triples_parquet(folder / "kg.parquet")))
-    path = written(folder, SAMPLES[name], f"kg.{SUFFIXES.get(name, name)}")
-    options = {"pipeline": save_pipeline(folder, "Ada", "Bob")} if name == "text" else {}
-    return source_class(name)(path, **options)
 
 
 def json_lines(records: list[dict[str, Any]]) -> str:
@@ -81,23 +45,22 @@ def json_lines(records: list[dict[str, Any]]) -> str:
 # Every source
 
 
-@pytest.mark.parametrize("name", [*FORMATS.keys() - {"cypher", "dump", "neo4j"}])  # these need a server
-def test_every_format_is_a_source(tmp_path: Path, name: str) -> None:
-    source = sample(tmp_path, name)
-    assert isinstance(source, Source)
-    assert source.kind == name
-    assert source.name
-    assert source.max_rejects >= 0
-    assert all(language == language.lower() for language in source.languages)
+# Every source
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("tsv", KG), ("rdf", "<a:a> <a:b> <a:c> .\n"), ("graphml", GRAPHML), ("tables", "id,name,size\n1,Lima,9\n")],
+)
+def test_a_source_says_the_same_each_time_it_is_read(tmp_path: Path, name: str, content: str) -> None:
+    path = written(tmp_path, content, "kg.csv" if name == "tables" else "kg")
+    source = source_class(name)(path)
+    assert source.digest() == source_class(name)(path).digest()
     assert json.loads(json.dumps(source.options())) == source.options()
-    assert source.digest() == sample(tmp_path, name).digest()
-    assert len(source.digest()) == 64
     first, second = read_source(source), read_source(source)
     assert first == second
     assert first.triples
-    if source.size_bytes is not None:
-        assert source.position_bytes == source.size_bytes
-    assert all(fact is not None for fact in source.relation_facts().values())
+    assert source.position_bytes == (source.size_bytes or 0)
 
 
 # TSV and CSV
@@ -320,12 +283,10 @@ def test_a_file_tells_its_format(tmp_path: Path, name: str, content: bytes | str
     ("relation", "label", "domain"),
     [
         ("location.country.capital", "capital", "location.country"),
-        ("people.person.place_of_birth", "place of birth", "people.person"),
         ("a.b.adjoin_s|c.d.adjoins", "adjoin s – adjoins", "a.b"),
         ("wasBornIn", "was born in", None),
         ("/people/person/nationality", "nationality", None),
         ("http://schema.org/birthPlace", "birth place", None),
-        ("`]->() //", "`]->() //", None),
     ],
 )
 def test_labels_and_domains(relation: str, label: str, domain: str | None) -> None:

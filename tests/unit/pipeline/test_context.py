@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import pickle
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 
 import pytest
 from lodestar.engine.errors import MissingExtraError, UsageError
 from lodestar.engine.llm import ChatUsage, Completion, Prompt
 from lodestar.engine.neo4j.graph_requests import read_signatures
-from lodestar.engine.parallel import PerProcessResource, WorkerPool
+from lodestar.engine.parallel import WorkerPool
 
 from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
@@ -54,20 +50,6 @@ def test_prompts_are_charged_to_the_stage_that_waits_for_them() -> None:
     assert cost.llm == ChatUsage(calls=2, prompt_tokens=11, completion_tokens=2)
 
 
-opened: list[int] = []
-
-
-@contextmanager
-def open_one(number: int) -> Iterator[int]:
-    opened.append(number)
-    yield number
-    opened.append(-number)
-
-
-def add(base: PerProcessResource[int], part: int) -> int:
-    return base.value + part
-
-
 @pytest.mark.parametrize("num", [0, 1, 3])
 def test_results_are_in_the_order_of_the_parts(num: int) -> None:
     last_is_done = threading.Event()
@@ -82,19 +64,6 @@ def test_results_are_in_the_order_of_the_parts(num: int) -> None:
     assert list(WorkerPool(num).map(work, range(5))) == [0, 1, 4, 9, 16]
 
 
-def test_results_come_as_they_are_finished() -> None:
-    second_is_told = threading.Event()
-
-    def work(part: int) -> int:
-        assert part or second_is_told.wait(30)
-        return part
-
-    results = WorkerPool(2).map(work, [0, 1], ordered=False)
-    assert next(results) == 1
-    second_is_told.set()
-    assert list(results) == [0]
-
-
 @pytest.mark.parametrize("num", [1, 2])
 def test_an_error_ends_it_and_waiting_parts_are_left_undone(num: int) -> None:
     begun: list[int] = []
@@ -106,18 +75,6 @@ def test_an_error_ends_it_and_waiting_parts_are_left_undone(num: int) -> None:
     with pytest.raises(UsageError, match="part 0"):
         list(WorkerPool(num).map(work, range(1_000)))
     assert len(begun) < 1_000
-
-
-def test_each_process_opens_its_own_and_closes_it() -> None:
-    opened.clear()
-    with PerProcessResource(partial(open_one, 5)) as base:
-        assert list(WorkerPool(4).map(partial(add, base), range(20))) == list(range(5, 25))
-        assert opened == [5]
-        copied = pickle.loads(pickle.dumps(partial(add, base)))
-        assert opened == [5]
-        assert copied(1) == 6
-        assert opened == [5, 5]
-    assert opened == [5, 5, -5]
 
 
 def test_a_missing_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,10 +77,7 @@ def test_what_cannot_be_said_is_one_line_without_secrets() -> None:
     assert str(raised.value) == "setting password: expected text, found int"
 
 
-# What cannot be asked: alone it is an answer without entities, in a batch no other question is lost with it.
-
-GOOD = "What is the capital of Peru?"
-
+# What cannot be asked: in a batch no other question is lost with it.
 
 BAD: dict[str | Question, type[LodestarError]] = {
     "": UsageError,
@@ -90,23 +87,10 @@ BAD: dict[str | Question, type[LodestarError]] = {
 }
 
 
-def test_a_question_without_a_known_entity_is_answered_with_a_reason(tmp_path: Path) -> None:
-    with open_engine(tmp_path, "similarity") as engine:
-        answer = engine.ask("xyzzy?")
-        assert (answer.found, answer.reason) == (False, "nothing linked")
-        assert "no known entity in the question" in answer.text
-        assert engine.retrieve("xyzzy?").note.startswith("no known entity")
-        with pytest.raises(UsageError, match="the question is empty"):
-            engine.ask("")
-
-
 def test_a_batch_says_the_fault_of_each_question(tmp_path: Path) -> None:
     with open_engine(tmp_path, "similarity") as engine:
-        first, *others, last = engine.ask_batch([GOOD, *BAD, GOOD])
+        first, *others, last = engine.ask_batch([QUESTION, *BAD, QUESTION])
         for (bad, error), other in zip(BAD.items(), others, strict=True):
             assert type(find_question_error(other.evidence)) is error, bad
     assert find_question_error(first.evidence) is None
     assert (first.text, last.text) == ("Lima", "Lima")
-
-
-# What a call computes is computed with one BLAS thread; then the limit before holds again.

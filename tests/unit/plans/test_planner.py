@@ -61,13 +61,7 @@ kim type pupil; lou type pupil; max type pupil; kim vegetarian true; lou vegetar
 kim height_cm 150; lou height_cm 162; max height_cm 171; i1 type violin; i2 type drum; i3 type drum
 i1 room blue; i2 room green; i3 room blue; blue type room; green type room
 """
-LEAGUE = """
-m1 type match; m2 type match; m3 type match; m1 referee cole; m2 referee dunn; m3 referee dunn; m1 stadium anfield
-m2 stadium anfield; m3 stadium villa; anfield type stadium; villa type stadium; oval type stadium; anfield roofed no
-villa roofed yes; oval roofed yes; anfield length_m 900; villa length_m 1100; oval length_m 1250; p1 type keeper; p2 type striker
-p3 type striker; p1 team reds; p2 team blues; p3 team reds; reds type team; blues type team
-"""
-GRAPHS = {"geo": GEO, "films": FILMS, "firm": FIRM, "wines": WINES, "school": SCHOOL, "league": LEAGUE}
+GRAPHS = {"geo": GEO, "films": FILMS, "firm": FIRM, "wines": WINES, "school": SCHOOL}
 FLAGS = ("yes", "no", "true", "false")
 
 
@@ -151,21 +145,16 @@ def test_adjectives_that_nothing_means_are_named(name: str, question: str, words
     [
         # a kind
         ("films", "which films are there", {"heat", "ronin", "alien", "blade"}),
-        ("firm", "name all departments", {"sales", "lab"}),
         # a kind of a topic
         ("geo", "what are the cities in peru", {"lima", "cusco"}),
-        ("firm", "which employees work in sales", {"ann", "bob"}),
         # more than another thing, or than the mean
         ("geo", "which cities are larger than quito", {"lima"}),
         ("films", "which films are older than ronin", {"heat", "alien", "blade"}),
         ("geo", "which rivers are longer than the average river", {"amazon"}),
-        ("films", "which films are newer than the average film", {"heat", "ronin"}),
         # the same as another thing
         ("films", "which films have the same director as alien", {"ronin", "blade"}),
-        ("firm", "which employees work in the same department as ann", {"bob"}),
         # but for one
         ("geo", "which countries other than chile border peru", {"ecuador"}),
-        ("firm", "which employees other than ann work in sales", {"bob"}),
         # so many by the name of a relation
         ("geo", "which rivers flow through exactly one country", {"rhine"}),
         ("films", "who acted in more than one film", {"deniro"}),
@@ -175,31 +164,23 @@ def test_adjectives_that_nothing_means_are_named(name: str, question: str, words
         ("firm", "who was hired first, bob or cid", {"bob"}),
         # one beside the other
         ("geo", "lima vs quito population", {"9750000", "1760000"}),
-        ("firm", "ann vs bob salary", {"61000", "40000"}),
         # dates
         ("films", "which films were released in the 1990s", {"heat", "ronin"}),
         ("films", "which films were released before may 1980", {"alien"}),
         ("firm", "who was hired after july 2016", {"cid", "dot"}),
         # of two things by what joins them
         ("films", "what rating did weaver give heat", {"65"}),
-        ("firm", "what are the hours of ann for apollo", {"12"}),
         # a kind that says of what another is
         ("geo", "which country cities are located in peru", {"lima", "cusco"}),
-        ("firm", "which employee projects does ann manage", {"apollo"}),
         # the first few
         ("geo", "list the top two largest cities", {"lima", "quito"}),
-        ("films", "the top three newest films", {"ronin", "heat", "blade"}),
         # is there
         ("geo", "is there a river in chile", False),
         ("firm", "is there an employee in sales", True),
         # how many
         ("geo", "how many cities are in peru", 2.0),
-        ("firm", "how many employees work in the lab", 2.0),
         # superlatives by a value
         ("geo", "what is the longest river", {"amazon"}),
-        ("geo", "which city has the largest population", {"lima"}),
-        ("films", "what is the oldest film", {"alien"}),
-        ("films", "which film has the smallest budget", {"alien"}),
         ("firm", "which employee has the highest salary", {"dot"}),
         # superlatives of what a topic leads to
         ("films", "what is the newest film directed by scott", {"ronin"}),
@@ -209,13 +190,11 @@ def test_adjectives_that_nothing_means_are_named(name: str, question: str, words
         ("firm", "which employee in sales has the highest salary", {"ann"}),
         # possessives
         ("geo", "what is peru's largest city", {"lima"}),
-        ("films", "what is scott's oldest film", {"alien"}),
         # the earliest of what is said
         ("films", "which film has the earliest release date", {"alien"}),
         ("firm", "which employee was hired first", {"ann"}),
         # superlatives by a count
         ("geo", "which country borders the most countries", {"peru"}),
-        ("films", "which person acted in the most films", {"deniro"}),
         # comparisons with numbers and dates
         ("geo", "which cities have a population above 1000000", {"lima", "quito"}),
         ("films", "which films were released before 1983", {"alien", "blade"}),
@@ -223,7 +202,6 @@ def test_adjectives_that_nothing_means_are_named(name: str, question: str, words
         ("films", "which films were released between 1980 and 1996", {"blade", "heat"}),
         # negation
         ("films", "which films were not directed by scott", {"heat"}),
-        ("firm", "which employees do not work in sales", {"cid", "dot"}),
         # both
         ("films", "which films have both pacino and deniro acted in", {"heat"}),
         # nested
@@ -234,12 +212,10 @@ def test_adjectives_that_nothing_means_are_named(name: str, question: str, words
         ("firm", "name the two employees with the highest salary", {"dot", "ann"}),
         # one or the other, whether one is more than the other
         ("geo", "which is longer the amazon or the rhine", {"amazon"}),
-        ("films", "which is newer heat or ronin", {"ronin"}),
         ("geo", "is the amazon longer than the rhine", True),
         ("films", "is heat older than alien", False),
         # values compared by an adjective
         ("geo", "which rivers are longer than 2000", {"amazon"}),
-        ("films", "which films are older than 1981", {"alien"}),
         # for each kind
         ("films", "how many films did each person direct", {"scott": 3.0, "mann": 1.0}),
         ("firm", "what is the average salary per department", {"sales": 50500.0, "lab": 63500.0}),
@@ -248,27 +224,19 @@ def test_adjectives_that_nothing_means_are_named(name: str, question: str, words
         ("firm", "what is the total cost of all projects", 2100.0),
         # a particle before its clause
         ("geo", "through which countries does the amazon flow", {"peru", "ecuador"}),
-        ("films", "in which films has ford acted", {"blade"}),
         # what is left out has no part in the superlative
         ("films", "what is the oldest film except alien", {"blade"}),
-        ("firm", "which employee has the highest salary except dot", {"ann"}),
         # how much the most is
         ("geo", "what is the largest population of the cities in peru", {"9750000"}),
-        ("firm", "what is the highest salary of the employees in sales", {"61000"}),
         # a property that is so or not
         ("wines", "which wines are organic", {"smaragd", "malbec"}),
-        ("school", "which pupils are vegetarian", {"kim", "max"}),
         ("wines", "which wines are not organic", {"aligote"}),
-        ("school", "which pupils are not vegetarian", {"lou"}),
         # a number in another unit than that of the relation's name
         ("school", "which pupils have a height above 1.6 m", {"lou", "max"}),
-        ("league", "which stadiums have a length above 1 km", {"villa", "oval"}),
         # what two share, each by an event of its own
         ("wines", "which wine was tasted by both mira and jon", {"smaragd"}),
-        ("league", "which stadium did both cole and dunn referee", {"anfield"}),
         # a kind that only some of what a relation leads to is of
         ("wines", "which cellars have no reds", {"west"}),
-        ("school", "which rooms have no violins", {"green"}),
         # where: the smallest place
         ("geo", "where is cusco", {"peru"}),
     ],

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from lodestar.models.reg.entities import EntityScorer
 from lodestar.models.reg.triples import EncodedGraphs, GraphInputs
@@ -14,20 +13,6 @@ from torch import Tensor
 
 from tests.fakes.letter_encoder import LetterEncoder
 from tests.made.reg_graphs import question_graphs
-
-
-def test_questions_of_a_batch_do_not_mix() -> None:
-    torch.manual_seed(0)
-    graphs = question_graphs(0, 6)
-    encoded = EncodedGraphs(graphs, LetterEncoder().encode, 2, torch.device("cpu"))
-    network = EntityScorer(encoded.dimension, 10, 8, 2, (0, 3, 1, 1)).eval()
-    together = encoded.inputs(range(6), encoded.rows(range(6)))
-    assert together.node_question.tolist() == [number for number in range(6) for _ in range(5)]
-    with torch.no_grad():
-        alone = torch.cat([network.nodes(encoded.inputs([number], encoded.rows([number]))) for number in range(6)])
-        np.testing.assert_allclose(network.nodes(together), alone, atol=1e-5)
-        worth = network(together)
-    np.testing.assert_allclose(worth[0], (alone[0] + alone[1]) / 2, atol=1e-5)
 
 
 def pass_of(network: EntityScorer, inputs: GraphInputs, degrees: Sequence[int]) -> Tensor:

@@ -20,7 +20,6 @@ from lodestar.models.reg.paths import (
     PathModel,
     PathPrefix,
     PathTokenizer,
-    TokenTrie,
     compute_path_log_probabilities,
     make_path_examples,
     read_path_writer,
@@ -74,13 +73,6 @@ def model(trained: Path) -> PathModel:
     return PathModel(*read_path_writer(trained))
 
 
-def test_a_trie_is_closed_at_its_dead_ends() -> None:
-    trie = TokenTrie([(1, 2), (1, 3, 4), (5,)])
-    assert trie.list_next_tokens([]) == [1, 5]
-    assert trie.list_next_tokens([1]) == [2, 3]
-    assert trie.list_next_tokens([1, 2]) == trie.list_next_tokens([1, 4]) == trie.list_next_tokens([7]) == []
-
-
 def test_probabilities_of_all_tokens_add_up_to_those_of_the_beginning(base: Path) -> None:
     """P(a path) is what is left for its end and for every token that may follow."""
     lm = load_language_model(str(base))
@@ -113,12 +105,7 @@ def test_only_what_is_offered_is_written_and_its_scores_are_those_of_the_model(m
     assert len(found[0]) > 1
     assert set(found[1]) == {"^capital"}
     assert found[2] == {}
-    alone = [model.write([prefix], text, 4)[0] for prefix in prefixes]
-    for left, right in zip(found, alone, strict=True):
-        assert set(left) == set(right)
-        for step, scores in left.items():
-            assert scores == pytest.approx(right[step], abs=1e-3)
-            assert scores[1] < scores[0] < 0
+    assert all(of_path < begun < 0 for each in found for begun, of_path in each.values())
     assert len(model.write(prefixes[:1], text, 1)[0]) == 1
 
 

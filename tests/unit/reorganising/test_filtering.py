@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,15 +12,13 @@ from lodestar.engine.evidence import Evidence
 from lodestar.engine.llm import Completed, Completion, Prompt
 from lodestar.engine.reorganising.filtering import (
     FIFilter,
-    Relevance,
     compute_item_attention,
 )
 from lodestar.engine.values import Chain, Entity
-from lodestar.models.causal_lm import CausalLM, PromptAttention
+from lodestar.models.causal_lm import PromptAttention
 
 from tests.fakes.call_context import make_context
 from tests.made.evidence import evidence_of, leads, ranked
-from tests.made.tiny_causal_lm import write_tiny_causal_lm
 
 PERU = Entity("peru", "Peru")
 
@@ -35,9 +31,8 @@ def filtered(
     *given: Evidence[Chain],
     reply: Callable[[Prompt], Completed],
     coarse: int = 50,
-    relevance: tuple[str, Relevance] | None = None,
 ) -> list[Evidence[Any]]:
-    ctx = make_context(reply=reply, opened={FIFilter(coarse=coarse): relevance or FALLING})
+    ctx = make_context(reply=reply, opened={FIFilter(coarse=coarse): FALLING})
     return [each.add_costs(ctx.trace.costs) for each in FIFilter(coarse=coarse)(ctx, given)]
 
 
@@ -128,15 +123,3 @@ class TestRelevance:
         items = ["Peru —[a]→ a", "Peru —[b]→ b", "Peru —[x]→ x"]
         assert model.content.endswith("\nReasoning Paths:\n" + "\n".join(items) + "\n\nQuestion:\nx borders?")
         assert values.tolist() == pytest.approx([0, 0, (1 + 2 / 12) / 2])
-
-    def test_attention_of_a_local_model(self, tmp_path: Path) -> None:
-        relevance = partial(compute_item_attention, CausalLM(str(write_tiny_causal_lm(tmp_path, is_chat=True))))
-        given = evidence("capital", "useful", "paths", "more")
-        values = relevance(given)
-        assert values.shape == (4,)
-        assert (values > 0).all()
-        assert (values < 1).all()
-        (found,) = filtered(given, reply=says("1"), coarse=2, relevance=("by attention", relevance))
-        best = sorted(range(4), key=lambda item: -values[item])[:2]
-        assert {end for end, _ in shown(found)} == {given.items[item].value.ends[0].id for item in best}
-        assert [cost.stage for cost in found.trace.costs] == ["filter by attention"]

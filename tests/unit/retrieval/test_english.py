@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.models.wording import find_verb_base, is_verb, make_question, pluralise, singularise
+from lodestar.models.wording import make_question, pluralise, singularise
 
 
 @pytest.mark.parametrize(
@@ -18,25 +18,9 @@ def test_plural(one: str, many: str) -> None:
         assert singularise(many) == one
 
 
-@pytest.mark.parametrize(
-    ("verb", "base"),
-    [("directed", "direct"), ("produced", "produce"), ("married", "marry"), ("written", "write"), ("works", "work")],
-)
-def test_base(verb: str, base: str) -> None:
-    assert find_verb_base(verb) == base
-
-
 @pytest.mark.parametrize("word", ["pass", "bus", "basis", "famous", "news", "tie"])
 def test_what_only_looks_like_a_plural_stays(word: str) -> None:
     assert singularise(word) == word
-
-
-@pytest.mark.parametrize(
-    ("word", "is_one"),
-    [("works", True), ("went", True), ("born", True), ("used", True), ("work", False), ("bed", False), ("need", False)],
-)
-def test_verbs_are_told_from_other_words(word: str, is_one: bool) -> None:
-    assert is_verb(word) == is_one
 
 
 @pytest.mark.parametrize(

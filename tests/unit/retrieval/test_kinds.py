@@ -7,7 +7,6 @@ from lodestar.models.wording.answer_kinds import (
     EndKind,
     EndSample,
     classify_ends,
-    classify_noun,
     classify_value,
     find_wanted_kind,
     score_kind_agreement,
@@ -74,24 +73,6 @@ def test_ends_get_their_kind_from_values_words_names_and_what_else_they_are() ->
     assert found[-2].kind == "unknown"
     assert found[-4].kind == "number"
     assert "city" in found[-3].words
-
-
-@pytest.mark.parametrize(
-    ("words", "kind"),
-    [
-        ("place of birth", "place"),
-        ("birth of a place", "place"),
-        ("Dogs of a City", "animal"),
-        ("film xyz", "work"),
-        ("head physicist", "person"),
-        ("cubist", "person"),
-        ("frobnication", ""),
-        ("", ""),
-    ],
-)
-def test_a_noun_tells_its_kind_by_its_head(words: str, kind: str) -> None:
-    """The noun before "of", else the last word that has a kind."""
-    assert classify_noun(words) == kind
 
 
 @pytest.mark.parametrize(

@@ -62,12 +62,6 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     return taken
 
 
-def test_a_free_port_is_chosen_when_the_usual_is_taken(taken: set[int]) -> None:
-    assert server_home.choose_port(None, (0, 7687), "--bolt-port") == 7687
-    taken.add(7687)
-    assert server_home.choose_port(None, (0, 7687), "--bolt-port") == 50_000
-
-
 def test_memory_that_nobody_gave_is_chosen_anew_by_the_size_of_the_store(
     tmp_path: Path, taken: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

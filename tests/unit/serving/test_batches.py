@@ -55,23 +55,6 @@ async def test_what_waits_is_asked_together_up_to_the_limit_and_by_key() -> None
     await batches.close(1)
 
 
-async def test_a_full_batch_is_sent_while_another_runs_and_a_small_one_waits() -> None:
-    asker = Asker()
-    asker.gate.clear()
-    batches = made(asker, workers=2, max_batch=2)
-    first = put(batches, 0)
-    await asyncio.sleep(0.05)
-    late = put(batches, 1)
-    await asyncio.sleep(0.05)
-    assert [items for _, items in asker.batches] == [[0]]
-    full = put(batches, 2)
-    await asyncio.sleep(0.05)
-    assert [items for _, items in asker.batches] == [[0], [1, 2]]
-    asker.gate.set()
-    await asyncio.gather(*first, *late, *full)
-    await batches.close(1)
-
-
 async def test_one_bad_item_fails_alone() -> None:
     asker = Asker()
     asker.failing = {5}
