@@ -19,7 +19,7 @@ from random import Random
 import numpy as np
 from lodestar.engine.neo4j.catalogue import RelationInfo
 from lodestar.engine.relations import SHORTLIST, RelationIndex, make_relation_words
-from lodestar.engine.retrieval.subgraph.extraction import RelationQuery, SimilarityProposer
+from lodestar.engine.retrieval.subgraphs import RelationQuery, SimilarityProposer
 from lodestar.models.text import split_name
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors, VectorStore

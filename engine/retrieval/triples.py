@@ -18,8 +18,7 @@ from ..linking import select_start_topics
 from ..parts import Retriever, TrainedPart, option, part
 from ..values import Entity, LinkedQuestion, Scored, Triple, check_scores_finite
 from . import Shortlist
-from .subgraph import SubgraphBatch
-from .subgraph.extraction import SimilarityProposer, SubgraphBounds, SubgraphExtractor, SubgraphQuery
+from .subgraphs import SimilarityProposer, SubgraphBatch, SubgraphBounds, SubgraphExtractor, SubgraphQuery
 
 if TYPE_CHECKING:
     from ...models.gril.network import GrilModel

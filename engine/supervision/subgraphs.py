@@ -22,7 +22,7 @@ from ..gold_questions import GroundedQuestion, QuestionSet, SkippedQuestion, gro
 from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..progress import Progress, ignore_progress
 from ..resources import GraphResources
-from ..retrieval.subgraph import SubgraphBatch
+from ..retrieval.subgraphs import SubgraphBatch
 from ..retrieval.triples import GraphRelations, make_question_graphs, make_subgraph_extractor, make_subgraph_query
 from .pools import read_refined_pools
 

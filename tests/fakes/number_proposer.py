@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from lodestar.engine.retrieval.subgraph.extraction import FloatArray, RelationQuery
+from lodestar.engine.retrieval.subgraphs import FloatArray, RelationQuery
 
 
 class NumberProposer:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lodestar.engine.retrieval.subgraph import SubgraphBatch
-from lodestar.engine.retrieval.subgraph.extraction import SubgraphQuery
+from lodestar.engine.retrieval.subgraphs import SubgraphBatch, SubgraphQuery
 
 Group = tuple[str, int]
 """The triples of one relation at a node: the node's id, and the signed number of the relation."""

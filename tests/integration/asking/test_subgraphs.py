@@ -16,7 +16,7 @@ from lodestar.engine.neo4j import QueryTemplate, Request
 from lodestar.engine.neo4j.catalogue import RelationCatalogue, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph_requests import find_paths_between
-from lodestar.engine.retrieval.subgraph.extraction import SubgraphBounds, SubgraphExtractor, SubgraphQuery
+from lodestar.engine.retrieval.subgraphs import SubgraphBounds, SubgraphExtractor, SubgraphQuery
 from lodestar.engine.settings import Connection
 from lodestar.engine.values import Entity, Scored, Triple
 

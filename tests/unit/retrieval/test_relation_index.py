@@ -15,7 +15,7 @@ from lodestar.engine.neo4j.catalogue import RelationInfo, RelationPhrase
 from lodestar.engine.relations import RelationIndex
 from lodestar.engine.retrieval import PathQuery
 from lodestar.engine.retrieval.similarity import SimilarityScorer
-from lodestar.engine.retrieval.subgraph.extraction import RelationQuery, SimilarityProposer, select_best_relations
+from lodestar.engine.retrieval.subgraphs import RelationQuery, SimilarityProposer, select_best_relations
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.text import RelationWords
 from lodestar.models.text.encoders import SentenceEncoder

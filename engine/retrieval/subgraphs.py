@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ....models.similarity import PathSimilarity, TopicPaths
-from ....models.text import DirectedRelation, RelationWords
-from ....models.text.vectors import TextVectors
-from ....models.word_positions import mask_topic, read_asked_words
-from ...neo4j import Request
-from ...neo4j.catalogue import look_up_relation_name
-from ...neo4j.graph_requests import (
+from ...models.similarity import PathSimilarity, TopicPaths
+from ...models.text import DirectedRelation, RelationWords
+from ...models.text.vectors import TextVectors
+from ...models.word_positions import mask_topic, read_asked_words
+from ..neo4j import Request
+from ..neo4j.catalogue import look_up_relation_name
+from ..neo4j.graph_requests import (
     HUB_DEGREE,
     EntityReadLimits,
     NeighbourTriples,
@@ -32,13 +32,14 @@ from ...neo4j.graph_requests import (
     read_hub_neighbours,
     read_neighbours,
 )
-from ...values import Entity
-from .. import Shortlist
-from . import Ints, SubgraphBatch
+from ..values import Entity
+from . import Shortlist
 
 if TYPE_CHECKING:
-    from ...context import Database
+    from ..context import Database
 
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float32]
 
 MAX_QUERIES_SPARED = 25
@@ -51,6 +52,48 @@ ReadPlan = Mapping[str, Limits]
 StepTriples = Mapping[str, Sequence[tuple[int, str, int]]]
 """What was read in one step by the ids of nodes: signed relation, neighbour, and place among those of the relation; 0
 where all triples of the node were read."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubgraphBatch:
+    """The subgraphs of questions as one disjoint graph: directed multigraphs without equal triples.
+
+    Question q has the nodes from node_starts[q] to node_starts[q + 1] and the triples from triple_starts[q] to
+    triple_starts[q + 1], both (num_questions + 1,). An entity that is in several questions' subgraphs is a node in
+    each.
+    table: the entities of the batch, each once. heads, relations, tails: (num_triples,), of each question sorted by
+    (head, relation, tail). Heads and tails are indexes of nodes, relations are catalogue numbers; the triple was walked
+    from either end. Parallel relations are triples of their own, a self-loop has head == tail, a literal is only ever a
+    tail. entities: (num_nodes,) index into `table`, nodes of each question sorted by hops from the nearest topic, then
+    by id. is_topic: (num_nodes,). is_cut: of each question whether a bound left triples out.
+    """
+
+    table: tuple[Entity, ...]
+    heads: Ints
+    relations: Ints
+    tails: Ints
+    entities: Ints
+    is_topic: Bools
+    node_starts: Ints
+    triple_starts: Ints
+    is_cut: tuple[bool, ...]
+
+    def __len__(self) -> int:
+        return len(self.is_cut)
+
+    @property
+    def is_literal(self) -> Bools:
+        """Which nodes are literals, (num_nodes,)."""
+        return np.array([self.table[number].is_literal for number in self.entities.tolist()], dtype=np.bool_)
+
+    @property
+    def ids(self) -> list[str]:
+        return [self.table[number].id for number in self.entities.tolist()]
+
+    @property
+    def node_questions(self) -> Ints:
+        """The question that each node belongs to, (num_nodes,)."""
+        return np.repeat(np.arange(len(self)), np.diff(self.node_starts))
 
 
 class _MetEntities:
