@@ -33,6 +33,7 @@ from lodestar.engine.api import Engine
 from lodestar.engine.evaluation import compare_paired_scores
 from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
 from lodestar.engine.evidence.text import MAX_NAMES, format_evidence
+from lodestar.engine.gold_questions import look_up_gold_answers
 from lodestar.engine.llm import BYTES_PER_TOKEN
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.reorganising.filtering import predict_hops
@@ -259,9 +260,10 @@ def score_by_recipe(cell: Cell, asked: AskedGraph, settings: Settings) -> tuple[
         given = [each.as_question(each.topic_ids) for each in dev.questions]
         parts = (engine.retrieve_batch(given[at : at + BATCH]) for at in range(0, len(given), BATCH))
         evidence = list(chain.from_iterable(parts))
+        known = look_up_gold_answers(dev.questions, engine.gateway()).questions
     chars = TOKENS * BYTES_PER_TOKEN
     written = [format_evidence(each.items, each.labels, max_names=MAX_NAMES, max_chars=chars)[0] for each in evidence]
-    names = [[next(iter(one.names), one.id or "") for one in each.answers] for each in dev.questions]
+    names = [[next(iter(one.names), one.id or "") for one in each.answers] for each in known]
     pairs = zip(names, written, strict=True)  # PathQuestion writes names with underscores, evidence without
     return ids, {NAMED: [float(np.mean([as_words(name) in as_words(text) for name in some])) for some, text in pairs]}
 
