@@ -51,7 +51,4 @@ def mcp_command(settings: Settings, recipe: Recipe) -> None:
     from ..serving import Service
     from ..serving.mcp import McpTools
 
-    async def serve() -> None:
-        await McpTools().run_stdio(Service(settings, recipe))
-
-    asyncio.run(serve())
+    asyncio.run(McpTools(Service(settings, recipe)).run_stdio())

@@ -204,10 +204,10 @@ def _is_database_away(error: Exception) -> bool:
 class Service:
     """Questions and lookups over one graph, for one event loop.
 
-    limits: those of `Batcher`. Raises `UsageError` if the recipe lacks something that it needs.
+    Raises `UsageError` if the recipe lacks something that it needs.
     """
 
-    def __init__(self, settings: Settings, recipe: Recipe, metrics: Metrics | None = None, **limits: int) -> None:
+    def __init__(self, settings: Settings, recipe: Recipe, metrics: Metrics | None = None) -> None:
         recipe.check()
         self.settings = settings
         self.recipe = recipe
@@ -217,7 +217,7 @@ class Service:
         self.finding: asyncio.Future[QuestionsData] | None = None
         """Questions for the page: found once for all who ask meanwhile, and to the end although they leave."""
         self._lookups = ThreadPoolExecutor(4, thread_name_prefix="lodestar-lookup")
-        self.batches = Batcher(self._answer, **limits)
+        self.batches = Batcher(self._answer)
 
     async def ask(
         self,

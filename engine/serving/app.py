@@ -35,14 +35,11 @@ from ..errors import (
 from ..evidence import Answer, format_answer
 from ..evidence.json_data import AnswerData, EvidenceData
 from ..neo4j.jar_downloads import JarCache, read_pinned_jars
-from ..recipes import Recipe
-from ..settings import Settings
 from ..values import Question
 from . import DeadlineExceededError, OverloadedError, Service, lookups
 
 if TYPE_CHECKING:
     from .mcp import McpTools
-    from .server import Metrics
 
 T = TypeVar("T")
 
@@ -69,17 +66,15 @@ _STATUS: tuple[tuple[type[LodestarError], int], ...] = (
 router = APIRouter()
 
 
-def make_app(
-    settings: Settings, recipe: Recipe, metrics: Metrics, mcp: McpTools | None, limits: Mapping[str, int]
-) -> FastAPI:
-    """Return the application (ASGI). mcp: the tools at ``/mcp``. limits: those of `Batcher`."""
+def make_app(service: Service, mcp: McpTools | None) -> FastAPI:
+    """Return the application (ASGI). mcp: the tools at ``/mcp``."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        app.state.service = service = Service(settings, recipe, metrics, **limits)
-        fetching = asyncio.create_task(asyncio.to_thread(fetch_libraries, settings.cache_dir, app.state.libraries))
+        cache = service.settings.cache_dir
+        fetching = asyncio.create_task(asyncio.to_thread(fetch_libraries, cache, app.state.libraries))
         try:
-            async with mcp.running(service) if mcp else nullcontext():
+            async with mcp.server.session_manager.run() if mcp else nullcontext():
                 yield
         finally:
             await service.close(PATIENCE_S)
@@ -98,7 +93,7 @@ def make_app(
             HTTPException: _answer_http_error,
         },
     )
-    app.state.metrics, app.state.libraries = metrics, {}
+    app.state.service, app.state.libraries = service, {}
     app.router.routes.extend(router.routes)
     if mcp is not None:
         app.router.routes.extend(mcp.routes())
@@ -228,9 +223,10 @@ async def readyz(request: Request) -> Response:
 @router.get("/metrics", tags=["state"])
 async def metrics(request: Request) -> Response:
     """Return the metrics in Prometheus' text format."""
-    found: Metrics = request.app.state.metrics
-    found.queue.set(get_service(request).batches.num_waiting)
-    return Response(found.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    service = get_service(request)
+    assert service.metrics is not None
+    service.metrics.queue.set(service.batches.num_waiting)
+    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 # Errors

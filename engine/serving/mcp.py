@@ -7,8 +7,7 @@ accepts Cypher.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -61,10 +60,10 @@ class _Server(MCPServer):
 
 
 class McpTools:
-    """An MCP server over a service; `service` is there once it runs."""
+    """An MCP server over a service."""
 
-    def __init__(self) -> None:
-        self.service: Service
+    def __init__(self, service: Service) -> None:
+        self.service = service
         self.server = _Server(
             "lodestar", title="Lodestar", instructions=INSTRUCTIONS, version=version("lodestar-kg"), log_level="ERROR"
         )
@@ -88,20 +87,13 @@ class McpTools:
         )
         return app.routes
 
-    @asynccontextmanager
-    async def running(self, service: Service) -> AsyncIterator[None]:
-        self.service = service
-        async with self.server.session_manager.run():
-            yield
-
-    async def run_stdio(self, service: Service) -> None:
+    async def run_stdio(self) -> None:
         """Serve standard input and output until the client closes them."""
-        self.service = service
         logging.getLogger("mcp").setLevel(logging.ERROR)
         try:
             await self.server.run_stdio_async()
         finally:
-            await service.close(patience_s=2.0)
+            await self.service.close(patience_s=2.0)
 
     async def ask(
         self, question: QuestionText, topics: Topics = None, top_k: TopK = 5

@@ -9,7 +9,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from secrets import compare_digest
 from typing import Any
@@ -26,6 +26,7 @@ from ..evidence import Answer
 from ..progress import print_to_stderr
 from ..recipes import Recipe
 from ..settings import Settings, is_loopback
+from . import Service
 from .app import PATIENCE_S, make_app, make_error_response
 
 TOKEN_VARIABLE = "LODESTAR_TOKEN"  # noqa: S105 - a name
@@ -53,13 +54,12 @@ _SAFE = (
 class ServerOptions:
     """The server's address, access rules and limits.
 
-    hosts: more names that the header Host may have. limits: those of `Batcher`. token: empty if none is required.
+    hosts: more names that the header Host may have. token: empty if none is required.
     """
 
     host: str = "127.0.0.1"
     port: int = 8080
     hosts: tuple[str, ...] = ()
-    limits: Mapping[str, int] = field(default_factory=dict)
     token: str = field(default_factory=lambda: os.environ.get(TOKEN_VARIABLE, ""), repr=False)
 
     def check(self) -> None:
@@ -152,11 +152,12 @@ def make_server(app: ASGIApp) -> uvicorn.Server:
 def make_application(settings: Settings, recipe: Recipe, options: ServerOptions) -> ASGIApp:
     """Return the complete application (ASGI): endpoints, pages, metrics and, where the extra mcp is installed, MCP."""
     metrics, tools = Metrics(), None
+    service = Service(settings, recipe, metrics)
     if not missing_packages("mcp"):
         from .mcp import McpTools
 
-        tools = McpTools()
-    app = make_app(settings, recipe, metrics, tools, options.limits)
+        tools = McpTools(service)
+    app = make_app(service, tools)
     paths = {getattr(route, "path", "") for route in app.routes}
     return Guard(app, options, metrics, frozenset(paths))
 

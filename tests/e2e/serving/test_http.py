@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import httpx
@@ -17,7 +18,7 @@ import openai
 import pytest
 from lodestar import Engine
 from lodestar.engine.recipes import read_recipe
-from lodestar.engine.serving import lookups, server
+from lodestar.engine.serving import Batcher, lookups, server
 from lodestar.engine.serving.lookups import AskForm, ChatForm
 from lodestar.engine.serving.server import ServerOptions
 from lodestar.engine.settings import Settings
@@ -256,9 +257,12 @@ def test_a_token_is_asked_for_where_there_is_one(countries: None, settings: Sett
 # Many at once, and those who go away
 
 
-def test_too_many_are_refused_at_once_with_retry_after(countries: None, settings: Settings) -> None:
-    options = ServerOptions(token="", limits={"max_batch": 1, "max_queue": 2, "workers": 1})
-    with serving(settings, options) as url:
+def test_too_many_are_refused_at_once_with_retry_after(
+    countries: None, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = partial(Batcher, max_batch=1, max_queue=2, workers=1)
+    monkeypatch.setattr("lodestar.engine.serving.Batcher", small)
+    with serving(settings) as url:
 
         async def ask(client: httpx.AsyncClient) -> tuple[int, float, str]:
             started = time.perf_counter()
