@@ -72,19 +72,17 @@ class Settings:
         return Path(self.home) / "cache" if self.home else Path(platformdirs.user_cache_dir(APPLICATION))
 
 
-SECRETS = {
-    "password": ("LODESTAR_PASSWORD", "NEO4J_PASSWORD"),
-    "llm_api_key": ("LODESTAR_LLM_API_KEY",),
-}
-_OPENAI_KEY = "OPENAI_API_KEY"
+_FIELDS = {setting.name: setting for setting in fields(Settings)}
+SECRETS = ("password", "llm_api_key")
 _PLACE = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#%\[\]\\]+)(:\d{1,5})?/?(\?[^#]*)?")
 """Host, port and the routing context of a database address."""
 _LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
 _ALIASES = {
-    "uri": ("NEO4J_URI",),
-    "user": ("NEO4J_USERNAME",),
-    "database": ("NEO4J_DATABASE",),
-    "llm_base_url": ("OPENAI_BASE_URL",),
+    "uri": "NEO4J_URI",
+    "user": "NEO4J_USERNAME",
+    "password": "NEO4J_PASSWORD",
+    "database": "NEO4J_DATABASE",
+    "llm_base_url": "OPENAI_BASE_URL",
 }
 
 
@@ -95,27 +93,26 @@ def resolve_settings(flags: Mapping[str, Any] | None = None, environ: Mapping[st
     environment or the file has. Raises `InputError` for a file that is not TOML or has an unknown
     setting, `UsageError` for a value of the wrong type.
     """
-    if unknown := [name for name in flags or {} if name not in {setting.name for setting in fields(Settings)}]:
-        known = ", ".join(setting.name for setting in fields(Settings))
-        raise UsageError(f"there is no setting {unknown[0]!r}: expected some of {known}")
+    if unknown := [name for name in flags or {} if name not in _FIELDS]:
+        raise UsageError(f"there is no setting {unknown[0]!r}: expected some of {', '.join(_FIELDS)}")
     env = os.environ if environ is None else environ
     chosen: dict[str, Any] = _from_file(env)
-    for setting in fields(Settings):
-        names = (
-            SECRETS[setting.name]
-            if setting.name in SECRETS
-            else (f"LODESTAR_{setting.name.upper()}", *_ALIASES.get(setting.name, ()))
-        )
-        found = next((env[name] for name in names if env.get(name)), None)
-        if found is not None:
-            chosen[setting.name] = found
+    for name in _FIELDS:
+        if found := env.get(f"LODESTAR_{name.upper()}") or env.get(_ALIASES.get(name, "")):
+            chosen[name] = found
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     if "name" in given:
         chosen.pop("uri", None)  # an embedded server is asked for by name, whatever database the environment names
     chosen |= given
-    settings = _check_settings(chosen)
+    settings = Settings(**{name: _read_value(_FIELDS[name], value) for name, value in chosen.items()})
+    try:
+        Placement(settings.device, settings.precision)
+    except PlacementError as error:
+        raise UsageError(f"settings: {error}") from error
+    if settings.uri:
+        check_address(settings.uri)
     if not settings.llm_api_key and sends_openai_env(settings):
-        settings = replace(settings, llm_api_key=env.get(_OPENAI_KEY, ""))
+        settings = replace(settings, llm_api_key=env.get("OPENAI_API_KEY", ""))
     return settings
 
 
@@ -160,18 +157,6 @@ def check_address(uri: str) -> None:
         )
 
 
-def _check_settings(chosen: Mapping[str, Any]) -> Settings:
-    known = [setting for setting in fields(Settings) if setting.name in chosen]
-    settings = Settings(**{setting.name: _read_value(setting, chosen[setting.name]) for setting in known})
-    try:
-        Placement(settings.device, settings.precision)
-    except PlacementError as error:
-        raise UsageError(f"settings: {error}") from error
-    if settings.uri:
-        check_address(settings.uri)
-    return settings
-
-
 def _read_value(setting: Field[Any], value: Any) -> Any:
     default: Any = setting.default
     read = value
@@ -201,12 +186,12 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
         content = tomllib.loads(read_text_file(path, "the settings file"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: expected TOML: {error}") from error
-    known = {setting.name for setting in fields(Settings)} - set(SECRETS)
     for name in content:
         if name in SECRETS:
-            raise InputError(f"{path}: {name} is a secret: set {SECRETS[name][0]} in the environment instead")
-        if name not in known:
-            raise InputError(f"{path}: unknown setting {name!r}; known are {', '.join(sorted(known))}")
+            raise InputError(f"{path}: {name} is a secret: set LODESTAR_{name.upper()} in the environment instead")
+        if name not in _FIELDS:
+            known = ", ".join(sorted({*_FIELDS} - {*SECRETS}))
+            raise InputError(f"{path}: unknown setting {name!r}; known are {known}")
     return content
 
 
