@@ -50,26 +50,23 @@ def demo_command(name: str) -> None:
     Example:
       lodestar demo
     """
-    started = time.perf_counter()
-    settings = settings_from(name=name)
-
     from ...loaders.formats import source_class
-    from ...loaders.loading import LoadOptions, load
+    from ...loaders.loading import LoadOptions, load_source
     from ..api import Engine
     from ..neo4j.embedded import EmbeddedServer
-    from ..neo4j.gateway import Gateway
-    from ..settings import make_loading_connection
     from .render import answer_lines
 
+    started = time.perf_counter()
+    settings = settings_from(name=name)
     print_to_stderr(f"1. Neo4j, embedded, called {settings.name!r}")
-    instance = EmbeddedServer.of(settings)
-    print_to_stderr(f"   {instance.start().bolt_uri}")
+    print_to_stderr(f"   {EmbeddedServer.of(settings).start().bolt_uri}")
     print_to_stderr("2. The world: countries, capitals, borders, currencies, languages, cities")
-    with Gateway(make_loading_connection(settings)) as gateway, show_progress_bar("geonames") as (progress, _):
-        report = load(source_class("geonames")(), gateway, LoadOptions(settings.home_dir / "staging"), progress)
+    with show_progress_bar("geonames") as (progress, _):
+        options = LoadOptions(settings.home_dir / "staging")
+        report = load_source(source_class("geonames")(), settings, options, progress)
     print_to_stderr(f"   {report}")
     print_to_stderr("3. The sentence encoder")
-    with Engine(settings, connection=instance.connection()) as engine:
+    with Engine(settings) as engine:
         engine.prepare()
         print_to_stderr(f"   ready {time.perf_counter() - started:.1f} s after the start\n")
         for text in QUESTIONS:
