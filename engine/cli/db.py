@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -178,8 +177,7 @@ def reset(server: EmbeddedServer, yes: bool) -> None:
 def _describe(server: EmbeddedServer) -> dict[str, Any]:
     """Return what is known of a server as JSON data."""
     status = server.status()
-    fields = {name: value for name, value in asdict(status).items() if not name.endswith("_port")}
-    return {name: str(value) if isinstance(value, Path) else value for name, value in fields.items()} | {
+    return asdict(status) | {
         "running": status.running,
         "bolt_uri": status.bolt_uri if status.bolt_port else None,
         "browser_url": status.browser_url if status.http_port else None,
