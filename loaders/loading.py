@@ -139,7 +139,8 @@ class Load:
     def report(self, writer: str, num_related: int) -> LoadReport:
         manifest = replace(self.manifest, writer=writer)
         labels = {name: texts[0] for name, texts, _ in self._words if texts}
-        return LoadReport.of(manifest, self.counts, num_related, self._seconds(), str(self._rejects_file), labels)
+        rejects, left_out = str(self._rejects_file), self.source.left_out
+        return LoadReport.of(manifest, self.counts, num_related, self._seconds(), rejects, labels, left_out)
 
     def _seconds(self) -> float:
         return time.monotonic() - self._started_s

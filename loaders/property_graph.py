@@ -240,8 +240,12 @@ class PropertyGraphSource(Source):
 
     @property
     def left_out(self) -> Mapping[str, int]:
-        """What was left out or assumed, with counts, when the source has been read."""
         return {what: num for what, num in (self._left_out + self._graph.notes).items() if num}
+
+    def preview(self) -> tuple[dict[str, Any], Iterator[str]]:
+        """Return what becomes of each label and type, as plain data and as lines."""
+        found = (self.survey, self.mapping)
+        return mappings.mapping_as_json(*found), mappings.describe_mapping(*found)
 
     def parts(self) -> Iterator[source_rows.Part]:
         yield source_rows.SourceRowBatches(self.name, source_rows.record_batches(self._rows()))

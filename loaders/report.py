@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from itertools import starmap
 from operator import itemgetter
 from typing import Any, Self
@@ -30,6 +30,7 @@ class LoadReport(StageCounts):
     question: str | None = None  # A question that the graph answers
     rejects_file: str | None = None
     already_loaded: bool = False
+    left_out: Mapping[str, int] = field(default_factory=dict)  # of a property graph: what was left out or assumed
     num_removed: int = 0
     """Triples of an earlier load that were removed one by one since, and are not among `num_triples`."""
 
@@ -42,6 +43,7 @@ class LoadReport(StageCounts):
         seconds: float,
         rejects_file: str | None,
         labels: Mapping[str, str],
+        left_out: Mapping[str, int],
     ) -> Self:
         return cls(
             **_same_fields(manifest) | _same_fields(counts),
@@ -49,6 +51,7 @@ class LoadReport(StageCounts):
             num_related=num_related,
             seconds=seconds,
             rejects_file=rejects_file if counts.num_rejects else None,
+            left_out=left_out,
         )
 
     @classmethod
@@ -64,7 +67,7 @@ class LoadReport(StageCounts):
             again = f"; {removed} removed since: delete the load and load it again to have them back"
             return f"{self.source} is already loaded: {counts}{again if self.num_removed else ''}"
         rate = self.num_triples / max(self.seconds, 1e-3)
-        left_out = {name: n for name, n in self.categories.items() if name not in _KEPT and n}
+        left_out = {name: n for name, n in self.categories.items() if name not in _KEPT and n} | dict(self.left_out)
         pair = " and ".join(map(quote_line, self.alike[:2]))
         notes = {
             f"{counts} in {self.seconds:.1f} s ({rate:,.0f} triples/s, {self.writer})": True,

@@ -143,6 +143,11 @@ class Source(ABC):
     """Whether what has no name is named by a property that is called so, else by its kind and its id's last part."""
 
     @property
+    def left_out(self) -> Mapping[str, int]:
+        """What a property graph leaves out or assumes, with counts, once it has been read."""
+        return {}
+
+    @property
     def size_bytes(self) -> int | None:
         """The size to read, compressed as on disk; None if unknown."""
         return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import asdict
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import asdict, fields
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -163,9 +163,7 @@ _OF_NEO4J = (
     click.option("--from-user", default="neo4j", help=f"Its user (default: neo4j); the password is {PASSWORD}."),
     click.option("--from-database", default="neo4j", show_default=True, help="Its database."),
 )
-_CHOICES = ("labels", "relationships", "names", "leave_out", "types")
-"""The options that say what becomes of a property graph, by the arguments of `loaders.mapping.Choices`."""
-_OF_GRAPHS = (
+_OF_GRAPHS = (  # the first are of `loaders.mapping.Choices`
     click.option("--labels", metavar="NAMES", callback=_split, help="Only nodes with one of these: Person,Movie."),
     click.option("--relationships", metavar="NAMES", callback=_split, help="Only these types: ACTED_IN,DIRECTED."),
     click.option(
@@ -252,33 +250,18 @@ def _load(
         raise UsageError("--append and --replace exclude each other: give one of them")
     mode = "append" if append else "replace" if replace else "new"
     options = LoadOptions(settings.home_dir / "staging", mode, writer, subset, max_rejects)
-    with use_spool_folder(options.staging, encoding), ExitStack() as opened:
-        mapped = None
-        if "mapping_file" in given:
-            mapped = opened.enter_context(_open_mapped(kind, settings, dry_run=dry_run, **given))
+    with use_spool_folder(options.staging, encoding):
+        mapped = _read_graph(kind, settings, dry_run=dry_run, **given) if kind in GRAPHS else None
         source = mapped or source_class(kind)(**given)
-        if dry_run and mapped:
-            from ...loaders.mapping import describe_mapping, mapping_as_json
-
-            found = (mapped.survey, mapped.mapping)
-            show(mapping_as_json(*found), describe_mapping(*found))
-        elif dry_run:
-            data, lines = preview(source, options, online_only=bool(settings.uri))
-            show(data, lines)
         if dry_run:
+            show(*(mapped.preview() if mapped else preview(source, options, online_only=bool(settings.uri))))
             return
         with show_progress_bar(source.name) as (progress, tell):
             report = load_source(source, settings, options, progress, tell)
-    text, data = f"{report}\n{report.advice}", asdict(report)
-    if mapped:
-        data["left_out"] = dict(mapped.left_out)
-        if mapped.left_out:
-            text += "\nleft out: " + ", ".join(f"{num:,} {name}" for name, num in mapped.left_out.items())
-    print_report(text, data)
+    print_report(f"{report}\n{report.advice}", asdict(report))
 
 
-@contextmanager
-def _open_mapped(
+def _read_graph(
     kind: str,
     settings: Settings,
     *,
@@ -287,24 +270,24 @@ def _open_mapped(
     saved_file: Path | None,
     force: bool,
     **given: Any,
-) -> Iterator[PropertyGraphSource]:
-    """Yield the source of a property graph; write down what becomes of what, if asked to. given: of the format."""
+) -> PropertyGraphSource:
+    """Return the source of a property graph, which is read; write down what becomes of what, if asked to.
+
+    given: the format's own arguments, and choices.
+    """
     from ...loaders.mapping import Choices
     from ...loaders.property_graph import PropertyGraphSource
 
     if saved_file:
         check_output_file("--save-mapping", saved_file, reads=[mapping_file] if mapping_file else [], force=force)
-    choices = Choices(**{name: given.pop(name) for name in _CHOICES})
-    if kind in ("dump", "cypher"):
-        given["settings"] = settings
+    choices = Choices(**{each.name: given.pop(each.name) for each in fields(Choices)})
     is_database = kind == "neo4j"
     opened = _open_neo4j(settings, dry_run=dry_run, **given) if is_database else nullcontext(find_format(kind)(**given))
-    with opened as graph:
-        with show_progress_bar(graph.name, "reading") as (progress, _):
-            source = PropertyGraphSource(graph, choices, mapping_file, progress)
-        if saved_file:
-            write_text_file(saved_file, source.mapping.as_toml())
-        yield source
+    with opened as graph, show_progress_bar(graph.name, "reading") as (progress, _):
+        source = PropertyGraphSource(graph, choices, mapping_file, progress)
+    if saved_file:
+        write_text_file(saved_file, source.mapping.as_toml())
+    return source
 
 
 @contextmanager

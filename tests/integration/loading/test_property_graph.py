@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import neo4j
@@ -42,11 +42,9 @@ def source_gateway(source_connection: Connection, theirs: neo4j.Driver) -> Itera
         yield gateway
 
 
-def load_from(
-    source_gateway: Gateway, gateway: Gateway, staging: Path, mode: Mode = "new"
-) -> tuple[LoadReport, Mapping[str, int]]:
+def load_from(source_gateway: Gateway, gateway: Gateway, staging: Path, mode: Mode = "new") -> LoadReport:
     source = PropertyGraphSource(Neo4jGraph(source_gateway))
-    return load(source, gateway, LoadOptions(staging=staging, mode=mode)), source.left_out
+    return load(source, gateway, LoadOptions(staging=staging, mode=mode))
 
 
 def triples(driver: neo4j.Driver) -> set[tuple[str, str, str]]:
@@ -61,7 +59,7 @@ def test_a_graph_is_read_and_its_changes_and_deletions_are_followed(
     source_gateway: Gateway, theirs: neo4j.Driver, gateway: Gateway, driver: neo4j.Driver, tmp_path: Path
 ) -> None:
     write_graph(theirs, MOVIES)
-    report, left_out = load_from(source_gateway, gateway, tmp_path)
+    report = load_from(source_gateway, gateway, tmp_path)
     found = triples(driver)
     assert {
         ("Lana Wachowski", "DIRECTED", "Cloud Atlas"),
@@ -75,19 +73,19 @@ def test_a_graph_is_read_and_its_changes_and_deletions_are_followed(
     } <= found
     assert ("Tom Hanks", "ACTED_IN", "Cloud Atlas") not in found
     assert (report.num_entities, report.num_unnamed, report.num_names) == (10 + 3 + 5, 5, 13)
-    assert left_out == {}
+    assert report.left_out == {}
     ranges = {relation.name: relation.range for relation in gateway.run(read_catalogue()).relations}
     assert (ranges["ACTED_IN"], ranges["DIRECTED"]) == ("Movie", "Movie")
     (their_id,) = theirs.execute_query("MATCH (n {name: 'Tom Hanks'}) RETURN elementId(n)").records[0]
     (our_id,) = driver.execute_query("MATCH (n:Entity {name: 'Tom Hanks'}) RETURN n.id").records[0]
     assert our_id == their_id
 
-    again, _ = load_from(source_gateway, gateway, tmp_path)
+    again = load_from(source_gateway, gateway, tmp_path)
     assert again.already_loaded
     theirs.execute_query(
         "MATCH (n {name: 'Tom Tykwer'}) DETACH DELETE n WITH 1 AS one MATCH (m {title: 'Cloud Atlas'}) SET m.released = 2013"
     )
-    changed, _ = load_from(source_gateway, gateway, tmp_path, mode="replace")
+    changed = load_from(source_gateway, gateway, tmp_path, mode="replace")
     assert changed.sha256 != report.sha256
     found = triples(driver)
     assert ("Cloud Atlas", "released", "2013") in found
