@@ -6,7 +6,6 @@ The engine blocks, so each call runs in a thread (docs/serving.md).
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from ..errors import DatabaseError, DatabaseUnavailableError, LodestarError
 from ..evidence import Answer
 from ..neo4j.catalogue import read_graph_state
 from ..neo4j.gateway import deadline
+from ..parallel import PerProcessResource
 from ..recipes import Recipe
 from ..settings import Settings
 from ..values import Question
@@ -212,8 +212,7 @@ class Service:
         self.settings = settings
         self.recipe = recipe
         self.metrics = metrics
-        self._turn = threading.Lock()
-        self._opened: Engine | None = None
+        self._engine = PerProcessResource(partial(Engine, settings, recipe=recipe))
         self.finding: asyncio.Future[QuestionsData] | None = None
         """Questions for the page: found once for all who ask meanwhile, and to the end although they leave."""
         self._lookups = ThreadPoolExecutor(4, thread_name_prefix="lodestar-lookup")
@@ -239,7 +238,7 @@ class Service:
 
     async def look_up(self, look: Callable[..., T], *given: Any) -> T:
         """Call a function with the engine and what is given, in a thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._lookups, lambda: look(self._engine(), *given))
+        return await asyncio.get_running_loop().run_in_executor(self._lookups, lambda: look(self._engine.value, *given))
 
     async def ready(self, timeout_s: float = 3.0) -> str:
         """Return why no question can be answered now (database, graph, models), or an empty text."""
@@ -261,19 +260,12 @@ class Service:
         """Answer waiting questions for up to `patience_s`, then close everything."""
         await self.batches.close(patience_s)
         self._lookups.shutdown(wait=False, cancel_futures=True)
-        if self._opened:
-            await asyncio.to_thread(self._opened.close)
-
-    def _engine(self) -> Engine:
-        with self._turn:
-            if self._opened is None:
-                self._opened = Engine(self.settings, recipe=self.recipe)
-            return self._opened
+        await asyncio.to_thread(self._engine.__exit__, None, None, None)
 
     def _answer(
         self, key: tuple[Sequence[tuple[str, Any]], bool], asked: Sequence[tuple[Question, Callable[[Answer], Any]]]
     ) -> list[Any]:
-        engine, questions = self._engine(), [question for question, _ in asked]
+        engine, questions = self._engine.value, [question for question, _ in asked]
         options, with_answers = key
         if with_answers:
             answers = engine.ask_batch(questions, **dict(options))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from prometheus_client import generate_latest
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 
@@ -49,18 +50,14 @@ RETRY_AFTER_S = 2
 PATIENCE_S = 10.0
 """How long waiting requests are still answered when the server stops."""
 
-_STATUS: tuple[tuple[type[LodestarError], int], ...] = (
-    (UsageError, 400),
-    (InputError, 400),
-    (OverloadedError, 429),
-    (DeadlineExceededError, 504),
-    (QueryTimeoutError, 504),
-    (DatabaseError, 503),
-    (EntityNotFoundError, 404),
-    (StaleCatalogueError, 404),
-    (GraphError, 503),
-)
-"""Of a kind of error and what derives from it; the first that fits."""
+_STATUS = {
+    (UsageError, InputError): 400,
+    (EntityNotFoundError, StaleCatalogueError): 404,
+    (OverloadedError,): 429,
+    (DeadlineExceededError, QueryTimeoutError): 504,
+    (DatabaseError, GraphError): 503,
+}
+"""Of kinds of errors and what derives from them; the first that fits."""
 
 
 router = APIRouter()
@@ -226,14 +223,14 @@ async def metrics(request: Request) -> Response:
     service = get_service(request)
     assert service.metrics is not None
     service.metrics.queue.set(service.batches.num_waiting)
-    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(generate_latest(service.metrics.registry), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 # Errors
 
 
 async def _answer_error(_request: Request, error: Any) -> Response:
-    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    status = next((status for kinds, status in _STATUS.items() if isinstance(error, kinds)), 500)
     return make_error_response(status, str(error))
 
 

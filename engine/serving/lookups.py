@@ -1,6 +1,6 @@
 """Define what clients send, and look things up in the graph for people and agents, as plain data.
 
-The replies that are evidence or answers are `engine.evidence.data`'s.
+The replies that are evidence or answers are `engine.evidence.json_data`'s.
 """
 
 from __future__ import annotations

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from secrets import compare_digest
 from typing import Any
-from urllib.parse import urlsplit
 
 import uvicorn
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -88,7 +87,7 @@ class ServerOptions:
         if (name if colon and port.isdigit() else host).lower() not in self.known_hosts:
             known = ", ".join(self.known_hosts)
             return 421, f"host {host[:80]!r} is not one of this server's ({known}): start it with --allow-host"
-        if origin is not None and not _same_place(origin, host):
+        if origin is not None and origin.partition("://")[2].lower() != host.lower():
             return 403, f"pages of {origin[:80]!r} may not ask here: put both behind one address"
         if self.token and path not in OPEN and not path.startswith(ASSETS):
             given = headers.get(b"authorization", "").partition(" ")[2].strip()
@@ -181,18 +180,18 @@ def bind_socket(host: str, port: int) -> socket.socket:
     return listening
 
 
+@dataclass(frozen=True, slots=True)
 class Guard:
     """Refuses requests before any of their body is read, and bodies that are too large or too slow; counts all."""
 
-    def __init__(self, app: ASGIApp, options: ServerOptions, metrics: Metrics, paths: frozenset[str]) -> None:
-        self._app = app
-        self._options = options
-        self._metrics = metrics
-        self._paths = paths
+    app: ASGIApp
+    options: ServerOptions
+    metrics: Metrics
+    paths: frozenset[str]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         started = time.perf_counter()
         status = 500
@@ -205,13 +204,13 @@ class Guard:
             await send(message)
 
         try:
-            if refusal := self._options.refusal(scope):
-                await _refuse(counting, *refusal)
+            if refusal := self.options.refusal(scope):
+                await _refuse(*refusal)(scope, receive, counting)
             else:
                 await self._with_body(scope, receive, counting)
         finally:
-            endpoint = scope["path"] if scope["path"] in self._paths else "other"
-            self._metrics.count_request(endpoint, status, time.perf_counter() - started)
+            endpoint = scope["path"] if scope["path"] in self.paths else "other"
+            self.metrics.count_request(endpoint, status, time.perf_counter() - started)
 
     async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
@@ -229,35 +228,27 @@ class Guard:
                         pieces.append(message.get("body", b""))
                     more = message.get("more_body", False)
         except TimeoutError:
-            await _refuse(send, 408, f"the body did not arrive within {BODY_TIMEOUT_S:g} s")
+            await _refuse(408, f"the body did not arrive within {BODY_TIMEOUT_S:g} s")(scope, receive, send)
             return
         if size > MAX_BODY_BYTES:
-            await _refuse(send, 413, f"the body is too large: expected at most {MAX_BODY_BYTES:,} bytes")
+            too_large = _refuse(413, f"the body is too large: expected at most {MAX_BODY_BYTES:,} bytes")
+            await too_large(scope, receive, send)
             return
         body: list[Message] = [{"type": "http.request", "body": b"".join(pieces), "more_body": False}]
 
         async def replay() -> Message:
             return body.pop() if body else await receive()
 
-        await self._app(scope, replay, send)
+        await self.app(scope, replay, send)
 
 
-async def _refuse(send: Send, status: int, message: str) -> None:
+def _refuse(status: int, message: str) -> ASGIApp:
     headers = {401: {"www-authenticate": "Bearer"}, 408: {"connection": "close"}, 413: {"connection": "close"}}
-    response = make_error_response(status, message, headers.get(status))
-    await send({"type": "http.response.start", "status": status, "headers": response.raw_headers})
-    await send({"type": "http.response.body", "body": response.body})
+    return make_error_response(status, message, headers.get(status))
 
 
 def _in_brackets(host: str) -> str:
     return f"[{host}]" if ":" in host else host
-
-
-def _same_place(origin: str, host: str) -> bool:
-    try:
-        return urlsplit(origin).netloc.lower() == host.lower() and bool(host)
-    except ValueError:
-        return False
 
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -291,6 +282,3 @@ class Metrics:
             self.tokens.labels("completion").inc(cost.llm.completion_tokens)
         for each in answers:
             self.questions.labels(each.reason or ("found" if each.evidence.items else "nothing")).inc()
-
-    def text(self) -> bytes:
-        return generate_latest(self.registry)
