@@ -160,7 +160,8 @@ class Engine:
 
     def retrieve(self, question: str | Question, **options: Unpack[CallOptions]) -> Evidence[Item]:
         """Return the ranked evidence for a question; of one without a known entity the note says so."""
-        return self.retrieve_batch([_validate_question(question)], **options)[0]
+        with self._asking():
+            return self._retrieve([_validate_question(question)], options)[0]
 
     def retrieve_batch(
         self, questions: Sequence[str | Question], **options: Unpack[CallOptions]
@@ -177,7 +178,8 @@ class Engine:
 
     def ask(self, question: str | Question, **options: Unpack[CallOptions]) -> Answer:
         """Return the answer to a question, with its evidence; where the answerer fails, with its `failure`."""
-        return self.ask_batch([_validate_question(question)], **options)[0]
+        with self._asking():
+            return self.answer_evidence(self._retrieve([_validate_question(question)], options), **options)[0]
 
     def ask_batch(self, questions: Sequence[str | Question], **options: Unpack[CallOptions]) -> list[Answer]:
         """Return an answer to each question; up to 1,000 share each round trip, and their prompts go together.
