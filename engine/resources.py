@@ -61,9 +61,6 @@ class EngineResources(_Cache):
         self.placement = Placement(settings.device, settings.precision)
         self._stores: list[VectorStore] = []
 
-    def __reduce__(self) -> tuple[type[EngineResources], tuple[Settings, Connection]]:
-        return type(self), (self.settings, self.connection)
-
     @property
     def encoder(self) -> SentenceEncoder:
         return self.vectors.encoder

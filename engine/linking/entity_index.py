@@ -20,9 +20,9 @@ import numpy as np
 
 from ...models.atomic_files import atomic_write, compute_file_sha256, make_private_folder
 from ...models.placement import count_call
-from ...models.text.encoders import EncoderUnavailableError, FloatArray, SentenceEncoder
+from ...models.text.encoders import FloatArray, SentenceEncoder
 from ...models.text.vectors import TextVectors
-from ..errors import EncoderError, UsageError
+from ..errors import UsageError
 from ..file_access import lock_file, translate_storage_errors
 from ..neo4j import Request, load_query
 from ..neo4j.catalogue import (
@@ -311,8 +311,7 @@ def index_entities(
     """Build or update the entity index of a graph.
 
     After an interruption the next call continues. Raises `GraphError` for an empty graph, `UsageError` for
-    more than `max_entities` entities, `EncoderError` without the encoder, `StorageError` if the folder cannot be
-    written.
+    more than `max_entities` entities, `StorageError` if the folder cannot be written.
     """
     state = gateway.run(read_graph_state())
     if state.is_empty:
@@ -334,10 +333,7 @@ def index_entities(
     with translate_storage_errors(folder):
         make_private_folder(folder)
         with lock_file(folder / ".entities.lock", f"another process writes the entity index in {folder}"):
-            try:
-                return _build_entity_index(folder, ids, texts, edition, vectors, progress=progress)
-            except EncoderUnavailableError as error:
-                raise EncoderError(str(error)) from error
+            return _build_entity_index(folder, ids, texts, edition, vectors, progress=progress)
 
 
 def _read_kinds(after: str) -> Request[list[tuple[Entity, tuple[int, ...]]]]:

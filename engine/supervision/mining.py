@@ -43,10 +43,9 @@ from ...models.mined_files import (
     read_mined_file,
 )
 from ...models.text import DirectedRelation, RelationWords, verbalise_path
-from ...models.text.encoders import EncoderUnavailableError
 from ...models.text.vectors import TextVectors
 from ...models.word_positions import mask_topic
-from ..errors import EncoderError, GraphError, InputError, QueryTimeoutError, UsageError
+from ..errors import GraphError, InputError, QueryTimeoutError, UsageError
 from ..gold_questions import (
     REASONS,
     TOO_LONG,
@@ -300,19 +299,16 @@ def mine_paths(
     """
     open_miner = partial(_open_miner, engine.connection, options)
     size = batch_size or 32 >> 2 * max(0, options.max_hop - 2)
-    try:
-        encoder = engine.resources.encoder
-        found, catalogue = mine_questions(questions, engine, open_miner, size, workers, progress)
-        words = {relation.name: make_relation_words(relation) for relation in catalogue.relations}
-        index = RelationIndex(catalogue.relations, engine.resources.vectors)
-        builder = TrainingExampleBuilder(words, index, TextVectors(encoder), options)
-        walked = [each for each in found if isinstance(each, QuestionPaths)]
-        mined: list[MinedQuestion] = []
-        for start in range(0, len(walked), LABELLED_TOGETHER):
-            mined += builder.label(walked[start : start + LABELLED_TOGETHER])
-            progress("labelling", len(mined), len(walked))
-    except EncoderUnavailableError as error:
-        raise EncoderError(str(error)) from error
+    encoder = engine.resources.encoder
+    found, catalogue = mine_questions(questions, engine, open_miner, size, workers, progress)
+    words = {relation.name: make_relation_words(relation) for relation in catalogue.relations}
+    index = RelationIndex(catalogue.relations, engine.resources.vectors)
+    builder = TrainingExampleBuilder(words, index, TextVectors(encoder), options)
+    walked = [each for each in found if isinstance(each, QuestionPaths)]
+    mined: list[MinedQuestion] = []
+    for start in range(0, len(walked), LABELLED_TOGETHER):
+        mined += builder.label(walked[start : start + LABELLED_TOGETHER])
+        progress("labelling", len(mined), len(walked))
     mining = MinedFileOrigin(
         questions=questions.name,
         questions_sha256=questions.sha256,
