@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 _SUPERVISION = click.option("--supervision", multiple=True, help="File of `lodestar refine` for one of the sets.")
 _OF_SOURCE: Mapping[LearnsFrom, tuple[Callable[[Any], Any], ...]] = {
     "paths": (
-        click.option(
-            "--max-hop", type=click.IntRange(1, MAX_HOP), default=2, help="Longest path to mine (default: 2)."
-        ),
+        click.option("--max-hop", type=click.IntRange(1, MAX_HOP), default=2, help="Longest path mined (default: 2)."),
+        click.option("--any-graph", is_flag=True, help="Train for other graphs too."),
     ),
     "subgraphs": (_SUPERVISION,),
     "pools": (_SUPERVISION,),
@@ -34,8 +33,6 @@ _OF_SOURCE: Mapping[LearnsFrom, tuple[Callable[[Any], Any], ...]] = {
     ),
 }
 """The options of what a kind learns from: arguments of what reads the sets, see `engine.training.read_sets`."""
-
-_ANY_GRAPH = click.option("--any-graph", is_flag=True, help="Train for other graphs too.")
 
 _COMMON = (
     click.option("--dataset", "train_files", multiple=True, required=True, help="Training questions; repeatable."),
@@ -52,7 +49,7 @@ _COMMON = (
 
 def _make_command(kind: str, learns_from: LearnsFrom, text: str, example: str = "") -> click.Command:
     made: Any = partial(_train, kind)
-    for option in reversed((*_COMMON, *_OF_SOURCE[learns_from], *((_ANY_GRAPH,) if kind == "star" else ()))):
+    for option in reversed((*_COMMON, *_OF_SOURCE[learns_from])):
         made = option(made)
     files = f"lodestar train {kind} --dataset train.jsonl.gz --dev dev.jsonl.gz --out FOLDER"
     return click.command(kind, help=f"{text}\n\n\b\nExample:\n  {files} {example}")(made)
