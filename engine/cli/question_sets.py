@@ -52,14 +52,14 @@ question_set_options = options_for(
     click.argument("dataset", metavar="QUESTIONS"),
     click.option("--split", help="The split to read, such as dev, if the set is a folder."),
     click.option("--format", "format_name", help="The set's format, if it cannot be detected."),
+    click.option("--limit", type=click.IntRange(1), help="Take a random sample of this size; it is always the same."),
 )
-"""QUESTIONS, --split, --format: `questions`, and `path`, where they are."""
+"""QUESTIONS, --split, --format, --limit: all `questions`, `path`, where they are, and `limit`."""
 
 
 @click.command()
 @question_set_options
 @recipe_options
-@click.option("--limit", type=click.IntRange(1), help="Ask a random sample of this size; it is always the same.")
 @worker_options
 @click.option("--link", is_flag=True, help="Link topic entities instead of using those of the set.")
 @click.option("--no-diagnosis", "diagnose", flag_value=False, default=True, help="Do not search for why it is wrong.")
@@ -102,9 +102,7 @@ def eval_command(
     check_run_folder(folder, path)
     options = RunOptions(folder, workers, **how)
     with show_progress_bar(questions.name, "asking") as (progress, _):
-        run = ask_remaining_questions(
-            questions, recipe, settings, options, lambda done, total: progress("questions", done, total)
-        )
+        run = ask_remaining_questions(questions, recipe, settings, options, progress)
         report = make_report(run, _ask_command())
         write_report(folder, report)
     found = compare_runs(run.records, other) if other is not None else None
@@ -130,7 +128,6 @@ _OUT = click.option("--out", type=click.Path(path_type=Path, dir_okay=False), re
 @question_set_options
 @_OUT
 @FORCE
-@click.option("--limit", type=click.IntRange(1), help="Mine a random sample of this size.")
 @click.option("--pool", is_flag=True, help="Write ReG's candidate pools instead (docs/papers.md).")
 @click.option("--max-hop", type=click.IntRange(1, MAX_HOP), default=2, show_default=True, help="Longest path in hops.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the sample and of the random negatives.")

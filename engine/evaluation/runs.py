@@ -40,6 +40,7 @@ from ..neo4j.catalogue import read_catalogue, read_graph_state, read_loads
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph_requests import stream_mediator_relations
 from ..parallel import HERE, PerProcessResource, WorkerPool
+from ..progress import Progress, ignore_progress
 from ..recipes import Recipe
 from ..retrieval.beam import FrontierBounds
 from ..settings import Settings
@@ -273,10 +274,6 @@ def _rounded(confidence: float | None) -> float | None:
     return None if confidence is None else round(confidence, DIGITS)
 
 
-Progress = Callable[[int, int], None]
-"""Called with the number of finished questions and the total."""
-
-
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """Options of a run. `folder` stores it; `limit` is the size of a random sample, by the recipe's seed.
@@ -307,7 +304,7 @@ def ask_remaining_questions(
     recipe: Recipe,
     settings: Settings,
     options: RunOptions,
-    progress: Progress = lambda _done, _total: None,
+    progress: Progress = ignore_progress,
 ) -> Run:
     """Ask the questions that have no record yet, and return all records.
 
@@ -324,12 +321,12 @@ def ask_remaining_questions(
         _take_folder(options, stated)
         done = {record.id: record for record in read_records(options.folder)}
         left = [question for question in asked if question.id not in done]
-        progress(len(asked) - len(left), len(asked))
+        progress("questions", len(asked) - len(left), len(asked))
         with open_record_writer(options.folder) as add:
             for record in options.workers.map(partial(_ask, opened, options.link), left, ordered=False):
                 add(record)
                 done[record.id] = record
-                progress(len(done), len(asked))
+                progress("questions", len(done), len(asked))
     return Run(asked, tuple(done[question.id] for question in asked), stated, options.link)
 
 
