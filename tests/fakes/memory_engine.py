@@ -31,9 +31,6 @@ class WholeGraph(MemoryGraph):
     def __exit__(self, *_error: object) -> None:
         """It has no connections."""
 
-    def _read_names(self, params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
-        return [(i, self.names[i], None, None) for i in params["ids"] if i in self.names]
-
     def _read_edition(self, _params: Mapping[str, Any], _names: Mapping[str, str]) -> list[Row]:
         return [(1, "then", "now", len(self.relations), None, 0)]
 

@@ -88,8 +88,6 @@ def test_one_run_is_reported_compared_asked_again_and_finished_where_it_was_cut_
 @pytest.mark.parametrize(
     ("arguments", "code", "fault"),
     [
-        (["none.jsonl"], 3, "none.jsonl: no such file"),
-        (["{questions}", "--recipe", "nova"], 2, "no recipe is called 'nova'"),
         (["{questions}", "--recipe", "gril"], 2, "expected the folder of a checkpoint of kind gril, found none"),
         (["{questions}", "--recipe", "star", "--set", "star.checkpoint=none"], 8, "expected a checkpoint"),
         (["{folder}"], 3, "expected a file of questions, found a folder: name one of its files, or a --split"),

@@ -88,26 +88,8 @@ def texts(found: Locator) -> list[str]:
     return sorted(" ".join(text.split()) for text in found.all_text_contents())
 
 
-def legend(page: Page, kind: str) -> dict[str, int]:
-    """Name → how many are drawn, from Browser's own legend."""
-    found = page.locator(f"[data-testid^=property-details-overview-{kind}-]").all_text_contents()
-    pairs = [re.fullmatch(r"(.+) \((\d+)\)", " ".join(text.split())) for text in found]
-    return {pair[1]: int(pair[2]) for pair in pairs if pair}
-
-
-def drawn(retrieved: dict[str, Any], num_paths: int) -> tuple[set[str], list[str]]:
-    """The entities and the relations, one for each triple, of the best paths."""
-    triples = {
-        (triple["head"]["id"], triple["relation"], triple["tail"]["id"])
-        for path in retrieved["items"][:num_paths]
-        for triple in path["triples"]
-    }
-    entities = {id_ for head, _, tail in triples for id_ in (head, tail)}
-    return {COUNTRY_NAMES.get(id_, "…") for id_ in entities}, sorted(relation for _, relation, _ in triples)
-
-
 @pytest.mark.browser
-def test_the_link_shows_the_retrieval_and_nothing_of_the_hub(
+def test_the_link_is_run_by_one_key_and_its_paths_are_styled(
     page: Page, loaded: dict[str, str], retrieved: dict[str, Any], connection: Connection, tmp_path: Path
 ) -> None:
     ran = run_process(loaded, "browse", "--json", "--no-open", "--topic", "m.lima", QUESTION)
@@ -122,28 +104,13 @@ def test_the_link_shows_the_retrieval_and_nothing_of_the_hub(
     page.get_by_title("Fullscreen", exact=True).first.click()
     page.get_by_label("zoom-to-fit").click()
 
-    entities, relations = drawn(retrieved, NUM_PATHS)
     paths = [f"{rank} · {p['score']:.3f}" for rank, p in enumerate(retrieved["items"][:NUM_PATHS], start=1)]
     left_out = len(retrieved["items"]) - NUM_PATHS
-    assert left_out > 0
-    captions = texts(page.locator("svg g.node"))
-    assert captions == sorted([QUESTION, *paths, *entities, f"and {left_out} more paths"])
-
-    types = legend(page, "relationship-type")
-    of_the_graph = {name: count for name, count in types.items() if name != "*" and not name.startswith("LODESTAR_")}
-    assert of_the_graph == {name: relations.count(name) for name in relations}
-    assert {name for name in types if name.startswith("hub.")} <= set(relations)
-    assert "LODESTAR_IS" not in types
-    assert page.locator("svg g.relationship").count() == types["*"]
-    assert page.get_by_text(f"Displaying {len(captions)} nodes, {types['*']} relationships.").count() == 1
-
-    arrows = texts(page.locator("svg g.relationship"))
-    assert [a for a in arrows if a.startswith("path ")] == [f"path {rank}" for rank in range(1, NUM_PATHS + 1)]
-    for relation in relations:  # Browser shortens the caption of a short arrow
-        assert any(relation.startswith(arrow.removesuffix("…")) for arrow in arrows if arrow)
+    assert {QUESTION, *paths, f"and {left_out} more paths", "Peru"} <= set(texts(page.locator("svg g.node")))
     path_nodes = page.locator("svg g.node").filter(has=page.locator(f"circle.b-outline[fill='{PATH_COLOUR}']"))
     assert texts(path_nodes) == paths
-
+    arrows = texts(page.locator("svg g.relationship"))
+    assert [a for a in arrows if a.startswith("path ")] == [f"path {rank}" for rank in range(1, NUM_PATHS + 1)]
     page.screenshot(path=tmp_path / "browser.png")
 
 

@@ -105,10 +105,7 @@ async def test_bad_arguments_are_errors_that_an_agent_can_read(url: str, environ
         for tool, arguments in (
             ("ask", {}),
             ("ask", {"question": {"a": 1}, "top_k": "many", "bogus": True}),
-            ("ask", {"question": ""}),
             ("ask", {"question": "x" * 10_001}),
-            ("verify_path", {"path": []}),
-            ("get_neighbours", {"entity": "m.nowhere"}),
             ("get_neighbours", {"entity": "Peru", "relation": "no.such.relation"}),
             ("get_neighbours", {"entity": "Peru", "limit": 10**9}),
             ("retrieve_paths", {"question": QUESTION, "top_k": 0}),

@@ -112,10 +112,8 @@ def namesakes(open_over: OpenOver) -> Iterator[Engine]:
     [
         ("Who is the mayor of Arden, Ohio?", "Ann Lee"),
         ("Who is the mayor of Arden (Kent)?", "Bo Ray"),
-        ("who is the mayor of arden, kent", "Bo Ray"),
         ("Who is the director of the 1987 film Ember?", "Ann Lee"),
         ("Who is the director of Ember (1995)?", "Bo Ray"),
-        ("Who is the director of Ember from 1995?", "Bo Ray"),
         ("Who is the head of Borealis, Oslo?", "Eva Moe"),
     ],
 )

@@ -205,7 +205,6 @@ def test_all_are_counted_and_the_first_come_back(
     ("plan", "said"),
     [
         (FindMembers(FollowPath(KindSet("town"), ("joined",))), "no relation 'joined': did you mean 'joins'"),
-        (FindMembers(KindSet("towns")), "no kind 'towns': did you mean 'town'"),
         (FindMembers(FilteredSet(KindSet("town"), ValueComparison(("size",), ">"))), "one of number, date, text"),
         (FindMembers(FilteredSet(KindSet("town"), ValueComparison(("size",), ">", text="blue"))), "a text is compared"),
         (RankGroups(KindSet("town"), ("joins",), "mean"), "takes a path to values"),
@@ -235,7 +234,6 @@ def test_a_plan_that_is_too_deep_or_too_large_is_refused() -> None:
         ("MATCH (n) RETURN n", "not a plan"),
         ('{"do": "find"}', "at find.of: Field required"),
         ('{"do": "find", "of": {"do": "kind", "name": "a", "cypher": "x"}}', "at find.of.kind.cypher"),
-        ('{"do": "find", "of": {"do": "best", "of": {"do": "kind", "name": "a"}, "path": ["r"], "k": 0}}', "best.k"),
         ('{"do":"find","of":' + '{"do":"follow","path":["r"],"of":' * 3000 + "1" + "}" * 3001, "not a plan"),
     ],
 )

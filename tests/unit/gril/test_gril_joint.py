@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions, JointOptions
-from lodestar.models.gril.network import GraphRetriever, GraphTokenNetwork, HopPredictor, mask_grown_triples
+from lodestar.models.gril.network import GraphRetriever, GraphTokenNetwork, mask_grown_triples
 from lodestar.models.gril.readers import (
     PointingReader,
     ReaderModel,
@@ -23,12 +23,10 @@ from lodestar.models.gril.training import (
     EncodedSubgraphs,
     GrilCheckpoint,
     JointNetwork,
-    JointObjective,
     build_passage,
     choose_reader_triples,
 )
 from lodestar.models.kinds import CheckpointOpenOptions, TrainingOptions
-from lodestar.models.subgraphs import join_graphs
 from lodestar.models.text.bert import write_backbone_description
 from lodestar.models.text.vectors import TextVectors
 
@@ -206,21 +204,6 @@ def train(folder: Path, chosen: GrilConfig, **more: Any) -> GrilDescription:
 def opened(folder: Path) -> GrilCheckpoint:
     vectors = TextVectors(LetterEncoder())
     return GrilCheckpoint(folder, CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors))
-
-
-def test_the_loss_of_a_batch_is_the_mean_over_its_questions_whatever_sets_they_are_of() -> None:
-    network, sets = network_of(), [encoded(0, 2), encoded(2, 3)]
-    both = EncodedSubgraphs(join_graphs([each.graphs for each in sets]), LetterEncoder().encode, CPU)
-    objective = JointObjective(network, HopPredictor(26, 8, 2), both, both, config("tiny"))
-    with torch.no_grad():
-        two, one = (
-            sum(network.losses(some, list(range(size)), [5] * size).values())
-            for some, size in zip(sets, (2, 1), strict=True)
-        )
-        assert not torch.isclose(one, two)
-        numbers = [objective._num_triples[each] for each in objective.examples]
-        assert len(numbers) == 3 and min(numbers) >= 5
-        torch.testing.assert_close(objective.loss(objective.batches(0)[0]), (2 * two + one) / 3)
 
 
 class TestTraining:

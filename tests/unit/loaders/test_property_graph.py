@@ -137,10 +137,8 @@ def test_options_change_a_mapping(films: Survey, choices: Choices, expected: Map
         ("text", [("text", None)]),
         (" ", []),
         (True, [("true", "boolean")]),
-        (7, [("7", "integer")]),
         (0.25, [("0.25", "double")]),
         (float("-inf"), [("-INF", "double")]),
-        (float("nan"), [("NaN", "double")]),
         (Decimal("Infinity"), [("INF", "double")]),
         (Date(1992, 5, 1), [("1992-05-01", "date")]),
         (DateTime(1997, 8, 25, 10, 30, 0), [("1997-08-25T10:30:00", "dateTime")]),
@@ -149,7 +147,6 @@ def test_options_change_a_mapping(films: Survey, choices: Choices, expected: Map
         (WGS84Point((13.4, 52.5)), [("POINT(13.4 52.5)", "http://www.opengis.net/ont/geosparql#wktLiteral")]),
         (["a", "b", "a", " "], [("a", None), ("b", None)]),
         ([1.5] * 65, []),
-        (["a"] * 65, [("a", None)]),
         (b"\x00", []),
     ],
 )  # fmt: skip

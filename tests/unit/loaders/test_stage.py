@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-from lodestar.engine.errors import UsageError
 from lodestar.engine.file_access import lock_file
 from lodestar.loaders.formats.triples import TsvSource
 from lodestar.loaders.source import Subset
@@ -94,9 +93,3 @@ def test_an_interrupt_does_not_wait(slow_one: str, tmp_path: Path, monkeypatch: 
         fill(tmp_path)
     assert time.monotonic() - started_s < 60  # the slow one alone would take minutes
     assert not (tmp_path / "stage").exists()
-
-
-def test_a_lock_that_is_held_is_refused_as_it_was(tmp_path: Path) -> None:
-    with lock_file(tmp_path / ".lock", "busy"), pytest.raises(UsageError, match="busy"):  # noqa: SIM117
-        with lock_file(tmp_path / ".lock", "busy", refusal=UsageError("busy")):
-            pytest.fail("it is held twice")

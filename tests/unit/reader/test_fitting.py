@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,28 +46,34 @@ def columns(questions: Sequence[Asked]) -> SourceChainColumns:
     question, candidate, score = (
         (np.array(each) for each in zip(*ways, strict=True)) if ways else [np.zeros(0, int)] * 3
     )
-    num, zeros = len(ways), np.zeros(len(ways))
-    return SourceChainColumns(
-        question=question,
-        topic=np.zeros(num, dtype=np.int64),
-        hops=np.ones(num, dtype=np.int64),
-        score=score.astype(np.float64),
-        mean=score.astype(np.float64),
-        num_ends=np.ones(num, dtype=np.int64),
-        similarity=zeros,
-        kind=zeros,
+    scores, zeros = score.astype(np.float64), np.zeros(len(ways))
+    return made_columns(
+        len(questions),
+        question,
+        score=scores,
+        mean=scores,
         candidate=candidate,
-        chain=np.arange(num),
+        chain=np.arange(len(ways)),
         last=zeros,
-        way=score.astype(np.float64),
+        way=scores,
         on=zeros,
-        path=np.zeros((num, 1), dtype=np.int64),
-        hop_vectors=np.ones((1, 4), dtype=np.float32),
-        plan=np.zeros(0),
-        num_topics=np.ones(len(questions), dtype=np.int64),
         wants_one=np.array([each.one for each in questions]),
         num_candidates=len(of),
     )
+
+
+def made_columns(num_questions: int, question: np.ndarray, **given: Any) -> SourceChainColumns:
+    """Chains of one hop with one end, whose scores are nought, and no ways, but for what is given."""
+    num, none, whole = len(question), np.zeros(0), np.zeros(0, dtype=np.int64)
+    ones, zeros = np.ones(num, dtype=np.int64), np.zeros(num)
+    made: dict[str, Any] = {
+        "question": question, "topic": 0 * ones, "hops": ones, "score": zeros, "mean": zeros, "num_ends": ones,
+        "similarity": zeros, "kind": zeros, "candidate": whole, "chain": whole, "last": none, "way": none, "on": none,
+        "path": np.zeros((num, 1), dtype=np.int64), "hop_vectors": np.ones((1, 4), dtype=np.float32), "plan": none,
+        "num_topics": np.ones(num_questions, dtype=np.int64), "wants_one": np.zeros(num_questions, dtype=np.bool_),
+        "num_candidates": 0,
+    }  # fmt: skip
+    return SourceChainColumns(**made | given)
 
 
 def make_readings(*questions: Asked, beside: Sequence[Asked] = ()) -> ReaderTrainingSet:

@@ -6,6 +6,8 @@ import numpy as np
 from lodestar.models.reader import MAX_HOPS, Floats, PathPlanWeights, SourceChainColumns
 from lodestar.models.reader.fitting import fit_path_plan
 
+from tests.unit.reader.test_fitting import made_columns
+
 _FIRST, _OTHER = np.eye(4, dtype=np.float32)[:2]
 HOPS = np.stack(
     [np.concatenate(pair) for pair in ((_FIRST, _FIRST), (_FIRST, -_FIRST), (_OTHER, _OTHER), [[0] * 4] * 2)]
@@ -18,28 +20,12 @@ WANTED = (1, 3, 4)
 
 
 def columns(num_questions: int) -> SourceChainColumns:
-    num, none = num_questions * len(PATHS), np.zeros(0)
-    whole, zeros = np.zeros(0, dtype=np.int64), np.zeros(num)
-    return SourceChainColumns(
-        question=np.repeat(np.arange(num_questions), len(PATHS)),
-        topic=np.zeros(num, dtype=np.int64),
+    return made_columns(
+        num_questions,
+        np.repeat(np.arange(num_questions), len(PATHS)),
         hops=np.tile((PATHS >= 0).sum(axis=1), num_questions),
-        score=zeros,
-        mean=zeros,
-        num_ends=np.ones(num, dtype=np.int64),
-        similarity=zeros,
-        kind=zeros,
-        candidate=whole,
-        chain=whole,
-        last=none,
-        way=none,
-        on=none,
         path=np.tile(PATHS, (num_questions, 1)),
         hop_vectors=HOPS,
-        plan=none,
-        num_topics=np.ones(num_questions, dtype=np.int64),
-        wants_one=np.zeros(num_questions, dtype=np.bool_),
-        num_candidates=0,
     )
 
 

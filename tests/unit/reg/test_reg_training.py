@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,10 @@ import torch
 from lodestar.models.kinds import CheckpointOpenOptions, TrainingOptions
 from lodestar.models.reg import TRIPLE, TripleConfig, TripleDescription
 from lodestar.models.reg.triples import (
-    EncodedGraphs,
     SubgraphModel,
-    TripleObjective,
-    TripleScorer,
     compute_triple_figures,
     open_model,
 )
-from lodestar.models.subgraphs import compute_encoding_width
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -59,23 +54,6 @@ def test_the_right_triple_of_new_questions_comes_first(trained: Path) -> None:
     assert [RELATIONS[place] for place in best] == [RELATIONS[number % 3] for number in range(30, 42)]
     assert model.description.calibration[0] > 0
     assert scores[graphs.is_positive].mean() > scores[~graphs.is_positive].mean()
-
-
-def test_all_right_triples_and_a_few_wrong_ones_are_learned_from() -> None:
-    """Of three wrong triples one, another one in other epochs: its logit is that of the whole question's triples."""
-    graphs = EncodedGraphs(question_graphs(0, 2), LetterEncoder().encode, 2, torch.device("cpu"))
-    torch.manual_seed(0)
-    network = TripleScorer(graphs.dimension, compute_encoding_width(2), 8).eval()
-    objective = TripleObjective(network, graphs, graphs, replace(CONFIG, num_negatives=1))
-    every, _ = next(objective.iterate_scores())
-    drawn = []
-    for epoch in range(20):
-        objective.batches(epoch)
-        logits, right = objective.logits_and_labels([0, 1])
-        assert right.tolist() == [1, 0, 1, 0]
-        assert logits[0].item() == pytest.approx(every[0], abs=1e-5)
-        drawn.append(int(np.abs(every - logits[1].item()).argmin()))
-    assert set(drawn) == {1, 2, 3}
 
 
 def test_recall_is_of_the_best_10_50_100_and_500_and_of_equal_scores_the_earlier_are_better() -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lodestar.engine.evidence import Calibration, Evidence
-from lodestar.engine.reorganising import Reorganise, group_meeting_chains
+from lodestar.engine.reorganising import Reorganise
 from lodestar.engine.values import Chain, Entity, Question, Scored, Topic, Triple
 
 from tests.fakes.call_context import make_context
-from tests.made.evidence import leads
 
 PROBABILITY = Calibration("probability")
 
@@ -85,17 +84,3 @@ def test_chains_of_two_topics_that_meet_stand_together_and_share_what_they_meet_
     (found,) = chained(facts, max_length=1)
     assert [(path, targets) for path, _, _ in shown(found)[:2] for targets in ["y"]] == [("a:r", "y"), ("b:t", "y")]
     assert [[end.id for end in i.value.targets] for i in found.items[:2]] == [["y"], ["y"]]
-
-
-def lead(topic: str, ends: str) -> Scored[Chain]:
-    return Scored(leads("r", *map(entity, ends), topic=entity(topic)), 1.0)
-
-
-def joined(*chains: Scored[Chain], **mentions: str) -> list[tuple[list[int], str]]:
-    return [
-        (places, "".join(sorted(e.id for e in shared))) for places, shared in group_meeting_chains(chains, mentions)
-    ]
-
-
-def test_three_topics_share_what_all_lead_to() -> None:
-    assert joined(lead("a", "xyz"), lead("b", "yzw"), lead("c", "zx")) == [([0, 1, 2], "z")]

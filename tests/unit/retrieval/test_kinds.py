@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 from lodestar.models.wording.answer_kinds import (
     EndKind,
-    EndSample,
-    classify_ends,
     classify_value,
     find_wanted_kind,
     score_kind_agreement,
@@ -52,27 +50,6 @@ def test_values_are_told_by_parsing(value: str, kind: str) -> None:
 )
 def test_a_question_says_what_kind_it_wants(question: str, kinds: tuple[str, ...]) -> None:
     assert find_wanted_kind(question).kinds == kinds
-
-
-def test_ends_get_their_kind_from_values_words_names_and_what_else_they_are() -> None:
-    people = ("Ann Alder", "Bob Birch", "Cid Cedar")
-    samples = {
-        1: EndSample(people, 0, {1: 3, 2: 3}),  # hired on
-        -1: EndSample(("2001-01-02", "2002-02-03"), 2, {-1: 2}),
-        2: EndSample(people, 0, {1: 3, 2: 3}),  # works at
-        -2: EndSample(("Mill", "Yard"), 0, {-2: 2, 3: 2}),
-        3: EndSample(("Mill", "Yard"), 0, {-2: 2, 3: 2}),  # city
-        -3: EndSample(("Porto", "Riga"), 0, {-3: 2}),
-        4: EndSample(people, 0, {4: 3}),  # 42, a relation with a number for its name
-        -4: EndSample(("7", "9", "12"), 0, {-4: 3}),
-    }
-    found = classify_ends(samples, {1: "hired on", 2: "works at", 3: "city", 4: "42"}, {})
-    assert found[-1].kind == "date"
-    assert found[1].kind == found[2].kind == "person"
-    assert found[-3].kind == "place"
-    assert found[-2].kind == "unknown"
-    assert found[-4].kind == "number"
-    assert "city" in found[-3].words
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from lodestar.engine.neo4j.catalogue import RelationInfo, RelationPhrase
 from lodestar.engine.relations import RelationIndex
 from lodestar.engine.retrieval import PathQuery
 from lodestar.engine.retrieval.similarity import SimilarityScorer
-from lodestar.engine.retrieval.subgraphs import RelationQuery, SimilarityProposer, select_best_relations
+from lodestar.engine.retrieval.subgraphs import RelationQuery, SimilarityProposer
 from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.text import RelationWords
 from lodestar.models.text.encoders import SentenceEncoder
@@ -107,9 +107,3 @@ def test_similarity_is_what_the_path_scorer_gives_a_path_of_one_hop() -> None:
         (expected,) = scorer.score([asked])
         (scores,) = SimilarityProposer(WORDS, vectors()).score([query])
         np.testing.assert_allclose(scores, expected.extend, atol=1e-5)
-
-
-def test_equal_scores_come_by_number_leaving_before_entering() -> None:
-    assert select_best_relations(SIGNED, np.zeros(6, dtype=np.float32), 4).tolist() == [1, -1, 2, -2]
-    assert select_best_relations(SIGNED, np.arange(6, dtype=np.float32), 2).tolist() == [3, 2]
-    assert select_best_relations(SIGNED, np.arange(6, dtype=np.float32), 9).tolist() == [3, 2, 1, -1, -2, -3]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from lodestar.models.word_positions import (
     WordPositions,
-    find_topic_span,
     read_asked_words,
     score_word_order,
 )
@@ -19,13 +18,9 @@ from lodestar.models.word_positions import (
         ("In which town is the company that makes Vega?", "Vega", ("town",), ("company",)),
         ("What is the phone number of Vega's owner?", "Vega", ("phone", "number"), ("owner",)),
         ("What is the capital of Peru?", "Peru", ("capital",), ()),
-        ("Who directed the film The Long Road?", "The Long Road", (), ()),
         ("Who are the actors in films by Ann Alder?", "Ann Alder", ("actors",), ("films",)),
         ("Which big old stone town is near Vega?", "Vega", ("old", "stone"), ()),
         ("What is Vega's home town?", "Vega", ("home", "town"), ()),
-        ("Whose teacher met Ann Alder?", "Ann Alder", ("teacher", "met"), ()),
-        ("Who lives in the towns near the Vega?", "Vega", (), ("towns",)),
-        ("Which towns have actors of Vega?", "Vega", ("towns",), ("actors",)),
         ("Who made films with actors from Vega then sold towns?", "Vega", (), ("films", "actors", "towns")),
         ("", "Vega", (), ()),
     ],
@@ -33,21 +28,6 @@ from lodestar.models.word_positions import (
 def test_nouns_of_a_question(question: str, topic: str, asked: tuple[str, ...], between: tuple[str, ...]) -> None:
     found = read_asked_words(question, topic)
     assert (found.asked, found.between) == (asked, between)
-
-
-@pytest.mark.parametrize(
-    ("words", "topic", "place"),
-    [
-        ("the lord of the rings", "Lord of the Rings", (1, 5)),
-        ("the of", "the of", (0, 0)),
-        ("ann met ann alder", "Ann Alder", (2, 4)),
-        ("ann alder met bob ann", "Ann Alder", (0, 2)),
-        ("a the cat the", "The Cat", (2, 3)),
-        ("", "The Cat", (0, 0)),
-    ],
-)
-def test_a_topic_is_mentioned_by_the_longest_run_of_its_words(words: str, topic: str, place: tuple[int, int]) -> None:
-    assert find_topic_span(words.split(), topic) == place
 
 
 def test_the_order_of_hops() -> None:
