@@ -64,11 +64,8 @@ EITHER = frozenset("one size counts superlative_by_count kind_alone united_or_in
 """What may raise certainty, and lower it or raise it; all else only lowers it."""
 PULL = 0.01
 """Of the logistic weights to nought."""
-TRIPLES = (
-    "MATCH (h:Entity)-[r]->(t:Entity|Literal) RETURN h.id, coalesce(h.name, h.id), "
-    "CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END, t.id, "
-    "coalesce(t.name, t.value, t.id)"
-)
+TRIPLES = """MATCH (h:Entity)-[r]->(t:Entity|Literal)
+RETURN h.id, coalesce(h.name, h.id), coalesce(r.relation, type(r)), t.id, coalesce(t.name, t.value, t.id)"""
 
 
 class InMemory(Naive):
@@ -136,9 +133,8 @@ def read_asked(name: str, path: Path) -> Asked:
 
 
 def is_right(graph: InMemory, result: Any, gold: Sequence[object]) -> bool:
-    found = (
-        {normalise(graph.texts.get(each, each)) for each in result} if isinstance(result, set) else {normalise(result)}
-    )
+    given = [graph.texts.get(each, each) for each in result] if isinstance(result, set) else [result]
+    found = {normalise(each) for each in given}
     right = {normalise(each) for each in gold}
     return bool(right) and 2 * len(right & found) >= RIGHT * (len(right) + len(found))
 
@@ -216,14 +212,14 @@ def certain_rows(graphs: Sequence[Sequence[Tried]], scores: Floats) -> tuple[Flo
     return np.array(rows).reshape(-1, len(CERTAINTY)), np.array(right), np.array(share) / max(np.sum(share), 1e-9)
 
 
-def fit_logistic(x: Floats, y: Floats, share: Floats, pull: float, bounds: Any) -> Floats:
+def fit_logistic(x: Floats, y: Floats, share: Floats, pull: float, bounds: Any = None) -> Floats:
     """Return the weights of a logistic function within bounds, (num_features,); the first is the constant."""
     kept = pull * (np.arange(x.shape[1]) > 0)
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         z = x @ weights
         value = float(share @ (np.logaddexp(0, z) - y * z) + 0.5 * (kept * weights**2).sum())
-        return value, (share * (1 / (1 + np.exp(-z)) - y)) @ x + kept * weights
+        return value, (share * (sigmoid(z) - y)) @ x + kept * weights
 
     found: Floats = minimize(loss, np.zeros(x.shape[1]), jac=True, bounds=bounds, method="L-BFGS-B").x
     return found
@@ -245,13 +241,9 @@ def fit_certainty(graphs: Sequence[Sequence[Tried]], scores: Floats) -> Floats:
         right.append(y)
         share.append(weight)
     z = np.concatenate(left)
-    scale = fit_logistic(
-        np.stack([np.ones_like(z), z], 1),
-        np.concatenate(right),
-        np.concatenate(share) / len(graphs),
-        0.001,
-        [(None, None)] * 2,
-    )
+    of_z = np.stack([np.ones_like(z), z], 1)
+    shares = np.concatenate(share) / len(graphs)
+    scale = fit_logistic(of_z, np.concatenate(right), shares, 0.001)
     weights = fit(graphs) * scale[1]
     weights[0] += scale[0]
     return weights
@@ -270,7 +262,7 @@ def fit_beside(graphs: Sequence[Sequence[Tried]], scores: Floats, certainty: Flo
             share += [1 / np.sqrt(len(own))] * len(own)
         names = list(dict.fromkeys(["one", *(name for feats in rows for name in feats)]))
         x = np.array([[feats.get(name, 0.0) for name in names] for feats in rows])
-        weights = fit_logistic(x, np.array(right), np.array(share) / np.sum(share), PULL, [(None, None)] * len(names))
+        weights = fit_logistic(x, np.array(right), np.array(share) / np.sum(share), PULL)
         found[name] = dict(zip(names, (round(float(each), 3) for each in weights), strict=True))
     return found
 
@@ -285,13 +277,6 @@ def as_chosen(tried: Tried, scores: Floats, certainty: Floats) -> ExecutedPlan:
         given = PlanResult(0, (), number=0.0)
     odds = float(np.dot(certainty_row(tried, scores), certainty))
     return ExecutedPlan(tried.candidates[tried.best], given, float(sigmoid(odds)))
-
-
-def report(asked: Asked, tried: Sequence[Tried]) -> None:
-    size = len(asked.questions)
-    best, any_ = (sum(bool(hit) for hit in hits) for hits in (
-        [each.right[each.best] for each in tried], [each.right.any() for each in tried]))  # fmt: skip
-    print(f"{asked.name}: {size} questions, best plan right {best / size:.3f}, any of {TRIED} {any_ / size:.3f}")
 
 
 def main() -> None:
@@ -309,7 +294,10 @@ def main() -> None:
         weights = fit_weights([try_plans(each, weights) for each in learned], first)
     tried = {each.name: try_plans(each, weights) for each in graphs}
     for each in graphs:
-        report(each, tried[each.name])
+        size = len(each.questions)
+        best = sum(bool(one.right[one.best]) for one in tried[each.name]) / size
+        any_ = sum(bool(one.right.any()) for one in tried[each.name]) / size
+        print(f"{each.name}: {size} questions, best plan right {best:.3f}, any of {TRIED} {any_:.3f}")
     certainty = fit_certainty([tried[each.name] for each in learned], weights)
     data = {
         "plans": {name: round(float(value), 3) for name, value in zip(FEATURES, weights, strict=True)},

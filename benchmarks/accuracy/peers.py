@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -73,8 +73,7 @@ def open_text_to_cypher(server: str) -> Iterator[Ask]:
                 records = retriever.get_search_results(text).records
             except (Neo4jGraphRagError, neo4j.exceptions.Neo4jError):
                 records = []
-            given = [name for record in records for value in record.values() for name in names_of(value)]
-            return _said(given, spent() - before)
+            return _said(names_in(records), spent() - before)
 
         yield ask
 
@@ -113,13 +112,12 @@ def open_cypher_chain(server: str) -> Iterator[Ask]:
         )
 
         def ask(text: str) -> Said:
-            before = sum(each["total_tokens"] for each in usage.usage_metadata.values())
+            usage.usage_metadata = {}
             try:
                 rows = chain.invoke({"query": text})["result"]
             except (ValueError, neo4j.exceptions.Neo4jError):
                 rows = []
-            given = [name for row in rows for value in row.values() for name in names_of(value)]
-            return _said(given, sum(each["total_tokens"] for each in usage.usage_metadata.values()) - before)
+            return _said(names_in(rows), sum(each["total_tokens"] for each in usage.usage_metadata.values()))
 
         yield ask
 
@@ -186,7 +184,7 @@ def open_agent(server: str) -> Iterator[Ask]:
                 found = driver.execute_query(query, routing_=neo4j.RoutingControl.READ).records
             except (KeyError, TypeError, neo4j.exceptions.Neo4jError) as error:
                 return one_line(error)
-            return "; ".join(name for row in found for value in row.values() for name in names_of(value))[:MAX_CHARS]
+            return "; ".join(names_in(found))[:MAX_CHARS]
 
         def ask(text: str) -> Said:
             messages: list[Any] = [{"role": "system", "content": AGENT}, {"role": "user", "content": text}]
@@ -285,6 +283,10 @@ def read_schema(driver: Any) -> dict[str, Any]:
     nodes, joins, relationships = (driver.execute_query(query).records for query in read_queries("describe_native"))
     props = [{each["name"]: each["properties"] for each in rows} for rows in (nodes, joins)]
     return {"node_props": props[0], "rel_props": props[1], "relationships": [dict(each) for each in relationships]}
+
+
+def names_in(rows: Iterable[Any]) -> list[str]:
+    return [name for row in rows for value in row.values() for name in names_of(value)]
 
 
 def names_of(value: Any) -> list[str]:

@@ -63,7 +63,6 @@ def datatype(value: str) -> str:
 
 def write(graph: Graph, folder: Path) -> tuple[str, ...]:
     """Write a graph as its owner would have it; return the arguments of `lodestar load`."""
-    folder.mkdir(parents=True, exist_ok=True)
     names = list(dict.fromkeys(x for h, _, t in graph.triples for x in (h, t) if x not in graph.values))
     if graph.name in ("clinic", "missions"):
         ids = {name: (f"{graph.name[0]}{n:04}") for n, name in enumerate(names)}
@@ -85,12 +84,9 @@ def write(graph: Graph, folder: Path) -> tuple[str, ...]:
         kg.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return ("rdf", str(kg))
     kg = folder / f"{graph.name}.tsv"
-    typed = graph.name == "railway"
-    rows = (
-        f"{h}\t{r}\t{t}^^{datatype(t)}" if typed and t in graph.values else f"{h}\t{r}\t{t}"
-        for h, r, t in graph.triples
-    )
-    kg.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    typed = graph.values if graph.name == "railway" else ()
+    rows = (f"{h}\t{r}\t{t}{f'^^{datatype(t)}' if t in typed else ''}\n" for h, r, t in graph.triples)
+    kg.write_text("".join(rows), encoding="utf-8")
     return ("tsv", str(kg), "--columns", "1,2,3")
 
 

@@ -38,17 +38,14 @@ NO = frozenset({"no", "not in the graph"})
 
 @dataclass(frozen=True, slots=True)
 class Judged:
+    """verdict: ``right``, ``wrong`` or ``abstained``. why: what went wrong. place: of the first right path."""
+
     graph: str
     asked: Asked
     answer: Answer
     verdict: str
-    """``right``, ``wrong`` or ``abstained``."""
     why: str
-    """What went wrong."""
-
-    @property
-    def confidence(self) -> float:
-        return self.answer.confidence or 0.0
+    place: int | None
 
 
 def f1(found: Iterable[str], right: Iterable[str]) -> float:
@@ -59,19 +56,23 @@ def f1(found: Iterable[str], right: Iterable[str]) -> float:
 def judge(graph: str, asked: Asked, answer: Answer) -> Judged:
     names = [entity.name for entity in answer.answers]
     if asked.kind == "none":
-        return Judged(graph, asked, answer, "wrong" if answer.found else "right", "answered" if answer.found else "")
+        verdict, why = ("wrong", "answered") if answer.found else ("right", "")
+        return Judged(graph, asked, answer, verdict, why, None)
+    chains = answer.evidence.chains
+    right = (i for i, c in enumerate(chains) if f1([e.label for e in c.value.answers], asked.answers) >= RIGHT)
+    place = next(right, None)
     if asked.form in ("count", "yes"):
         said = {"no" if name in NO else name.replace(",", "") for name in names}
         is_right = said == asked.answers
     else:
         is_right = f1(names, asked.answers) >= RIGHT
     if is_right:
-        return Judged(graph, asked, answer, "right", "")
+        return Judged(graph, asked, answer, "right", "", place)
     verdict = "wrong" if answer.found else "abstained"
-    return Judged(graph, asked, answer, verdict, _why(asked, answer))
+    return Judged(graph, asked, answer, verdict, _why(asked, answer, place), place)
 
 
-def _why(asked: Asked, answer: Answer) -> str:
+def _why(asked: Asked, answer: Answer, place: int | None) -> str:
     topics = [topic.entity.label for topic in answer.evidence.topics]
     if not topics:
         return "nothing linked"
@@ -79,16 +80,14 @@ def _why(asked: Asked, answer: Answer) -> str:
         return "another topic"
     if asked.kind == "form":
         return "no plan" if answer.evidence.extra_of(PlanAnswer) is None else "another plan"
-    chains = answer.evidence.chains
-    places = [i for i, item in enumerate(chains) if f1([e.label for e in item.value.answers], asked.answers) >= RIGHT]
-    if not places:
+    if place is None:
         return "right path not found"
-    if places[0] == 0:
+    if place == 0:
         return "right path first, abstained"
     hops = 2 if asked.kind == "two" else 1
-    length = chains[0].value.relation_path.num_hops
+    length = answer.evidence.chains[0].value.relation_path.num_hops
     found = "short" if length < hops else "long" if length > hops else "of the same length"
-    return f"right path at {'2–3' if places[0] < 3 else '4 or later'}, first one {found}"
+    return f"right path at {'2–3' if place < 3 else '4 or later'}, first one {found}"
 
 
 def load_graph(graph: Graph, folder: Path, environ: dict[str, str]) -> None:
@@ -129,19 +128,13 @@ def print_report(judged: Sequence[Judged]) -> None:
     print(rate("plain: wrong", [j.verdict == "wrong" for j in plain]))
     print(rate("plain: abstained", [j.verdict == "abstained" for j in plain]))
     print(rate("not answerable: answered", [j.answer.found for j in judged if j.asked.kind == "none"]))
-    within = [j for j in plain if (place := _place(j)) is not None and place < 3]
-    print(rate("right path first, of those with it among three", [_place(j) == 0 for j in within]))
+    within = [j.place for j in plain if j.place is not None and j.place < 3]
+    print(rate("right path first, of those with it among three", [place == 0 for place in within]))
     for graph in dict.fromkeys(j.graph for j in judged):
         print(rate(f"{graph}: plain right", right([j for j in plain if j.graph == graph])))
     print("\n| what went wrong | questions |\n|---|---|")
     for why, times in Counter(j.why for j in judged if j.why).most_common():
         print(f"| {why} | {times} |")
-
-
-def _place(judged: Judged) -> int | None:
-    chains = judged.answer.evidence.chains
-    right = judged.asked.answers
-    return next((i for i, c in enumerate(chains) if f1([e.label for e in c.value.answers], right) >= RIGHT), None)
 
 
 def print_cases(judged: Sequence[Judged]) -> None:
@@ -150,7 +143,7 @@ def print_cases(judged: Sequence[Judged]) -> None:
         path = str(chains[0].value.relation_path) if chains else ""
         names = ", ".join(entity.name for entity in j.answer.answers[:3])
         place = f"{j.verdict[:5]:5} {j.graph[:4]} {j.asked.kind:4}"
-        print(f"{place} {j.asked.text} → {names} [{path}] {j.confidence:.2f} {j.why}")
+        print(f"{place} {j.asked.text} → {names} [{path}] {j.answer.confidence or 0:.2f} {j.why}")
 
 
 def main() -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
@@ -24,6 +23,8 @@ from lodestar.models.text import split_name
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors, VectorStore
 from lodestar.models.word_positions import mask_topic
+
+from ..measuring import percentile_ms, seconds_of
 
 TOP_K = 20
 NUM_CANDIDATES = (50, 100, 150, 200, 300, 500, 1_000, 2_000)
@@ -39,13 +40,8 @@ def relations_of(path: Path) -> list[RelationInfo]:
     ]
 
 
-def median_ms(run: Callable[[], object], repeats: int = 5) -> float:
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        run()
-        times.append(1000 * (time.perf_counter() - started))
-    return float(np.median(times))
+def median_ms(run: Callable[[], object]) -> float:
+    return percentile_ms([seconds_of(run) for _ in range(5)], 50)
 
 
 def recall(index: RelationIndex, questions: Sequence[dict[str, list[str]]], asked: np.ndarray) -> tuple[float, float]:

@@ -12,15 +12,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gzip
-import multiprocessing
-import shutil
+import resource
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import duckdb
 from lodestar.engine.neo4j.embedded import EmbeddedServer
@@ -30,6 +27,8 @@ from lodestar.loaders.loading import LoadOptions, load_embedded
 from lodestar.loaders.source import Subset
 from lodestar.loaders.stage import Stage
 from lodestar.loaders.writers import write_import_files
+
+from ..measuring import run_in_process
 
 PREFIX = "<http://rdf.freebase.com/ns/"
 
@@ -56,45 +55,9 @@ def _lines(path: Path) -> list[str]:
         return file.read().splitlines()
 
 
-def measured(function: Callable[..., Any], *arguments: Any) -> tuple[float, float, Any]:
-    """Run a function in a process of its own; return its seconds, the process's peak memory in MB, and its result."""
-    context = multiprocessing.get_context("spawn")
-    receiving, sending = context.Pipe(duplex=False)
-    process = context.Process(target=_measure, args=(sending, function, arguments))
-    process.start()
-    sending.close()  # or nobody would be told that the process has failed
-    seconds, peak_mb, result = receiving.recv()
-    process.join()
-    return seconds, peak_mb, result
-
-
-def _measure(sending: Any, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    started_s = time.perf_counter()
-    result = function(*arguments)
-    seconds = time.perf_counter() - started_s
-    peak_kb = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    sending.send((seconds, int(peak_kb.split()[1]) / 1024, result))
-
-
-def row(*cells: object) -> None:
-    shown = (
-        f"{cell:,.2f}" if isinstance(cell, float) else f"{cell:,}" if isinstance(cell, int) else str(cell)
-        for cell in cells
-    )
-    print(f"| {' | '.join(shown)} |", flush=True)
-
-
 def spread(values: list[float]) -> str:
     shown = f"{median(values):.2f}"
     return shown if len(values) == 1 else f"{shown} ({min(values):.2f} to {max(values):.2f})"
-
-
-def stage(path: Path, folder: Path) -> int:
-    """Convert as Lodestar does up to the numbered triples."""
-    source = FreebaseSource(str(path))
-    with Stage(folder / "stage") as staged:
-        staged.fill(source, subset=Subset(), max_rejects=0, rejects_file=folder / "rejects")
-        return len(staged.relations())
 
 
 def raw_files(staged: Stage, folder: Path) -> tuple[Path, Path]:
@@ -115,10 +78,13 @@ def raw_files(staged: Stage, folder: Path) -> tuple[Path, Path]:
     return nodes, relationships
 
 
-def load_bulk(path: Path, home: Path, cache: Path) -> int:
-    instance = EmbeddedServer("bulk", home, cache)
+def load_bulk(path: Path, home: Path, cache: Path) -> tuple[float, float, int]:
+    """Return the seconds of a load, the peak memory of this process in MB, and the number of triples."""
     options = LoadOptions(staging=home / "staging", writer="bulk", mode="replace")
-    return load_embedded(FreebaseSource(str(path)), instance, options).num_triples
+    started_s = time.perf_counter()
+    report = load_embedded(FreebaseSource(str(path)), EmbeddedServer("bulk", home, cache), options)
+    seconds = time.perf_counter() - started_s
+    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, report.num_triples
 
 
 @dataclass(frozen=True)
@@ -136,10 +102,9 @@ class Sized:
 
 def sized(dump: Path, folder: Path) -> Sized:
     folder.mkdir(exist_ok=True)
-    stage(dump, folder)
     with Stage(folder / "stage") as staged:
+        staged.fill(FreebaseSource(str(dump)), subset=Subset(), max_rejects=0, rejects_file=folder / "rejects")
         nodes, relationships = raw_files(staged, folder)
-    shutil.rmtree(folder / "stage")
     return Sized(dump, nodes, relationships)
 
 
@@ -155,18 +120,21 @@ def bulk(data: Path, copies: list[int], repeat: int, folder: Path, cache: Path) 
     for _ in range(repeat):
         for each in (constant, *sizes):
             each.raw_s.append(raw_import(each.nodes, each.relationships, folder, cache))
-            seconds, peak_mb, num_triples = measured(load_bulk, each.dump, folder / "home", cache)
+            seconds, peak_mb, num_triples = run_in_process(load_bulk, each.dump, folder / "home", cache)
             target.reset()
             each.bulk_s.append(seconds)
             each.peaks_mb.append(peak_mb)
             each.nums_triples.append(num_triples)
-    row(
-        "triples", "raw import of CSV, s", "bulk end to end, s", "ratio", "ratio beyond the constant", "peak MB of ours"
+    print(
+        "| triples | raw import of CSV, s | bulk end to end, s | ratio | ratio beyond the constant | peak MB of ours |"
     )
     for each in (constant, *sizes):
         ratio = median(each.bulk_s) / median(each.raw_s)
         beyond = "" if each is constant else spread(ratios_beyond(each, constant))
-        row(each.nums_triples[0], spread(each.raw_s), spread(each.bulk_s), ratio, beyond, round(max(each.peaks_mb)))
+        print(
+            f"| {each.nums_triples[0]:,} | {spread(each.raw_s)} | {spread(each.bulk_s)} | {ratio:,.2f} | {beyond} "
+            f"| {max(each.peaks_mb):,.0f} |"
+        )
 
 
 def ratios_beyond(each: Sized, constant: Sized) -> list[float]:

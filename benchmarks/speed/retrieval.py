@@ -15,33 +15,17 @@ import numpy as np
 from lodestar.engine.api import Engine
 from lodestar.engine.context import merge_stage_costs
 from lodestar.engine.evidence import Evidence, Item
-from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph_requests import read_signatures
 from lodestar.engine.retrieval.similarity import Similarity
 from lodestar.engine.retrieval.star import Star
 from lodestar.engine.settings import resolve_settings
 from lodestar.engine.values import Question
 
-from ..question_sets import gold_questions
+from ..measuring import gold_questions, percentile_ms, seconds_of
 
 WARM_UP = 20
 BATCH = 64
 REPEATS = 3
-
-
-def percentiles(seconds: Sequence[float]) -> tuple[float, float]:
-    p50, p95 = np.percentile(np.array(seconds) * 1000, [50, 95])
-    return float(p50), float(p95)
-
-
-def lookup_reference_s(gateway: Gateway, ids: Sequence[str], repeats: int = 50) -> float:
-    """Return the median seconds of a lookup of the ids, the run's reference."""
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        gateway.run(read_signatures(ids))
-        times.append(time.perf_counter() - started)
-    return float(np.median(times))
 
 
 def report(label: str, runs: Sequence[tuple[float, Evidence[Item]]], reference_s: float) -> None:
@@ -50,7 +34,7 @@ def report(label: str, runs: Sequence[tuple[float, Evidence[Item]]], reference_s
         for cost in merge_stage_costs(evidence.trace.costs):
             rows.setdefault(cost.stage, []).append(cost.seconds)
     for stage, seconds in [*rows.items(), ("all", [s for s, _ in runs])]:
-        p50, p95 = percentiles(seconds)
+        p50, p95 = (percentile_ms(seconds, percent) for percent in (50, 95))
         print(f"| {label} | {stage} | {len(seconds)} | {p50:.1f} | {p95:.1f} | {p50 / 1000 / reference_s:.1f} |")
     trips = [evidence.round_trips for _, evidence in runs]
     print(f"| {label} | round trips | {len(trips)} | {np.percentile(trips, 50):g} | {np.percentile(trips, 95):g} | |")
@@ -83,7 +67,9 @@ def main() -> None:
     ids = list(dict.fromkeys(id_ for each in golds for id_ in each.topic_entities))[:BATCH]
     with Engine(resolve_settings(), recipe=recipe) as engine:
         timed(engine, [[question] for question in questions[:WARM_UP]])
-        reference_s = lookup_reference_s(engine.gateway(), ids)
+        reference_s = float(
+            np.median([seconds_of(lambda: engine.gateway().run(read_signatures(ids))) for _ in range(50)])
+        )
         singles = timed(engine, [[question] for question in questions])
     batches = []
     for _ in range(REPEATS):  # each with an engine of its own, so that no text was encoded before

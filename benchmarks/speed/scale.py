@@ -22,7 +22,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 from lodestar import Engine
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
 from lodestar.engine.neo4j.embedded import EmbeddedServer
@@ -33,21 +32,15 @@ from lodestar.loaders.formats.triples import TsvSource
 from lodestar.loaders.loading import LoadOptions, load
 from lodestar.loaders.maintaining import unload, verify
 
-from ..question_sets import gold_questions
+from ..measuring import gold_questions, percentile_ms, seconds_of
 
 WARM_UP = 20
 Figures = dict[str, object]
 
 
-def seconds_of(work: Callable[[], object]) -> float:
-    started_s = time.perf_counter()
-    work()
-    return time.perf_counter() - started_s
-
-
 def summary(seconds: Sequence[float]) -> Figures:
-    p50, p95 = np.percentile(np.array(seconds) * 1_000, [50, 95])
-    return {"n": len(seconds), "p50_ms": round(float(p50), 1), "p95_ms": round(float(p95), 1)}
+    p50, p95 = (round(percentile_ms(seconds, percent), 1) for percent in (50, 95))
+    return {"n": len(seconds), "p50_ms": p50, "p95_ms": p95}
 
 
 def settings_of(name: str) -> Settings:

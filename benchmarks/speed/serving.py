@@ -9,35 +9,26 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import multiprocessing
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import aiohttp
-import numpy as np
 import psutil
 from lodestar.engine.api import Engine
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.settings import resolve_settings
 from lodestar.engine.values import Question
 
-from ..question_sets import gold_questions
+from ..measuring import gold_questions, percentile_ms, run_in_process, seconds_of
 
 BATCH = 64
 CLIENTS = 32
 WARM_UP = 32
-
-
-def percentile_ms(seconds: Sequence[float], percent: float) -> float:
-    return float(np.percentile(np.array(seconds) * 1000, percent)) if seconds else float("nan")
-
-
-def bodies(questions: Sequence[Question]) -> list[dict[str, Any]]:
-    return [{"question": q.text, "topics": list(q.topic_entities), "timeout_s": 120} for q in questions]
 
 
 async def ask_once(session: aiohttp.ClientSession, body: dict[str, Any]) -> tuple[int, float]:
@@ -61,8 +52,7 @@ async def closed_loop(url: str, asked: Sequence[dict[str, Any]], num_clients: in
     async def client() -> None:
         async with make_session(url) as own:
             for body in waiting:
-                outcome = await ask_once(own, body)
-                outcomes.append(outcome)
+                outcomes.append(await ask_once(own, body))  # noqa: PERF401
 
     await asyncio.gather(*(client() for _ in range(num_clients)))
     return outcomes
@@ -79,21 +69,11 @@ async def open_loop(url: str, asked: Sequence[dict[str, Any]], rate: float, seco
         return list(await asyncio.gather(*tasks))
 
 
-def in_process(connection: Any, loop: str, *arguments: Any) -> None:
-    """Run a loop of clients; send what came of it, and the wall and the processor seconds that it took."""
+def clients(loop: Callable[..., Any], *arguments: Any) -> tuple[list[tuple[int, float]], float, float]:
+    """Run a loop of clients: outcomes, wall seconds, their processor seconds."""
     began, began_cpu = time.perf_counter(), time.process_time()
-    found = asyncio.run(closed_loop(*arguments) if loop == "closed" else open_loop(*arguments))
-    connection.send((found, time.perf_counter() - began, time.process_time() - began_cpu))
-
-
-def clients(loop: str, *arguments: Any) -> tuple[list[tuple[int, float]], float, float]:
-    """Run clients in a process of their own: outcomes, wall seconds, their processor seconds."""
-    here, there = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=in_process, args=(there, loop, *arguments))
-    process.start()
-    received: tuple[list[tuple[int, float]], float, float] = here.recv()
-    process.join()
-    return received
+    found = asyncio.run(loop(*arguments))
+    return found, time.perf_counter() - began, time.process_time() - began_cpu
 
 
 def main() -> None:
@@ -141,32 +121,25 @@ def memory_mb(process: psutil.Process) -> float:
 
 def library(engine: Engine, questions: Sequence[Question]) -> dict[str, float]:
     """Measure the library alone: batches of 64, one asker; each text was met once before."""
-    for start in range(0, len(questions), BATCH):
-        engine.ask_batch(questions[start : start + BATCH])
-    began = time.perf_counter()
-    for start in range(0, len(questions), BATCH):
-        engine.ask_batch(questions[start : start + BATCH])
-    per_s = len(questions) / (time.perf_counter() - began)
-    some = questions[: max(WARM_UP, len(questions) // 4)]
-    blocking = []
-    for question in some:
-        began = time.perf_counter()
-        engine.ask_batch([question])
-        blocking.append(time.perf_counter() - began)
 
-    return {
-        "batch of 64 per s": per_s,
-        "blocking p50 ms": percentile_ms(blocking, 50),
-    }
+    def ask_all() -> None:
+        for start in range(0, len(questions), BATCH):
+            engine.ask_batch(questions[start : start + BATCH])
+
+    ask_all()
+    per_s = len(questions) / seconds_of(ask_all)
+    some = questions[: max(WARM_UP, len(questions) // 4)]
+    blocking = [seconds_of(partial(engine.ask_batch, [question])) for question in some]
+    return {"batch of 64 per s": per_s, "blocking p50 ms": percentile_ms(blocking, 50)}
 
 
 def served(url: str, questions: Sequence[Question], overload_s: float) -> dict[str, float]:
     """Measure the server: one client, 32 in a closed loop, and four times its capacity in an open one."""
-    asked = bodies(questions)
-    clients("closed", url, asked, 8)  # every text is met once, as by the library
+    asked = [{"question": q.text, "topics": list(q.topic_entities), "timeout_s": 120} for q in questions]
+    run_in_process(clients, closed_loop, url, asked, 8)  # every text is met once, as by the library
     few = asked[: max(WARM_UP, len(asked) // 4)]
-    one, _, _ = clients("closed", url, few, 1)
-    many, wall_s, cpu_s = clients("closed", url, asked * 2, CLIENTS)
+    one, _, _ = run_in_process(clients, closed_loop, url, few, 1)
+    many, wall_s, cpu_s = run_in_process(clients, closed_loop, url, asked * 2, CLIENTS)
     figures = {
         "http 1 p50 ms": percentile_ms([seconds for _, seconds in one], 50),
         "http 32 per s": len(many) / wall_s,
@@ -177,7 +150,7 @@ def served(url: str, questions: Sequence[Question], overload_s: float) -> dict[s
     }
     if overload_s:
         rate = 4 * figures["http 32 per s"]
-        outcomes, wall_s, _ = clients("open", url, asked, rate, overload_s)
+        outcomes, wall_s, _ = run_in_process(clients, open_loop, url, asked, rate, overload_s)
         refused = [seconds for status, seconds in outcomes if status == 429]
         figures |= {
             "overload: offered per s": rate,
