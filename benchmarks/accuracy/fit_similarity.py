@@ -73,9 +73,7 @@ class RecordingSimilarity(Similarity):
     """Similarity with a `Recording` scorer."""
 
     def scorer(self, graph: Any) -> Recording:
-        return graph.get_or_make(
-            "recording", lambda: Recording(graph.words, graph.shared.encoder, vectors=graph.shared.vectors)
-        )
+        return graph.get_or_make("recording", lambda: Recording(graph.words, graph.shared.vectors))
 
 
 def read_asked(questions: str) -> list[Asked]:
@@ -102,7 +100,8 @@ def collect(server: str, questions: Sequence[Asked], max_hop: int) -> dict[str, 
             scorer = retriever.scorer(graph)
             for number, (each, evidence) in enumerate(zip(some, found, strict=True), start):
                 rows += [
-                    (number, *row) for row in read_terms(evidence, each.answers, scorer, graph.words, scorer.vectors)
+                    (number, *row)
+                    for row in read_terms(evidence, each.answers, scorer, graph.words, graph.shared.vectors)
                 ]
     return {"rows": np.array(rows).reshape(-1, 4 + len(TERMS))}
 

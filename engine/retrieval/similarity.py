@@ -11,7 +11,6 @@ import numpy as np
 from ...models import Weight
 from ...models.similarity import COSINE, PathSimilarity, SimilarityWeights, TopicPaths
 from ...models.text import RelationWords, find_end_kind, list_hop_phrases, verbalise_hop
-from ...models.text.encoders import SentenceEncoder
 from ...models.text.vectors import TextVectors
 from ...models.word_positions import read_asked_words
 from ...models.wording.answer_kinds import UNKNOWN, find_wanted_kind, score_kind_agreement
@@ -40,9 +39,7 @@ class Similarity(BeamRetriever):
         return self.open_search(graph, self.scorer(graph), None if self.cosine else SIMILARITY, doubts=True)
 
     def scorer(self, graph: GraphResources) -> SimilarityScorer:
-        shared = graph.shared
-        weights = COSINE if self.cosine else None
-        return SimilarityScorer(graph.words, shared.encoder, weights=weights, vectors=shared.vectors)
+        return SimilarityScorer(graph.words, graph.shared.vectors, weights=COSINE if self.cosine else None)
 
     @property
     def bonus(self) -> float:
@@ -50,23 +47,18 @@ class Similarity(BeamRetriever):
 
 
 class SimilarityScorer:
-    """A `PathScorer` by sentence similarity, see `PathSimilarity`; `words` has the words of every relation.
-
-    `vectors` are those of another scorer with the same encoder: what that one encoded is not encoded again.
-    """
+    """A `PathScorer` by sentence similarity, see `PathSimilarity`; `words` has the words of every relation."""
 
     def __init__(
         self,
         words: Mapping[str, RelationWords],
-        encoder: SentenceEncoder,
+        vectors: TextVectors,
         *,
         weights: SimilarityWeights | None = None,
         shortlist: int = 16,
-        vectors: TextVectors | None = None,
     ) -> None:
         self.words = words
-        self.vectors = vectors or TextVectors(encoder)
-        self._similarity = PathSimilarity(self.vectors, weights, shortlist)
+        self._similarity = PathSimilarity(vectors, weights, shortlist)
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order; the texts of all of them are encoded together."""

@@ -20,6 +20,7 @@ from lodestar.models.reg.paths import PathModel
 from lodestar.models.star.shipped import ShippedStar
 from lodestar.models.text import RelationWords
 from lodestar.models.text.encoders import SentenceEncoder
+from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.word_scorer import WordScorer
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
@@ -35,7 +36,7 @@ WORDS = {
 
 @cache
 def similarity() -> SimilarityScorer:
-    return SimilarityScorer(WORDS, SentenceEncoder("all-MiniLM-L6-v2"), shortlist=3)
+    return SimilarityScorer(WORDS, TextVectors(SentenceEncoder("all-MiniLM-L6-v2")), shortlist=3)
 
 
 @cache

@@ -99,7 +99,7 @@ def vectors() -> TextVectors:
 
 def test_similarity_is_what_the_path_scorer_gives_a_path_of_one_hop() -> None:
     words = {BY_NUMBER[number]: of for number, of in WORDS.items()}
-    scorer = SimilarityScorer(words, vectors().encoder, vectors=vectors())
+    scorer = SimilarityScorer(words, vectors())
     for query in QUERIES[:2]:
         topic = Topic(Entity("t", query.topics[0]))
         paths = tuple(RelationPath((RelationStep(BY_NUMBER[abs(n)], n < 0),)) for n in query.relations.tolist())
