@@ -16,7 +16,6 @@ from lodestar.models.gril.network import (
     concrete_mask,
     group_noisy_or,
     group_softmax,
-    mark_best_of_groups,
 )
 from lodestar.models.gril.training import (
     EncodedSubgraphs,
@@ -44,12 +43,6 @@ class TestGroups:
     def test_noisy_or(self) -> None:
         found = group_noisy_or(torch.tensor([0.5, 0.5, 0.2]), torch.tensor([0, 0, 2]), 3)
         torch.testing.assert_close(found, torch.tensor([0.75, 0.0, 0.2]))
-
-    def test_who_equals_the_last_is_among_the_best(self) -> None:
-        values = torch.tensor([0.1, 0.4, 0.3, 0.3, 0.3, 0.9])
-        found = mark_best_of_groups(values, torch.tensor([0, 0, 0, 0, 1, 1]), 2, 2)
-        assert found.tolist() == [False, True, True, True, True, True]
-        assert mark_best_of_groups(values, torch.tensor([0, 0, 0, 0, 1, 1]), 2, 1).tolist() == [0, 1, 0, 0, 0, 1]
 
 
 class TestMask:

@@ -32,15 +32,6 @@ def test_a_stage_is_charged_without_what_the_stages_in_it_took() -> None:
     assert inner.seconds >= 0.02 > outer.seconds
 
 
-def test_a_failed_stage_ends() -> None:
-    ctx = make_context(GRAPH)
-    with pytest.raises(ValueError, match="no"), ctx.trace.stage("a"):
-        raise ValueError("no")
-    with ctx.trace.stage("b"):
-        ctx.db.run(read_signatures(["Peru"]))
-    assert [(cost.stage, cost.round_trips) for cost in ctx.trace.costs] == [("a", 0), ("b", 1)]
-
-
 def test_prompts_are_charged_to_the_stage_that_waits_for_them() -> None:
     ctx = make_context(GRAPH, reply=lambda _: Completion("four"))
     with ctx.trace.stage("answer"):
