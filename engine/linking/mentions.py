@@ -2,7 +2,7 @@
 
 The forms of an entity's names are compared with runs of the question's words. The probability of a mention is a
 logistic regression, p = 1 / (1 + exp(−w · x)); the formula is our own. The weights were fitted on the training
-questions of FB15k-237 (`python -m benchmarks.accuracy.linking --fit`; docs/how-it-works.md).
+questions of FB15k-237 (docs/how-it-works.md).
 """
 
 from __future__ import annotations

@@ -6,8 +6,7 @@ question. For that the question without its mention is held against the hops tha
 encoded once, those of a batch together, and are those that a search by similarity needs afterwards. The formula is our
 own.
 
-The weights were fitted on the training questions of FB15k-237 (`python -m benchmarks.accuracy.linking --fit`;
-docs/how-it-works.md).
+The weights were fitted on the training questions of FB15k-237 (docs/how-it-works.md).
 """
 
 from __future__ import annotations
