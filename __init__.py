@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .engine.api import Engine
+    from .engine.data_model import Chain, Entity, Path, Question, RelationPath, Scored, Triple
     from .engine.errors import LodestarError
     from .engine.evidence import Answer, Evidence
     from .engine.integrations.langchain import LodestarRetriever
     from .engine.settings import Settings
-    from .engine.values import Chain, Entity, Path, Question, RelationPath, Scored, Triple
     from .engine.writing.changing import LiteralValue
 
 _HOMES = {
     "Answer": ".engine.evidence",
-    "Chain": ".engine.values",
+    "Chain": ".engine.data_model",
     "Engine": ".engine.api",
-    "Entity": ".engine.values",
+    "Entity": ".engine.data_model",
     "Evidence": ".engine.evidence",
     "LiteralValue": ".engine.writing.changing",
     "LodestarError": ".engine.errors",
     "LodestarRetriever": ".engine.integrations.langchain",
-    "Path": ".engine.values",
-    "Question": ".engine.values",
-    "RelationPath": ".engine.values",
-    "Scored": ".engine.values",
+    "Path": ".engine.data_model",
+    "Question": ".engine.data_model",
+    "RelationPath": ".engine.data_model",
+    "Scored": ".engine.data_model",
     "Settings": ".engine.settings",
-    "Triple": ".engine.values",
+    "Triple": ".engine.data_model",
 }
 
 __all__ = [

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from lodestar.engine.values import Question
+from lodestar.engine.data_model import Question
 from lodestar.loaders.question_sets import read_questions
 
 

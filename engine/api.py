@@ -16,6 +16,7 @@ from ..models import one_line
 from ..models.placement import limit_blas_threads
 from . import pipeline
 from .context import Context
+from .data_model import Question, Scored, Topic
 from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, UsageError, translate_import_errors
 from .evidence import Answer, Evidence, Item, NoEvidenceReason, PlanAnswer
 from .evidence.conversion import Quotes, collect_snippets, convert_item_kind
@@ -27,7 +28,6 @@ from .progress import Progress, ignore_progress
 from .recipes import MAX_TOP_K, Recipe, read_recipe
 from .resources import EngineResources, GraphResources
 from .settings import Connection, Settings, make_connection, resolve_settings
-from .values import Question, Scored, Topic
 
 if TYPE_CHECKING:
     import neo4j

@@ -17,10 +17,10 @@ from .llm import ChatUsage, compute_usage
 
 if TYPE_CHECKING:
     from ..models.text.vectors import TextVectors
+    from .data_model import LinkedQuestion
     from .llm import Completed, Prompt
     from .neo4j import Request
     from .resources import GraphResources
-    from .values import LinkedQuestion
 
 T = TypeVar("T")
 

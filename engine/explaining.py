@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from ..models.star import SPECIAL_TOKENS
+from .data_model import Chain
 from .evidence import Answer, Evidence, format_count
 from .evidence.conversion import convert_item_kind, convert_to_chains
 from .evidence.json_data import AnswerData
@@ -16,7 +17,6 @@ from .recipes import Recipe
 from .resources import GraphResources
 from .retrieval.similarity import describe_wanted_kind
 from .retrieval.star import Star
-from .values import Chain
 
 NOT_USED = "the order is by the dual encoder alone: this checkpoint gives the cross-attentive scorer no weight"
 

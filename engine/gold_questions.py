@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from ..models.mined_files import MinedTopic
 from ..models.wording import fold_spelling
+from .data_model import Question
 from .neo4j import Request, load_query, split_into_requests
 from .neo4j.gateway import Gateway
 from .neo4j.graph_requests import EntitySignature, find_entities_by_name, read_search_names, read_signatures
-from .values import Question
 
 
 @dataclass(frozen=True, slots=True)

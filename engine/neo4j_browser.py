@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
+from .data_model import Chain, Entity, Question, Triple
 from .errors import UsageError
 from .evidence import Evidence, Item
 from .evidence.conversion import convert_to_chains
 from .neo4j import Request, load_query
 from .neo4j.gateway import Gateway
 from .settings import Connection
-from .values import Chain, Entity, Question, Triple
 
 if TYPE_CHECKING:
     from .api import Engine
@@ -176,7 +176,7 @@ def find_browser(engine: Engine) -> tuple[str, str]:
     return url, "your password"
 
 
-def open_link(link: str) -> bool:
+def open_in_web_browser(link: str) -> bool:
     """Open the link in the user's web browser; return whether there is one.
 
     A text browser would take over the terminal, so it is used only if ``BROWSER`` names it.

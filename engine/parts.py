@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from ..models import one_line
+from .data_model import LinkedQuestion, Question, Topic
 from .errors import UsageError
 from .evidence import Answer, Evidence, Kind
-from .values import LinkedQuestion, Question, Topic
 
 if TYPE_CHECKING:
     from .context import Context
@@ -55,18 +55,18 @@ def option(default: Any, help_: str, *, source: str = "our own") -> Any:
     return field(default=default, metadata={"help": help_, "source": source})
 
 
-class Joinable:
+class Composable:
     """What ``+`` and ``|`` join to an expression."""
 
-    def __add__(self, other: Joinable) -> Expression:
+    def __add__(self, other: Composable) -> Expression:
         return join_expressions("+", make_expression(self), make_expression(other))
 
-    def __or__(self, other: Joinable) -> Expression:
+    def __or__(self, other: Composable) -> Expression:
         return join_expressions("|", make_expression(self), make_expression(other))
 
 
 @dataclass(frozen=True)
-class Part(Joinable, ABC):
+class Part(Composable, ABC):
     """A stage with its options. Raises `UsageError` for a number out of its range."""
 
     name: ClassVar[str]
@@ -193,7 +193,7 @@ class Answerer(Part):
 
 
 @dataclass(frozen=True)
-class NamedPart(Joinable):
+class NamedPart(Composable):
     """A part in a line, by its name there; `part` is any stage where it is given in Python."""
 
     name: str
@@ -204,7 +204,7 @@ class NamedPart(Joinable):
 
 
 @dataclass(frozen=True)
-class JoinedExpression(Joinable):
+class JoinedExpression(Composable):
     """Two expressions joined: ``left + right``, where `right` is a single part, or ``left | right``."""
 
     sign: Literal["+", "|"]
@@ -228,7 +228,7 @@ class JoinedExpression(Joinable):
 Expression = NamedPart | JoinedExpression
 
 
-def make_expression(given: Joinable) -> Expression:
+def make_expression(given: Composable) -> Expression:
     if isinstance(given, NamedPart | JoinedExpression):
         return given
     assert isinstance(given, Part)

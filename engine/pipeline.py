@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from .answering import AbstainingAnswerer, ExtractiveAnswerer, answer_from_plan
 from .context import Context
+from .data_model import Chain, Entity, LinkedQuestion, Question, Scored, Topic, find_first_group
 from .evidence import Answer, Evidence, Item, NoEvidenceReason, PlanAnswer, item_sort_key
 from .evidence.conversion import convert_to_chains, convert_to_triples
 from .linking import find_nearest_names, look_up_topics
 from .parts import JoinedExpression
-from .values import Chain, Entity, LinkedQuestion, Question, Scored, Topic, find_first_group
 
 if TYPE_CHECKING:
     from .recipes import Recipe

@@ -25,12 +25,12 @@ from typing import IO, Any
 
 from isal import igzip
 
+from ..engine.data_model import XSD, escape_iri, format_literal_term
 from ..engine.errors import GraphError, InputError, StorageError, UsageError
 from ..engine.neo4j.catalogue import read_catalogue, read_graph_state, stream_names, stream_triples
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations.descriptions import format_descriptions
-from ..engine.values import XSD, escape_iri, format_literal_term
 from ..engine.writing import EntityName, parse_name_properties
 from ..models import quote_line
 from ..models.atomic_files import atomic_write

@@ -22,9 +22,9 @@ from typing import IO, Any, NamedTuple
 from neo4j.spatial import Point
 from neo4j.time import Date, DateTime, Duration, Time
 
+from ..engine.data_model import XSD
 from ..engine.errors import InputError
 from ..engine.progress import Progress, ignore_progress
-from ..engine.values import XSD
 from ..engine.writing import RelationFacts
 from ..engine.writing.changing import LiteralValue
 from . import mapping as mappings

@@ -17,7 +17,7 @@ from . import source
 from .formats import source_class
 from .formats.columns import columns_by_name
 from .formats.detecting import detect_format
-from .formats.table_graph import TableGraph
+from .formats.relational_tables import TableGraph
 from .formats.tables import Database
 from .property_graph import EdgeGraph, Element, PropertyGraphSource
 from .source import Source

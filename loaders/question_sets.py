@@ -10,9 +10,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..engine.data_model import MAX_OPTIONS, MAX_QUESTION_CHARS, MAX_TOPICS_CHARS
 from ..engine.errors import InputError, UsageError
 from ..engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
-from ..engine.values import MAX_OPTIONS, MAX_QUESTION_CHARS, MAX_TOPICS_CHARS
 from ..models import quote_line
 from .reading import PARQUET, RereadableFile, format_columns, format_value, read_parquet, read_records
 from .source import FREEBASE_ID, concept_id

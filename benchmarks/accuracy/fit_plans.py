@@ -24,6 +24,7 @@ import numpy.typing as npt
 from lodestar.engine import pipeline
 from lodestar.engine.api import Engine
 from lodestar.engine.context import Context
+from lodestar.engine.data_model import Entity, Question
 from lodestar.engine.evidence import Answer
 from lodestar.engine.plans.chart import FEATURES
 from lodestar.engine.plans.compile import PlanResult, PlanRow
@@ -39,7 +40,6 @@ from lodestar.engine.plans.plan_selection import (
 from lodestar.engine.plans.planner import Candidate, Planner
 from lodestar.engine.plans.schema import GraphSchema, read_schema
 from lodestar.engine.settings import resolve_settings
-from lodestar.engine.values import Entity, Question
 from lodestar.models.calibration import sigmoid
 from scipy.optimize import minimize
 

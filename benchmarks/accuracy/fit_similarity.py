@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from lodestar.engine.api import Engine
+from lodestar.engine.data_model import Question, Topic
 from lodestar.engine.evidence import SIMILARITY, Evidence
 from lodestar.engine.parts import NamedPart
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.retrieval import PathQuery, PathScores, get_topic_mention, mask_mention, merge_mediator_hops
 from lodestar.engine.retrieval.similarity import Similarity, SimilarityScorer
 from lodestar.engine.settings import resolve_settings
-from lodestar.engine.values import Question, Topic
 from lodestar.loaders.question_sets import read_questions
 from lodestar.models.similarity import COSINE, PathSimilarity, SimilarityWeights, TopicPaths
 from lodestar.models.text.vectors import TextVectors

@@ -40,7 +40,7 @@ from lodestar.engine.reorganising.filtering import predict_hops
 from lodestar.engine.settings import Settings, resolve_settings
 from lodestar.loaders.question_sets import read_questions
 from lodestar.models.placement import Placement
-from lodestar.models.star import DualOptions, PoolTrainingOptions
+from lodestar.models.star import DualTrainingOptions, PoolTrainingOptions
 
 from ..pages.results import AskedGraph, graphs, serve_graph, set_reach
 from .star_paths import ENCODER, PATH_F1, RARE, RIGHT, SHORTCUT, Scores, score_first_paths
@@ -58,7 +58,7 @@ class Side:
     the checkpoint of `kind`, trained by `training`. reads: whether a language model answers.
     """
 
-    star: PoolTrainingOptions | DualOptions | None = None
+    star: PoolTrainingOptions | DualTrainingOptions | None = None
     cross: bool = True
     recipe: str = ""
     options: tuple[str, ...] = ()
@@ -96,8 +96,8 @@ SIDES = {
     "25 pooled triples": triples(" + path-pooling", 25),
     "100 triples": triples("", 100),
     "chains": triples(" + reorganise", 100),
-    "dual encoder, F1 shares": Side(DualOptions(positives="f1"), cross=False),
-    "dual encoder, hard paths": Side(DualOptions(positives="hard"), cross=False),
+    "dual encoder, F1 shares": Side(DualTrainingOptions(positives="f1"), cross=False),
+    "dual encoder, hard paths": Side(DualTrainingOptions(positives="hard"), cross=False),
     "similarity": Side(WALKS, cross=False),
     "cross-attentive": Side(WALKS),
     "+ hard path mining": Side(MINED),

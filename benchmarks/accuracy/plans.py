@@ -29,12 +29,12 @@ from statistics import median
 from typing import Any
 
 from lodestar.engine.api import Engine
+from lodestar.engine.data_model import Chain
 from lodestar.engine.errors import LodestarError
 from lodestar.engine.evaluation import bootstrap_interval, expected_calibration_error
 from lodestar.engine.evidence import Answer
 from lodestar.engine.neo4j.graph_requests import check_triples_exist
 from lodestar.engine.settings import resolve_settings
-from lodestar.engine.values import Chain
 from lodestar.models import one_line
 
 from .peers import PEERS, Ask, Said

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from lodestar.models.kinds import TrainingOptions
 from lodestar.models.mined_files import read_mined_file
-from lodestar.models.star import SPECIAL_TOKENS, DualOptions, PoolTrainingOptions
+from lodestar.models.star import SPECIAL_TOKENS, DualTrainingOptions, PoolTrainingOptions
 from lodestar.models.star import network as star
 from lodestar.models.star import training as learning
 from lodestar.models.text import verbalise_path
@@ -44,7 +44,7 @@ class DualPoolObjective(learning.PoolObjective):
 
 
 def score_first_paths(
-    options: PoolTrainingOptions | DualOptions,
+    options: PoolTrainingOptions | DualTrainingOptions,
     is_cross: bool,
     seed: int,
     epochs: int,

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 from lodestar.engine.api import Engine
 from lodestar.engine.context import merge_stage_costs
+from lodestar.engine.data_model import Question
 from lodestar.engine.evidence import Evidence, Item
 from lodestar.engine.neo4j.graph_requests import read_signatures
 from lodestar.engine.retrieval.similarity import Similarity
 from lodestar.engine.retrieval.star import Star
 from lodestar.engine.settings import resolve_settings
-from lodestar.engine.values import Question
 
 from ..measuring import gold_questions, percentile_ms, seconds_of
 

@@ -23,11 +23,11 @@ from functools import partial
 from pathlib import Path
 
 from lodestar import Engine
+from lodestar.engine.data_model import Question
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings, make_loading_connection, resolve_settings
-from lodestar.engine.values import Question
 from lodestar.loaders.formats.triples import TsvSource
 from lodestar.loaders.loading import LoadOptions, load
 from lodestar.loaders.maintaining import unload, verify

@@ -20,9 +20,9 @@ from typing import Any
 import aiohttp
 import psutil
 from lodestar.engine.api import Engine
+from lodestar.engine.data_model import Question
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.settings import resolve_settings
-from lodestar.engine.values import Question
 
 from ..measuring import gold_questions, percentile_ms, run_in_process, seconds_of
 

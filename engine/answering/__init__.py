@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...models import Share
+from ..data_model import AnswerEntity, Chain
 from ..evidence import LEAST_PROBABILITY, NO_ANSWER, Answer, Evidence, Item, PlanAnswer, format_entity_names
 from ..evidence.conversion import convert_to_chains
 from ..parts import Answerer, option, part
-from ..values import AnswerEntity, Chain
 
 if TYPE_CHECKING:
     from ..context import Context

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.reader import SourceChainColumns
+from ..data_model import Chain, Entity, RelationStep, Scored, Triple
 from ..evidence import Calibration, Evidence, Item
 from ..evidence.conversion import GroundedRelationPath, find_relation_paths
-from ..values import Chain, Entity, RelationStep, Scored, Triple
 
 if TYPE_CHECKING:
     from ..context import Database

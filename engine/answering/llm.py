@@ -16,6 +16,7 @@ from ...models import Range, one_line
 from ...models.graphrag_fi import compute_answer_confidences
 from ...models.wording import fold_spelling
 from .. import answering
+from ..data_model import AnswerEntity, Chain, Entity
 from ..errors import LLMError, UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..evidence.text import EVIDENCE_TOKENS, MAX_NAMES, Order, format_evidence
@@ -34,7 +35,6 @@ from ..llm import (
 )
 from ..neo4j.graph_requests import read_search_names
 from ..parts import Answerer, option, part
-from ..values import AnswerEntity, Chain, Entity
 from .candidates import list_end_entities
 
 if TYPE_CHECKING:

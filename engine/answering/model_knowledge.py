@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...models import one_line
 from ...models.graphrag_fi import ConfidenceThresholds, KeyedAnswer, integrate_answers
+from ..data_model import AnswerEntity
 from ..errors import LLMError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
 from ..llm import Completed, Prompt, TokenUsage
 from ..parts import Answerer, part
-from ..values import AnswerEntity
 from .llm import (
     MAX_REPLY_TOKENS,
     MAX_TEXT_CHARS,

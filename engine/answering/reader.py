@@ -26,12 +26,12 @@ from ...models.reader import (
 from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, SimilarityWeights, TopicPaths
 from ...models.text import Hop, RelationWords, verbalise_hop
 from ...models.text.vectors import TextVectors
+from ..data_model import AnswerEntity, Chain, RelationPath, RelationStep
 from ..errors import UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, format_entity_names
 from ..evidence.conversion import convert_to_chains
 from ..parts import TrainedPart, option, part
 from ..retrieval import mask_mention, merge_mediator_hops
-from ..values import AnswerEntity, Chain, RelationPath, RelationStep
 from . import AbstainingAnswerer, ExtractiveAnswerer
 from .candidates import CLOSED_BOOK, LLM, AnswerCandidates, CandidateSource, find_candidates
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..data_model import Question
 from ..errors import InputError, LodestarError, UsageError
 from ..file_access import parse_json, read_text_file
 from ..progress import make_printable, print_to_stderr, show_status
-from ..values import Question
 from . import asks_for_json, print_report, show
 from .options import json_option, options_for, ray_option, recipe_options
 
@@ -233,5 +233,5 @@ def browse_command(questions: list[Question], settings: Settings, recipe: Recipe
                 show({"id": question.id, "question": question.text, "link": links[-1]}, links[-1:])
     if links:
         print_to_stderr(f"log in as {engine.connection.user} with {password}, then press Enter")
-        if not no_open and not neo4j_browser.open_link(links[0]):
+        if not no_open and not neo4j_browser.open_in_web_browser(links[0]):
             print_to_stderr("no web browser found here: open the link yourself")

@@ -10,11 +10,11 @@ import click
 
 from ...models.wording import fold_name
 from ..context import StageCost, merge_stage_costs
+from ..data_model import Chain, Topic
 from ..evidence import Answer, Evidence, Item
 from ..evidence.conversion import Quotes
 from ..evidence.text import format_item
 from ..progress import make_printable
-from ..values import Chain, Topic
 
 if TYPE_CHECKING:
     from ..explaining import ItemReasons

@@ -16,9 +16,9 @@ from .options import engine_options, json_option
 
 if TYPE_CHECKING:
     from ..api import Engine
+    from ..data_model import Topic
     from ..neo4j.catalogue import RelationInfo
     from ..relations.descriptions import AmbiguousPhrase
-    from ..values import Topic
 
 
 @click.command()

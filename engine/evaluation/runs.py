@@ -20,6 +20,7 @@ from ...models.atomic_files import compute_file_sha256, open_file_for_writing
 from ...models.kinds import decode_dataclass
 from ...models.text.encoders import SentenceEncoder
 from ..api import Engine
+from ..data_model import Chain, Scored
 from ..errors import InputError, LodestarError, UsageError
 from ..evidence import Answer
 from ..evidence.conversion import convert_to_chains
@@ -46,7 +47,6 @@ from ..retrieval.beam import FrontierBounds
 from ..settings import Settings
 from ..supervision import MiningOptions, PathMiner
 from ..supervision.mining import mine_in_halves
-from ..values import Chain, Scored
 from . import (
     Prediction,
     RetrievedPath,

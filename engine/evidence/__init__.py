@@ -11,8 +11,8 @@ import numpy as np
 
 from ...models.calibration import sigmoid
 from ..context import StageCost, merge_stage_costs
+from ..data_model import AnswerEntity, Chain, Entity, Item, Question, Scored, Topic, check_scores_finite
 from ..errors import LodestarError
-from ..values import AnswerEntity, Chain, Entity, Item, Question, Scored, Topic, check_scores_finite
 from .json_data import (
     AnswerData,
     AnswerKind,

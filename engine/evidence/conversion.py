@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from ..data_model import Chain, ChainStep, Entity, RelationStep, Scored, Triple, find_first_group
 from ..neo4j import Request, Row, load_query
 from ..neo4j.graph_requests import MENTIONED_WITH, Pair, read_snippets
-from ..values import Chain, ChainStep, Entity, RelationStep, Scored, Triple, find_first_group
 from . import Calibration, Evidence, Item, Kind, item_sort_key
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from ..values import Chain, Entity, Topic, Triple
+from ..data_model import Chain, Entity, Topic, Triple
 from .text import NO_LABELS, Labels, format_item, format_relation
 
 if TYPE_CHECKING:

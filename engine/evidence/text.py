@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from ...models import one_line
 from ...models.text import split_name
-from ..values import Chain, Entity, Item, Path, RelationStep, Scored, Triple
+from ..data_model import Chain, Entity, Item, Path, RelationStep, Scored, Triple
 
 if TYPE_CHECKING:
     from ..neo4j.catalogue import RelationInfo

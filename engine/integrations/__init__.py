@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..data_model import Chain
 from ..errors import UsageError
 from ..evidence import Evidence, Item, PlanAnswer
 from ..evidence.json_data import FORMAT, serialise_item
-from ..values import Chain
 
 MAX_NAMED = 20
 

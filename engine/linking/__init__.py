@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rapidfuzz.distance import DamerauLevenshtein
 
 from ...models.wording import FUNCTION_WORDS, fold_name, strip_marks
+from ..data_model import Entity, LinkedQuestion, Question, Topic
 from ..neo4j.graph_requests import (
     EntitySignature,
     NamedEntity,
@@ -18,7 +19,6 @@ from ..neo4j.graph_requests import (
     read_signatures,
     read_value_signatures,
 )
-from ..values import Entity, LinkedQuestion, Question, Topic
 from .mentions import Token, tokenise
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from ...models.atomic_files import atomic_write, compute_file_sha256, make_priva
 from ...models.placement import count_call
 from ...models.text.encoders import FloatArray, SentenceEncoder
 from ...models.text.vectors import TextVectors
+from ..data_model import Entity
 from ..errors import UsageError
 from ..file_access import lock_file, translate_storage_errors
 from ..neo4j import Request, load_query
@@ -36,7 +37,6 @@ from ..neo4j.catalogue import (
 from ..neo4j.gateway import Gateway
 from ..progress import Progress, ignore_progress
 from ..settings import Connection, Settings
-from ..values import Entity
 
 if TYPE_CHECKING:
     import faiss

@@ -21,7 +21,14 @@ import numpy.typing as npt
 from rapidfuzz.distance import DamerauLevenshtein
 
 from ...models.calibration import sigmoid
-from ...models.wording import FUNCTION_WORDS, LETTER_FOR_MARK, NEVER_NAMES, find_initials, fold_name, mask_marks
+from ...models.wording import (
+    FUNCTION_WORDS,
+    LETTER_FOR_MARK,
+    NEVER_NAMES,
+    find_initials,
+    fold_name,
+    replace_combining_marks,
+)
 from ..neo4j.graph_requests import NamedEntity
 
 MAX_CHARS = 400
@@ -57,7 +64,7 @@ class Token:
 def tokenise(text: str) -> list[Token]:
     """Return the words of a text; a possessive ending is not part of its word, `U.S.` is one word, `us`."""
     tokens = []
-    for match in _WORD.finditer(mask_marks(text.replace("_", " "))):
+    for match in _WORD.finditer(replace_combining_marks(text.replace("_", " "))):
         word = _POSSESSIVE.sub("", text[match.start() : match.end()])
         if folded := fold_name(word).replace(".", ""):
             tokens.append(Token(word, folded, match.start(), match.start() + len(word)))

@@ -23,7 +23,7 @@ from ...models.text import DirectedRelation, Hop, RelationWords
 from ...models.text.vectors import TextVectors
 from ...models.word_positions import mask_topic
 from ...models.wording.answer_kinds import find_which_noun
-from ..values import Topic
+from ..data_model import Topic
 from .entity_index import EntityTypesFromRelations
 from .mentions import tokenise
 

@@ -28,7 +28,7 @@ from ..progress import Progress, ignore_progress, print_to_stderr, show_waiting
 from ..settings import Connection, Settings
 from . import server_home as files
 from . import server_process
-from .jar_downloads import NEO4J_VERSION, JarCache
+from .maven_jars import NEO4J_VERSION, JarCache
 from .server_home import LOOPBACK, USER, ServerHome, ServerState
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..values import Entity, RelationStep, Triple
+from ..data_model import Entity, RelationStep, Triple
 from . import Request, Row, load_query
 
 if TYPE_CHECKING:

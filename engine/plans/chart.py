@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..linking.full_text import find_dates
-from ..values import Topic
+from ..data_model import Topic
+from ..linking.entity_linker import find_dates
 from .plan import (
     FollowPath,
     TopicSet,

@@ -10,7 +10,7 @@ from typing import Any
 from ...models.wording import FUNCTION_WORDS, STOP_WORDS, fold_name, is_verb, singularise
 from ...models.wording.answer_kinds import classify_noun
 from ...models.wording.operators import find_operators
-from ..values import Topic
+from ..data_model import Topic
 from .chart import (
     LEFT,
     NOTHING,

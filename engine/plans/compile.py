@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from rapidfuzz import process
 
 from ... import cypher as cypher_folder
+from ..data_model import Entity, Triple
 from ..errors import InputError, QueryTimeoutError
 from ..neo4j import QueryTemplate, Request, Row, quote_identifier
-from ..values import Entity, Triple
 from .plan import (
     AggregateValue,
     CompareNumbers,

@@ -16,9 +16,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from ...models.wording import STOP_WORDS, singularise
+from ..data_model import Topic
 from ..errors import InputError, LLMError
 from ..llm import Completed, Message, Prompt, escape_prompt_text, find_end_of_reasoning, find_json_objects
-from ..values import Topic
 from .compile import PlanResult, compile_plan, execute_plans
 from .plan import Plan, parse_plan
 from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetStatistics, reverse_step, split_mediated_step

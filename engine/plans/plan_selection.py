@@ -15,12 +15,12 @@ from ...models.calibration import sigmoid
 from ...models.wording import STOP_WORDS, singularise
 from ...models.wording.operators import find_operators, list_wanted_nouns
 from ..answering import ExtractiveAnswerer
+from ..data_model import Chain, LinkedQuestion, Scored, Topic
 from ..evidence import LEAST_PROBABILITY, NOT_THERE, UNSTATED, Answer, AnswerCertainty, Evidence, PlanAnswer
 from ..evidence.text import NO_LABELS, Labels
 from ..linking import select_start_topics
 from ..neo4j.graph_requests import find_literals_by_prefix, read_value_signatures
 from ..parts import Reorganiser, option, part
-from ..values import Chain, LinkedQuestion, Scored, Topic
 from .chart_items import YES
 from .compile import PlanResult, compile_plan, execute_plans
 from .llm_planner import WrittenPlan, have_equal_results, write_plans

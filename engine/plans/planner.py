@@ -15,7 +15,7 @@ from typing import Any
 
 from ...models.wording import singularise
 from ...models.wording.answer_kinds import classify_noun
-from ..values import Topic
+from ..data_model import Topic
 from .chart import FEATURES, LEFT, NOTHING, Chart, ChartNode, Feats
 from .chart_items import fill_chart
 from .chart_rules import RULES

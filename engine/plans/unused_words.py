@@ -16,11 +16,11 @@ from ...models.text import SUBCLASS_RELATIONS, RelationWords
 from ...models.wording import fold_name, pluralise, singularise
 from ...models.wording.answer_kinds import classify_value
 from ...models.wording.operators import Operator, find_operators, find_placed_names, list_wanted_nouns
+from ..data_model import Chain, Entity, Topic
 from ..evidence import Answer, Item
 from ..evidence.text import format_relation
 from ..linking import write_phrase_query
 from ..neo4j import Request, Row, load_query
-from ..values import Chain, Entity, Topic
 from .schema import normalise_kind_name
 
 if TYPE_CHECKING:

@@ -18,12 +18,13 @@ import numpy.typing as npt
 
 from ...models.placement import count_call
 from ...models.text import (
-    RelationMeaning,
+    RelationPhrases,
     RelationWords,
     join_without_repeats,
 )
 from ...models.wording import translate_label
 from ...models.wording.answer_kinds import NO_KIND, EndKind, EndSample, classify_ends
+from ..data_model import Scored
 from ..neo4j import Request, Row, load_query
 from ..neo4j.catalogue import (
     LABEL_SEPARATOR,
@@ -33,7 +34,6 @@ from ..neo4j.catalogue import (
     read_catalogue,
     verbalise_type,
 )
-from ..values import Scored
 
 if TYPE_CHECKING:
     from ...models.text.vectors import TextVectors
@@ -61,7 +61,7 @@ def make_relation_words(
         for way in (False, True)
     )
     return RelationWords(
-        verbalise_type(relation.domain), labels, RelationMeaning(forward, inverse, relation.head, relation.tail)
+        verbalise_type(relation.domain), labels, RelationPhrases(forward, inverse, relation.head, relation.tail)
     )
 
 

@@ -18,11 +18,11 @@ import numpy as np
 from ...models import Count, Range, Weight
 from ...models.calibration import sigmoid
 from ...models.path_pooling import ScoredEdge, reselect_triples
+from ..data_model import Chain, Entity, Scored, Triple
 from ..evidence import Evidence, Kind
 from ..evidence.conversion import convert_to_chains
 from ..neo4j.graph_requests import find_paths_between
 from ..parts import Reorganiser, option, part
-from ..values import Chain, Entity, Scored, Triple
 
 if TYPE_CHECKING:
     from ..context import Context, Database
@@ -83,7 +83,7 @@ class Merge(Reorganiser):
     bonus: Weight = option(0.0, "log-odds that a chain gains for meeting another topic's chain")
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Chain]]) -> list[Evidence[Chain]]:
-        joined = read_paths_between_topics(ctx.db, evidence)
+        joined = read_nodes_between_topics(ctx.db, evidence)
         return [self._merged(*each) for each in zip(evidence, joined, strict=True)]
 
     def _merged(self, evidence: Evidence[Chain], joined: JoinedTopics) -> Evidence[Chain]:
@@ -114,7 +114,7 @@ JoinedTopics = tuple[Mapping[Walk, AbstractSet[str]], bool]
 whether a pair has more paths than were read."""
 
 
-def read_paths_between_topics(db: Database, evidence: Sequence[Evidence[Chain]]) -> list[JoinedTopics]:
+def read_nodes_between_topics(db: Database, evidence: Sequence[Evidence[Chain]]) -> list[JoinedTopics]:
     """Read the shortest paths between the topics of each question, at most `MAX_PAIRS` pairs of different mentions."""
     pairs: list[tuple[int, str, str]] = []
     for place, each in enumerate(evidence):

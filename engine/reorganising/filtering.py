@@ -26,13 +26,13 @@ from ...models.text.vectors import TextVectors
 from ..answering.candidates import CLOSED_BOOK, LLM, list_end_entities
 from ..answering.llm import LanguageModelAnswerer, normalise_name
 from ..answering.model_knowledge import ClosedBookAnswerer, merge_with_model_answers
+from ..data_model import Chain, Entity, Scored, check_scores_finite
 from ..errors import LLMError
 from ..evidence import Answer, Calibration, Evidence, Item, PlanAnswer
 from ..evidence.conversion import list_triples
 from ..evidence.text import format_item
 from ..llm import Completed, Message, Prompt, parse_numbers
 from ..parts import Reorganiser, option, part
-from ..values import Chain, Entity, Scored, check_scores_finite
 
 if TYPE_CHECKING:
     from ...models.gril.network import HopModel
@@ -56,7 +56,7 @@ Relevance = Callable[[Evidence[Any]], Floats]
 """Returns the relevance of each item, (num_items,)."""
 
 
-def compute_item_attention(model: CausalLM, evidence: Evidence[Item]) -> Floats:
+def score_items_by_attention(model: CausalLM, evidence: Evidence[Item]) -> Floats:
     """Return â of each item: what a local language model attends to as it begins to answer (GraphRAG-FI, sections 3.4
     and A.6).
 
@@ -156,7 +156,7 @@ class FIFilter(Reorganiser):
         if graph.shared.settings.llm_model and (self.fine or self.integrate):
             _ = graph.shared.chat
         if self.model:
-            return "by attention", partial(compute_item_attention, graph.shared.causal_lm(self.model))
+            return "by attention", partial(score_items_by_attention, graph.shared.causal_lm(self.model))
         return "by similarity", partial(_compute_item_similarity, graph.shared.vectors)
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Item]]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...models.text import DirectedRelation, Hop, RelationWords
 from ...models.word_positions import mask_topic
-from ..values import RelationPath, Topic
+from ..data_model import RelationPath, Topic
 
 FloatArray = npt.NDArray[np.float32]
 

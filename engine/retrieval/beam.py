@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from ...models import Hops, Range
-from ..evidence import Calibration, Evidence, Kind, item_sort_key
-from ..linking import compute_link_penalties, select_start_topics
-from ..neo4j import Request, Row, load_query
-from ..parts import Retriever, option
-from ..relations.descriptions import find_relation
-from ..reorganising import Merge
-from ..values import (
+from ..data_model import (
     Chain,
     Entity,
     LinkedQuestion,
@@ -34,6 +28,12 @@ from ..values import (
     Topic,
     check_scores_finite,
 )
+from ..evidence import Calibration, Evidence, Kind, item_sort_key
+from ..linking import compute_link_penalties, select_start_topics
+from ..neo4j import Request, Row, load_query
+from ..parts import Retriever, option
+from ..relations.descriptions import find_relation
+from ..reorganising import Merge
 from . import PathQuery, PathScorer, PathScores, Shortlist, mask_mention
 from .frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
 from .no_answer import NoAnswerExplainer

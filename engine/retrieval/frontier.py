@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from ..data_model import Chain, ChainStep, Entity, Link, RelationPath, RelationStep, Topic
 from ..neo4j import Request
 from ..neo4j.catalogue import look_up_relation_name
 from ..neo4j.graph_requests import (
@@ -23,7 +24,6 @@ from ..neo4j.graph_requests import (
     expand_hub_step,
     expand_steps,
 )
-from ..values import Chain, ChainStep, Entity, Link, RelationPath, RelationStep, Topic
 
 if TYPE_CHECKING:
     from ..context import Database

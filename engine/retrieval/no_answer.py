@@ -8,9 +8,9 @@ from typing import Any
 
 from ...models.text import RelationWords, find_end_kind
 from ...models.wording.answer_kinds import find_wanted_kind, score_kind_agreement
+from ..data_model import Chain, RelationPath, RelationStep, Scored, Topic
 from ..evidence import LEAST_PROBABILITY, UNSTATED, AnswerCertainty, Calibration, Evidence, NoEvidenceReason
 from ..evidence.text import NO_LABELS, Labels, shorten_relation
-from ..values import Chain, RelationPath, RelationStep, Scored, Topic
 from . import PathQuery, PathScorer, mask_mention, merge_mediator_hops
 
 FITS = 0.5

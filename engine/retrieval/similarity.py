@@ -14,10 +14,10 @@ from ...models.text import RelationWords, find_end_kind, list_hop_phrases, verba
 from ...models.text.vectors import TextVectors
 from ...models.word_positions import read_asked_words
 from ...models.wording.answer_kinds import UNKNOWN, find_wanted_kind, score_kind_agreement
+from ..data_model import Chain
 from ..evidence import SIMILARITY, Evidence, Item
 from ..evidence.text import format_path
 from ..parts import option, part
-from ..values import Chain
 from . import PathQuery, PathScores, get_topic_mention, mask_mention, merge_mediator_hops
 from .beam import BeamRetriever, OpenedSearch
 

@@ -18,11 +18,11 @@ from ...models.calibration import lower_scores_except
 from ...models.star.shipped import Floats, PairAttention, PairReader, ShippedStar
 from ...models.text import RelationWords
 from ...models.text.encoders import EncoderUnavailableError
+from ..data_model import Chain, RelationPath, Topic, check_scores_finite
 from ..errors import EncoderError, UsageError
 from ..evidence import SIMILARITY, Calibration, Evidence, Kind, item_sort_key
 from ..linking import compute_link_penalties
 from ..parts import TrainedPart, option, part
-from ..values import Chain, RelationPath, Topic, check_scores_finite
 from . import PathQuery, PathScorer, PathScores, get_topic_mention, mask_mention, merge_mediator_hops
 from .beam import BeamRetriever, OpenedSearch
 from .similarity import Similarity

@@ -20,6 +20,7 @@ from ...models.similarity import PathSimilarity, TopicPaths
 from ...models.text import DirectedRelation, RelationWords
 from ...models.text.vectors import TextVectors
 from ...models.word_positions import mask_topic, read_asked_words
+from ..data_model import Entity
 from ..neo4j import Request
 from ..neo4j.catalogue import look_up_relation_name
 from ..neo4j.graph_requests import (
@@ -32,7 +33,6 @@ from ..neo4j.graph_requests import (
     read_hub_neighbours,
     read_neighbours,
 )
-from ..values import Entity
 from . import Shortlist
 
 if TYPE_CHECKING:

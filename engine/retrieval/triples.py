@@ -12,11 +12,11 @@ import numpy.typing as npt
 from ...models import Positive
 from ...models.text import DirectedRelation, RelationWords, verbalise_hop
 from ...models.text.vectors import TextVectors
+from ..data_model import Entity, LinkedQuestion, Scored, Triple, check_scores_finite
 from ..errors import UsageError
 from ..evidence import Calibration, Evidence, GraphToken, Kind, NoEvidenceReason, item_sort_key
 from ..linking import select_start_topics
 from ..parts import Retriever, TrainedPart, option, part
-from ..values import Entity, LinkedQuestion, Scored, Triple, check_scores_finite
 from . import Shortlist
 from .subgraphs import SimilarityProposer, SubgraphBatch, SubgraphBounds, SubgraphExtractor, SubgraphQuery
 

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..api import Engine
+from ..data_model import Question
 from ..errors import DatabaseError, DatabaseUnavailableError, LodestarError
 from ..evidence import Answer
 from ..neo4j.catalogue import read_graph_state
@@ -22,7 +23,6 @@ from ..neo4j.gateway import deadline
 from ..parallel import PerProcessResource
 from ..recipes import Recipe
 from ..settings import Settings
-from ..values import Question
 from .lookups import DEADLINE_S, QuestionsData
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from prometheus_client import generate_latest
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 
+from ..data_model import Question
 from ..errors import (
     DatabaseError,
     DownloadError,
@@ -35,8 +36,7 @@ from ..errors import (
 )
 from ..evidence import Answer, format_answer
 from ..evidence.json_data import AnswerData, EvidenceData
-from ..neo4j.jar_downloads import JarCache, read_pinned_jars
-from ..values import Question
+from ..neo4j.maven_jars import JarCache, read_pinned_jars
 from . import DeadlineExceededError, OverloadedError, Service, lookups
 
 if TYPE_CHECKING:

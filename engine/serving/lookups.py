@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_
 from typing_extensions import TypedDict
 
 from ..api import Engine
+from ..data_model import Entity, Item, Question, Triple
 from ..errors import EntityNotFoundError, StaleCatalogueError
 from ..evidence import Evidence
 from ..evidence.json_data import (
@@ -39,7 +40,6 @@ from ..neo4j.graph_requests import (
 from ..neo4j_browser import find_browser, write_picture
 from ..resources import GraphResources
 from ..suggesting import list_kind_names, read_plan_schema, suggest_questions
-from ..values import Entity, Item, Question, Triple
 
 MAX_TRIPLES = 50
 MAX_KINDS = 12

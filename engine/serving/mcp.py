@@ -19,11 +19,11 @@ from pydantic import Field, ValidationError
 from starlette.routing import BaseRoute
 
 from ...models import one_line
+from ..data_model import Question
 from ..errors import LodestarError
 from ..evidence import Answer
 from ..evidence.json_data import AnswerData, EvidenceData
 from ..neo4j.graph_requests import Direction
-from ..values import Question
 from . import Service, lookups
 from .lookups import Limit, Name, NeighboursForm, SearchForm, Text, TripleForm
 

@@ -20,13 +20,13 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from ...models import Count, Hops, Positive
 from ...models.mined_files import THROUGH, MinedTopic, compute_f1
+from ..data_model import Entity, RelationStep
 from ..gold_questions import NO_PATH, GoldQuestion, GroundedQuestion, SkippedQuestion, ground_questions
 from ..neo4j import Request
 from ..neo4j.catalogue import RelationCatalogue
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph_requests import LastStepsToAnswer, ShortPathsToAnswers, find_answer_paths, find_last_steps_to_answers
 from ..retrieval.frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
-from ..values import Entity, RelationStep
 
 Steps = tuple[RelationStep, ...]
 WalkedHop = Steps

@@ -45,6 +45,7 @@ from ...models.mined_files import (
 from ...models.text import DirectedRelation, RelationWords, verbalise_path
 from ...models.text.vectors import TextVectors
 from ...models.word_positions import mask_topic
+from ..data_model import RelationStep
 from ..errors import GraphError, InputError, QueryTimeoutError, UsageError
 from ..gold_questions import (
     REASONS,
@@ -62,7 +63,6 @@ from ..parallel import HERE, PerProcessResource, WorkerPool
 from ..progress import Progress, ignore_progress
 from ..relations import RelationIndex, make_relation_words
 from ..settings import Connection
-from ..values import RelationStep
 from . import (
     HopTrie,
     MiningOptions,

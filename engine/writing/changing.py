@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 
 from ...models import quote_line
 from .. import writing
+from ..data_model import XSD, format_literal_term
 from ..errors import EntityNotFoundError, GraphError, InputError, UsageError
 from ..neo4j import Row, split_into_requests
 from ..neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, read_loads
 from ..neo4j.gateway import Gateway, OpenTransaction
 from ..neo4j.graph_requests import find_entities_by_name
 from ..relations import refresh_end_kinds
-from ..values import XSD, format_literal_term
 from ..writing import BASE_LOAD, EntityName, make_write_request, run_batches
 
 _MAX_ID_BYTES = 8_000  # Neo4j's range index takes keys of about 8,160 bytes

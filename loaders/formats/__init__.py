@@ -36,7 +36,10 @@ FORMATS = {
     "pathquestion": ("triples:PathquestionSource", "PathQuestion's kb.txt, where ids are names"),
     "rdf": ("rdf:RdfSource", "RDF of any syntax: N-Triples, N-Quads, Turtle, TriG, RDF/XML and OWL, JSON-LD, N3"),
     "rog": ("triples:RogSource", "the union of the questions' subgraphs of a RoG or NSM file"),
-    "tables": ("table_graph:open_tables", "a folder of CSV, TSV, parquet or JSON, one such file, or SQLite or DuckDB"),
+    "tables": (
+        "relational_tables:open_tables",
+        "a folder of CSV, TSV, parquet or JSON, such a file, or SQLite or DuckDB",
+    ),
     "text": ("text:TextSource", "text as a graph: a folder (.txt, .md, .jsonl), or one such file"),
     "tsv": ("triples:TsvSource", "triples from a TSV file: head, relation, tail"),
     "wikidata": ("wikidata:WikidataSource", "Wikidata's JSON dump or a part of it; of claims those of the best rank"),

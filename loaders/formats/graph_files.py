@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element as Xml
 
+from ...engine.data_model import XSD
 from ...engine.errors import InputError
-from ...engine.values import XSD
 from ...models import quote_line
 from ..mapping import ALIASES, fold_key
 from ..property_graph import Element, FileGraph, LiteralText, Node, Relationship

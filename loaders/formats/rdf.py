@@ -19,8 +19,8 @@ import pyarrow as pa
 from pyarrow import compute
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
+from ...engine.data_model import XSD
 from ...engine.errors import InputError
-from ...engine.values import XSD
 from ...engine.writing import RelationFacts, make_relation_label
 from ...models import quote_line
 from ..reading import RereadableFile, check_xml, unpacked_name

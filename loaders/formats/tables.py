@@ -1,6 +1,6 @@
 """Read tables into DuckDB: a folder of CSV, TSV or parquet, one such file, a SQLite or DuckDB file.
 
-What they mean is found by `table_graph.py`.
+What they mean is found by `relational_tables.py`.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from ...engine.data_model import XSD
 from ...engine.errors import InputError
-from ...engine.values import XSD
 from ...engine.writing import RelationFacts
 from ...models import quote_line
 from .. import source

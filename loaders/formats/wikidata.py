@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...engine.values import XSD
+from ...engine.data_model import XSD
 from ..reading import RereadableFile, read_records
 from ..source import FileSource, StatementRow, read_languages, reject_row, triple_row
 

@@ -24,7 +24,7 @@ FIGURES = ("hits_at_1_any", "hits_at_1_expected", "f1")
 
 
 @dataclass(frozen=True, slots=True)
-class DualOptions:
+class DualTrainingOptions:
     """How the dual encoder is trained; defaults were chosen on dev questions of FB15k-237."""
 
     batch_size: Positive = 48
@@ -75,7 +75,7 @@ class StarConfig:
     encoder: str = "all-MiniLM-L6-v2+relations"
     pretrained: bool = True
     mix: Share | None = None
-    dual: DualOptions = field(default_factory=DualOptions)
+    dual: DualTrainingOptions = field(default_factory=DualTrainingOptions)
     dual_training: TrainingOptions = field(default_factory=TrainingOptions)
     cross: PoolTrainingOptions = field(default_factory=PoolTrainingOptions)
     cross_training: TrainingOptions = field(

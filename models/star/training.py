@@ -34,7 +34,7 @@ from ..text import Hop, verbalise_hop
 from ..text.bert import open_pretrained
 from ..training import Figures, Objective, TrainingFolder
 from ..word_positions import mask_topic
-from . import FIGURES, SPECIAL_TOKENS, DualOptions, PoolTrainingOptions, StarConfig, StarDescription, Targets
+from . import FIGURES, SPECIAL_TOKENS, DualTrainingOptions, PoolTrainingOptions, StarConfig, StarDescription, Targets
 from .network import (
     CachedTokenizer,
     CrossAttentiveScorer,
@@ -328,7 +328,7 @@ class DualObjective(Objective[DualEncoder, QuestionExample]):
         texts: CachedTokenizer,
         train: ExampleSet,
         dev: ExampleSet,
-        options: DualOptions,
+        options: DualTrainingOptions,
         training: TrainingOptions,
     ) -> None:
         self.texts, self.train, self.dev = texts, train, dev

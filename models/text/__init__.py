@@ -13,7 +13,7 @@ from ..wording.answer_kinds import NO_KIND, EndKind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RelationMeaning:
+class RelationPhrases:
     """What a relation means to people, compared by identity: phrases that ask for its tail and for its head, best
     trusted first, and the kinds of things at its two ends."""
 
@@ -23,7 +23,7 @@ class RelationMeaning:
     tail: EndKind = NO_KIND
 
 
-NO_MEANING = RelationMeaning()
+NO_MEANING = RelationPhrases()
 
 TYPE_RELATIONS = ("type", "instance of", "is a")
 """The words of relations from things to what they are."""
@@ -40,7 +40,7 @@ class RelationWords:
 
     domain: str
     properties: tuple[str, ...]
-    meaning: RelationMeaning = field(default=NO_MEANING, repr=False)
+    meaning: RelationPhrases = field(default=NO_MEANING, repr=False)
 
     @property
     def is_type(self) -> bool:

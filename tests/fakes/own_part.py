@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from lodestar.engine.context import Context
+from lodestar.engine.data_model import Chain
 from lodestar.engine.evidence import Evidence, Kind
 from lodestar.engine.parts import Reorganiser, option, part
-from lodestar.engine.values import Chain
 from lodestar.models import Positive
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+from lodestar.engine.data_model import RelationPath
 from lodestar.engine.retrieval import PathQuery, PathScores
-from lodestar.engine.values import RelationPath
 
 
 def words(text: str) -> set[str]:

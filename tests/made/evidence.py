@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from lodestar.engine.data_model import Chain, ChainStep, Entity, Path, Question, RelationStep, Scored, Topic, Triple
 from lodestar.engine.evidence import Calibration, Evidence, Item
 from lodestar.engine.linking import look_up_topics
-from lodestar.engine.values import Chain, ChainStep, Entity, Path, Question, RelationStep, Scored, Topic, Triple
 
 from tests.fakes.call_context import make_context
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from lodestar.engine.data_model import RelationStep
 from lodestar.engine.neo4j.catalogue import RelationCatalogue, RelationInfo
 from lodestar.engine.supervision import WalkedHop, WalkedPath
-from lodestar.engine.values import RelationStep
 from lodestar.models.mined_files import INVERSE, THROUGH
 
 from tests.fakes.memory_graph import MemoryGraph

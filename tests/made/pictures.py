@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lodestar.engine.data_model import Chain, Entity, Path, Question, Scored, Topic, Triple
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.values import Chain, Entity, Path, Question, Scored, Topic, Triple
 
 from tests.made.evidence import chain_of
 

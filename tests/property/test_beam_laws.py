@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from lodestar.engine.data_model import Chain, Question
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
-from lodestar.engine.values import Chain, Question
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer

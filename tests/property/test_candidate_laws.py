@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.answering.candidates import LIMIT, AnswerCandidates, find_candidates
+from lodestar.engine.data_model import Entity, Question, Scored, Topic, Triple
 from lodestar.engine.evidence import Calibration, Evidence, EvidenceTrace
-from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 from tests.fakes.memory_graph import MemoryGraph
 

@@ -21,7 +21,7 @@ import engine, models, loaders, lodestar
 from pathlib import Path
 from lodestar import Engine, LodestarRetriever
 from lodestar.engine.neo4j import list_query_names, load_query
-from lodestar.engine.neo4j.jar_downloads import JarCache
+from lodestar.engine.neo4j.maven_jars import JarCache
 assert (engine.MINE, models.MINE, loaders.MINE) == (1, 2, 3)
 assert [load_query(name).text for name in list_query_names()] and JarCache(Path()).jars
 print(lodestar.__file__)

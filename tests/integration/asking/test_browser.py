@@ -8,6 +8,7 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine import neo4j_browser
+from lodestar.engine.data_model import Chain, Entity, Path, Question, Triple
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.neo4j import Request, load_query
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
@@ -20,7 +21,6 @@ from lodestar.engine.neo4j_browser import (
     write_picture,
 )
 from lodestar.engine.settings import Connection
-from lodestar.engine.values import Chain, Entity, Path, Question, Triple
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 from tests.made.pictures import country_retrieval, neighbours, scored

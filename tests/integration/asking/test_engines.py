@@ -11,10 +11,10 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar import Engine
+from lodestar.engine.data_model import Question
 from lodestar.engine.errors import UsageError
 from lodestar.engine.integrations.langchain import LodestarRetriever
 from lodestar.engine.settings import Settings
-from lodestar.engine.values import Question
 
 from tests.conftest import OpenOver
 from tests.made.graphs import TripleSource

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from lodestar import Engine
+from lodestar.engine.data_model import Chain, Question
 from lodestar.engine.errors import CheckpointError
 from lodestar.engine.evidence import SIMILARITY, Calibration
 from lodestar.engine.explaining import explain_answer
@@ -15,7 +16,6 @@ from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.resources import GraphResources
 from lodestar.engine.retrieval.star import Star
 from lodestar.engine.settings import Settings
-from lodestar.engine.values import Chain, Question
 
 from tests.made.trainings import grow_weights
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from lodestar.engine.api import Engine
-from lodestar.engine.values import Question
+from lodestar.engine.data_model import Question
 
 from tests.conftest import OpenOver
 from tests.made.graphs import TripleSource

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from lodestar import Engine
 from lodestar.engine.api import find_question_error
+from lodestar.engine.data_model import Question
 from lodestar.engine.evidence import Answer, PlanAnswer
 from lodestar.engine.plans.plan import CountMembers
 from lodestar.engine.settings import Settings
-from lodestar.engine.values import Question
 from lodestar.loaders.formats import source_class
 
 from tests.conftest import OpenOver

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 from lodestar import Engine
 from lodestar.engine.cli.main import main
+from lodestar.engine.data_model import Chain, Question
 from lodestar.engine.settings import Connection, Settings
-from lodestar.engine.values import Chain, Question
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, says, status
 

@@ -11,6 +11,7 @@ from random import Random
 import neo4j
 import pytest
 from lodestar import Engine
+from lodestar.engine.data_model import Entity, Scored, Triple
 from lodestar.engine.evidence.conversion import GroundedRelationPath, find_relation_paths
 from lodestar.engine.neo4j import QueryTemplate, Request
 from lodestar.engine.neo4j.catalogue import RelationCatalogue, read_catalogue
@@ -18,7 +19,6 @@ from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph_requests import find_paths_between
 from lodestar.engine.retrieval.subgraphs import SubgraphBounds, SubgraphExtractor, SubgraphQuery
 from lodestar.engine.settings import Connection
-from lodestar.engine.values import Entity, Scored, Triple
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.number_proposer import NumberProposer

@@ -9,13 +9,13 @@ import pytest
 import torch
 from lodestar import Engine
 from lodestar.engine import resources
+from lodestar.engine.data_model import Chain, Question
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, QuestionSet
 from lodestar.engine.reorganising import Reorganise
 from lodestar.engine.retrieval.triples import Gril, RegTriple
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.subgraphs import read_subgraphs
 from lodestar.engine.training import training_config
-from lodestar.engine.values import Chain, Question
 from lodestar.models.gril import KIND as GRIL
 from lodestar.models.gril.training import EncodedSubgraphs, GrilCheckpoint
 from lodestar.models.kinds import CheckpointOpenOptions, ModelKind

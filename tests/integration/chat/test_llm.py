@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from lodestar.engine.answering.llm import LanguageModelAnswerer
 from lodestar.engine.context import Context
+from lodestar.engine.data_model import Chain, Entity, Scored
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Answer, Evidence
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
-from lodestar.engine.values import Chain, Entity, Scored
 
 from tests.fakes.call_context import FakeGraph
 from tests.fakes.memory_graph import MemoryGraph

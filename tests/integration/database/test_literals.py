@@ -7,6 +7,7 @@ from typing import Any
 
 import neo4j
 import pytest
+from lodestar.engine.data_model import Question
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.neo4j.catalogue import (
     count_signature_mismatches,
@@ -17,7 +18,6 @@ from lodestar.engine.neo4j.catalogue import (
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import FrontierBounds
-from lodestar.engine.values import Question
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer

@@ -9,11 +9,11 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar import Engine
+from lodestar.engine.data_model import Question
 from lodestar.engine.errors import GraphError
 from lodestar.engine.neo4j.catalogue import read_graph_edition, read_graph_state
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection, Settings
-from lodestar.engine.values import Question
 
 from tests.conftest import clear_database
 from tests.made.evidence import chains

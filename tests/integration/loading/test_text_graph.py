@@ -7,10 +7,10 @@ from pathlib import Path
 import neo4j
 import pytest
 from lodestar import Engine
+from lodestar.engine.data_model import Question
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph_requests import MENTIONED_WITH, read_snippets
 from lodestar.engine.settings import Settings
-from lodestar.engine.values import Question
 from lodestar.loaders.formats.text import TextSource
 from lodestar.loaders.maintaining import unload, verify
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import DownloadError
-from lodestar.engine.neo4j.jar_downloads import MIRROR_VARIABLE, Jar, JarCache
+from lodestar.engine.neo4j.maven_jars import MIRROR_VARIABLE, Jar, JarCache
 
 CONTENTS = {f"part{n}": bytes([n]) * (200_000 + n) for n in range(12)}
 JARS = tuple(
@@ -64,7 +64,7 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
     thread.start()
     behaviour.url = f"http://127.0.0.1:{server.server_port}/maven2"
     monkeypatch.setenv(MIRROR_VARIABLE, behaviour.url)
-    monkeypatch.setattr("lodestar.engine.neo4j.jar_downloads._RETRY_S", 0)
+    monkeypatch.setattr("lodestar.engine.neo4j.maven_jars._RETRY_S", 0)
     yield behaviour
     server.shutdown()
     server.server_close()
@@ -121,6 +121,6 @@ def test_no_room_is_found_out_before_downloading(tmp_path: Path) -> None:
 
 def test_no_network_and_an_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MIRROR_VARIABLE, "http://127.0.0.1:9/maven2")
-    monkeypatch.setattr("lodestar.engine.neo4j.jar_downloads._RETRY_S", 0)
+    monkeypatch.setattr("lodestar.engine.neo4j.maven_jars._RETRY_S", 0)
     with pytest.raises(DownloadError, match=r"Connection refused.*LODESTAR_MAVEN_URL"):
         JarCache(tmp_path, JARS).ensure(progress=False)

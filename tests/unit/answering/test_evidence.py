@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lodestar.engine.data_model import Entity, Path, RelationStep, Scored, Triple
 from lodestar.engine.evidence.text import (
     Order,
     format_chain,
@@ -20,7 +21,6 @@ from lodestar.engine.evidence.text import (
 from lodestar.engine.neo4j.catalogue import RelationInfo, RelationPhrase
 from lodestar.engine.plans.plan import FindMembers, FollowPath, TopicSet
 from lodestar.engine.plans.plan_sentence import verbalise_plan
-from lodestar.engine.values import Entity, Path, RelationStep, Scored, Triple
 from lodestar.models import one_line
 
 from tests.made.evidence import chain_of, ranked

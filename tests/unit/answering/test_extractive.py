@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from lodestar.engine.answering import ExtractiveAnswerer, answer_from_plan
 from lodestar.engine.context import StageCost
+from lodestar.engine.data_model import AnswerEntity, Chain, Entity, Scored
 from lodestar.engine.evidence import (
     SIMILARITY,
     Answer,
@@ -18,7 +19,6 @@ from lodestar.engine.evidence import (
     PlanAnswer,
     Unit,
 )
-from lodestar.engine.values import AnswerEntity, Chain, Entity, Scored
 
 from tests.made.evidence import CERTAIN, evidence_of, leads
 

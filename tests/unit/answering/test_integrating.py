@@ -11,10 +11,10 @@ from lodestar.engine.answering.model_knowledge import (
     merge_answers,
     merge_with_model_answers,
 )
+from lodestar.engine.data_model import AnswerEntity, Chain, Entity, Scored
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Answer, Evidence
 from lodestar.engine.llm import Completed, Completion, Prompt, TokenUsage
-from lodestar.engine.values import AnswerEntity, Chain, Entity, Scored
 from lodestar.models.graphrag_fi import ConfidenceThresholds
 
 from tests.fakes.call_context import make_context

@@ -9,13 +9,13 @@ from lodestar.engine.answering.llm import (
     LanguageModelAnswerer,
     fill_placeholders,
 )
+from lodestar.engine.data_model import Chain, Entity, Scored
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Answer, Evidence, EvidenceTrace
 from lodestar.engine.llm import Completed, Completion, Prompt, PromptTooLongError, estimate_tokens
 from lodestar.engine.llm.endpoint import ChatEndpoint
 from lodestar.engine.llm.gateway import ChatGateway
 from lodestar.engine.settings import Settings
-from lodestar.engine.values import Chain, Entity, Scored
 
 from tests.fakes.call_context import make_context
 from tests.made.evidence import evidence_of, leads, ranked

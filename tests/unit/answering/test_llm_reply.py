@@ -15,11 +15,11 @@ from lodestar.engine.answering.llm import (
     normalise_name,
     parse_reply,
 )
+from lodestar.engine.data_model import Chain, Entity
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.llm import MAX_STARTS, parse_numbers
 from lodestar.engine.llm.endpoint import MAX_REPLY_CHARS
-from lodestar.engine.values import Chain, Entity
 
 from tests.made.evidence import evidence_of, ranked
 from tests.made.evidence import leads as chain_that_leads

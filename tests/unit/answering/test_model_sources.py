@@ -6,11 +6,11 @@ import json
 import math
 from dataclasses import replace
 
+from lodestar.engine.data_model import Entity, Question, Scored, Topic, Triple
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Calibration, Evidence, Item, PlanAnswer
 from lodestar.engine.llm import Completed, Completion, Prompt
 from lodestar.engine.reorganising.filtering import AddModelAnswers
-from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 
 from tests.fakes.call_context import make_context
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 from lodestar.engine.answering.gril_reader import GrilAnswerer, GrilReader
+from lodestar.engine.data_model import Entity, Question, Scored, Topic, Triple
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence import Answer, Evidence, GraphToken, NoEvidenceReason
-from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril import GrilConfig, GrilDescription, JointOptions
 from lodestar.models.gril.network import HopModel, HopPredictor
 from lodestar.models.gril.readers import PointingReader, ReaderModel, WrittenReply

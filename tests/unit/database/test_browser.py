@@ -7,7 +7,7 @@ from pathlib import Path as FilePath
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from lodestar.engine.neo4j_browser import make_browser_link, make_picture, make_picture_query, open_link
+from lodestar.engine.neo4j_browser import make_browser_link, make_picture, make_picture_query, open_in_web_browser
 from lodestar.engine.settings import Connection
 
 from tests.made.pictures import country_retrieval, neighbours
@@ -74,8 +74,8 @@ def test_open_link_uses_the_named_browser_and_no_other_text_browser(
     found = webbrowser.GenericBrowser([str(script), "%s"])
     monkeypatch.setattr(webbrowser, "get", lambda: found)
     monkeypatch.delenv("BROWSER", raising=False)
-    assert not open_link("http://h/")
+    assert not open_in_web_browser("http://h/")
     assert not opened.exists()
     monkeypatch.setenv("BROWSER", f"{script} %s")
-    assert open_link("http://h/")
+    assert open_in_web_browser("http://h/")
     assert opened.read_text() == "http://h/\n"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from lodestar.engine.context import StageCost
+from lodestar.engine.data_model import AnswerEntity, Entity, Scored, Topic
 from lodestar.engine.evaluation.report import format_report, format_summary, make_report
 from lodestar.engine.evaluation.runs import (
     AnswerRecord,
@@ -25,7 +26,6 @@ from lodestar.engine.evidence import Answer, EvidenceTrace
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
 from lodestar.engine.llm import TokenUsage
 from lodestar.engine.recipes import read_recipe
-from lodestar.engine.values import AnswerEntity, Entity, Scored, Topic
 
 from tests.made.evidence import evidence_of, leads
 

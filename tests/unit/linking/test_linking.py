@@ -8,10 +8,15 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lodestar.engine.data_model import Entity, Question, Topic
 from lodestar.engine.linking import compute_link_penalties, look_up_topics, select_start_topics
-from lodestar.engine.linking.full_text import FullTextLinker, find_value_topics, parse_values, write_full_text_queries
+from lodestar.engine.linking.entity_linker import (
+    FullTextLinker,
+    find_value_topics,
+    parse_values,
+    write_full_text_queries,
+)
 from lodestar.engine.neo4j.graph_requests import NamedEntity
-from lodestar.engine.values import Entity, Question, Topic
 from lodestar.engine.writing import build_search_terms
 
 from tests.fakes.call_context import make_context

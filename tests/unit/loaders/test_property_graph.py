@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from lodestar.engine.values import XSD
+from lodestar.engine.data_model import XSD
 from lodestar.loaders.mapping import (
     Choices,
     GraphMapping,

@@ -12,7 +12,7 @@ import pytest
 from lodestar.engine.errors import InputError
 from lodestar.loaders.formats import source_class
 from lodestar.loaders.formats.detecting import detect_format
-from lodestar.loaders.formats.table_graph import open_tables
+from lodestar.loaders.formats.relational_tables import open_tables
 from pyarrow import parquet
 
 from tests.made.files import refusal, written

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lodestar.engine.data_model import format_literal_term
 from lodestar.engine.gold_questions import extract_literal_value
-from lodestar.engine.values import format_literal_term
 from lodestar.engine.writing import find_typed_values
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

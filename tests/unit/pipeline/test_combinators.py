@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.context import Context
+from lodestar.engine.data_model import Entity, LinkedQuestion, Question, Scored, Topic, Triple
 from lodestar.engine.evidence import Calibration, Evidence, Kind
 from lodestar.engine.evidence.conversion import convert_to_chains, convert_to_triples
 from lodestar.engine.parts import Expression, NamedPart, Reorganiser, resolve_stages
-from lodestar.engine.values import Entity, LinkedQuestion, Question, Scored, Topic, Triple
 
 from tests.fakes.call_context import make_engine
 from tests.fakes.memory_graph import MemoryGraph

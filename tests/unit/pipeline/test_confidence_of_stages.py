@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from lodestar.engine.answering import ExtractiveAnswerer
+from lodestar.engine.data_model import Entity, Scored
 from lodestar.engine.evidence import SIMILARITY, AnswerCertainty, Calibration, Evidence, EvidenceTrace
 from lodestar.engine.evidence.conversion import convert_item_kind, convert_to_chains, convert_to_triples
 from lodestar.engine.parts import Reorganiser
 from lodestar.engine.pipeline import unite_evidence
 from lodestar.engine.reorganising import Merge, PathPooling, Reorganise
 from lodestar.engine.reorganising.filtering import AdaptiveK, FIFilter
-from lodestar.engine.values import Entity, Scored
 
 from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from lodestar import Engine
 from lodestar.engine.api import find_question_error
+from lodestar.engine.data_model import AnswerEntity, Chain, Question
 from lodestar.engine.errors import EntityNotFoundError, LodestarError, UsageError
 from lodestar.engine.evidence import NO_ANSWER, Answer, Evidence
 from lodestar.engine.settings import Settings, resolve_settings
-from lodestar.engine.values import AnswerEntity, Chain, Question
 
 from tests.fakes.memory_engine import open_engine
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 import pytest
+from lodestar.engine.data_model import Entity, Topic
 from lodestar.engine.neo4j.catalogue import RelationCatalogue, RelationInfo
 from lodestar.engine.plans import plan
 from lodestar.engine.plans.plan_selection import read_plan_weights
@@ -15,7 +16,6 @@ from lodestar.engine.plans.schema import make_schema
 from lodestar.engine.plans.words import StepWordMatcher, tokenise
 from lodestar.engine.relations import make_words_by_relation
 from lodestar.engine.settings import Settings
-from lodestar.engine.values import Entity, Topic
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.wording.answer_kinds import EndKind

@@ -14,9 +14,9 @@ from lodestar.engine.answering.reader import (
     ReaderAnswerer,
     make_reader_input,
 )
+from lodestar.engine.data_model import Chain, Entity, Question, Scored, Topic, Triple
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence import Calibration, Evidence
-from lodestar.engine.values import Chain, Entity, Question, Scored, Topic, Triple
 from lodestar.models.reader import NAMES, Reader, SourceWeights
 from lodestar.models.reader.fitting import (
     ReaderTrainingSet,

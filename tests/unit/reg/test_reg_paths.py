@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import torch
+from lodestar.engine.data_model import Entity, RelationPath, RelationStep, Topic
 from lodestar.engine.retrieval import PathQuery
 from lodestar.engine.retrieval.reg_path import GenerativePathScorer
-from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.causal_lm import load_language_model
 from lodestar.models.kinds import BadCheckpointError, LoraOptions, TrainingOptions
 from lodestar.models.mined_files import PoolChain, PooledQuestion, PoolFile, PoolHeader

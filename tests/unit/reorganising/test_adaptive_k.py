@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import torch
 from lodestar.engine.context import Context
+from lodestar.engine.data_model import Entity, Question, Scored, Topic, Triple
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.reorganising.filtering import AdaptiveK, count_items_within
-from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.gril.network import HopModel, HopPredictor
 from lodestar.models.text.vectors import TextVectors
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lodestar.engine.data_model import Chain, Entity
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.llm import Completed, Completion, Prompt
 from lodestar.engine.reorganising.filtering import (
     FIFilter,
-    compute_item_attention,
+    score_items_by_attention,
 )
-from lodestar.engine.values import Chain, Entity
 from lodestar.models.causal_lm import PromptAttention
 
 from tests.fakes.call_context import make_context
@@ -119,7 +119,7 @@ class TestRelevance:
     def test_a_model_is_shown_the_items_and_then_the_question(self) -> None:
         """Items of 13 letters, of which none, one and two are attended to: half the most and half the mean of them."""
         model: Any = Attends()
-        values = compute_item_attention(model, evidence("a", "b", "x", text="x\nborders?"))
+        values = score_items_by_attention(model, evidence("a", "b", "x", text="x\nborders?"))
         items = ["Peru —[a]→ a", "Peru —[b]→ b", "Peru —[x]→ x"]
         assert model.content.endswith("\nReasoning Paths:\n" + "\n".join(items) + "\n\nQuestion:\nx borders?")
         assert values.tolist() == pytest.approx([0, 0, (1 + 2 / 12) / 2])

@@ -3,9 +3,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from lodestar.engine.data_model import Chain, Entity, Scored
 from lodestar.engine.evidence import Calibration
-from lodestar.engine.reorganising import Merge, find_meeting_ends, read_paths_between_topics
-from lodestar.engine.values import Chain, Entity, Scored
+from lodestar.engine.reorganising import Merge, find_meeting_ends, read_nodes_between_topics
 
 from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
@@ -41,7 +41,7 @@ def test_a_chain_meets_the_shortest_paths_between_its_topic_and_another() -> Non
     evidence = evidence_of(lead("a", "yz", 0.9), lead("c", "v", 0.1))
     (merged,) = Merge()(make_context(graph), [evidence])
     assert [[end.id for end in item.value.targets] for item in merged.items] == [["y"], []]
-    joined, alone = read_paths_between_topics(graph, [evidence, evidence_of(lead("a", "yz", 0.9))])
+    joined, alone = read_nodes_between_topics(graph, [evidence, evidence_of(lead("a", "yz", 0.9))])
     assert joined == ({("a", (("r", False),)): {"y"}, ("c", (("q", False),)): {"y"}}, False)
     assert alone == ({}, False) and graph.requests.count("join_topics") == 2
 

@@ -6,11 +6,11 @@ import math
 
 import pytest
 from lodestar.engine.answering import ExtractiveAnswerer
+from lodestar.engine.data_model import Chain, Entity, Question, Scored, Topic
 from lodestar.engine.evidence import Calibration, Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.no_answer import NoAnswerExplainer
-from lodestar.engine.values import Chain, Entity, Question, Scored, Topic
-from lodestar.models.text import RelationMeaning, RelationWords
+from lodestar.models.text import RelationPhrases, RelationWords
 from lodestar.models.wording.answer_kinds import EndKind
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -93,7 +93,7 @@ def test_a_score_is_a_probability_by_its_calibration(
     ],
 )
 def test_an_answer_of_another_kind_than_asked_is_not_stated(question: str, end: str, is_stated: bool) -> None:
-    words = {"capital": RelationWords("", ("capital",), RelationMeaning(tail=EndKind(end, 1.0)))}
+    words = {"capital": RelationWords("", ("capital",), RelationPhrases(tail=EndKind(end, 1.0)))}
     stage = NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest, doubts=True, words=words)
     topics = (Topic(PERU, relations=(GRAPH.relations["capital"],), mention="Peru"),)
     found = stage(

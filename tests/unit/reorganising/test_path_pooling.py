@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from lodestar.engine.data_model import Entity, Question, Scored, Topic, Triple
 from lodestar.engine.evidence import Calibration, Evidence
 from lodestar.engine.reorganising import PathPooling, list_scored_edges
-from lodestar.engine.values import Entity, Question, Scored, Topic, Triple
 from lodestar.models.path_pooling import ScoredEdge, pool_triple_scores, reselect_triples
 
 from tests.fakes.call_context import make_context

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from lodestar.engine.data_model import Chain, Entity, Question, Scored, Topic, Triple
 from lodestar.engine.evidence import Calibration, Evidence
 from lodestar.engine.reorganising import Reorganise
-from lodestar.engine.values import Chain, Entity, Question, Scored, Topic, Triple
 
 from tests.fakes.call_context import make_context
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from lodestar.engine.data_model import Chain, Entity, Question, RelationPath, RelationStep, Topic
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.neo4j.graph_requests import read_signatures
 from lodestar.engine.retrieval import FloatArray
@@ -19,7 +20,6 @@ from lodestar.engine.retrieval.frontier import (
     is_return_path,
 )
 from lodestar.engine.retrieval.star import ShortlistRescorer
-from lodestar.engine.values import Chain, Entity, Question, RelationPath, RelationStep, Topic
 
 from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph

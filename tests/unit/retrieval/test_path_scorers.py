@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from lodestar.engine.data_model import Entity, RelationPath, RelationStep, Topic
 from lodestar.engine.retrieval import PathQuery, PathScorer, PathScores
 from lodestar.engine.retrieval.reg_path import GenerativePathScorer
 from lodestar.engine.retrieval.similarity import SimilarityScorer
 from lodestar.engine.retrieval.star import CrossScorer, DualScorer
-from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.causal_lm import add_lora, load_language_model
 from lodestar.models.reg import PathConfig, PathDescription
 from lodestar.models.reg.paths import PathModel

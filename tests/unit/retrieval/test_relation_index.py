@@ -11,12 +11,12 @@ import lodestar.engine.relations as relations_module
 import numpy as np
 import numpy.typing as npt
 import pytest
+from lodestar.engine.data_model import Entity, RelationPath, RelationStep, Topic
 from lodestar.engine.neo4j.catalogue import RelationInfo, RelationPhrase
 from lodestar.engine.relations import RelationIndex
 from lodestar.engine.retrieval import PathQuery
 from lodestar.engine.retrieval.similarity import SimilarityScorer
 from lodestar.engine.retrieval.subgraphs import RelationQuery, SimilarityProposer
-from lodestar.engine.values import Entity, RelationPath, RelationStep, Topic
 from lodestar.models.text import RelationWords
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors

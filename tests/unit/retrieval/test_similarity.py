@@ -20,7 +20,7 @@ from lodestar.models.similarity import (
 from lodestar.models.text import (
     DirectedRelation,
     Hop,
-    RelationMeaning,
+    RelationPhrases,
     RelationWords,
     find_end_type,
     reverse_hop,
@@ -133,7 +133,7 @@ class Axes(SentenceEncoder):
 
 def hop(name: str, *phrases: str, inverse: bool = False, domain: str = "", **ends: EndKind) -> Hop:
     asked = {"inverse" if inverse else "forward": phrases}
-    return (DirectedRelation(RelationWords(domain, (name,), RelationMeaning(**asked, **ends)), inverse),)
+    return (DirectedRelation(RelationWords(domain, (name,), RelationPhrases(**asked, **ends)), inverse),)
 
 
 CAPITAL, BORDERS, OTHER = hop("capital"), hop("borders"), hop("zzz")

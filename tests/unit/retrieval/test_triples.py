@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
+from lodestar.engine.data_model import Question, Triple
 from lodestar.engine.evidence import Calibration, Evidence, find_graph_token
 from lodestar.engine.linking import look_up_topics
 from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, Gril, RegTriple, SubgraphScorer
-from lodestar.engine.values import Question, Triple
 from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions
 from lodestar.models.text import RelationWords
 from lodestar.models.text.vectors import TextVectors

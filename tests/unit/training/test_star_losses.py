@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.kinds import TrainingOptions
-from lodestar.models.star import DualOptions, PoolTrainingOptions
+from lodestar.models.star import DualTrainingOptions, PoolTrainingOptions
 from lodestar.models.star.network import CachedTokenizer, CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.training import (
     DualObjective,
@@ -31,7 +31,7 @@ def dual_objective(**options: float) -> DualObjective:
     network = DualEncoder(backbone).eval()
     learned(network)
     train = example_set(0, 2)
-    settings = replace(DualOptions(batch_size=4), **options)
+    settings = replace(DualTrainingOptions(batch_size=4), **options)
     return DualObjective(network, CachedTokenizer(backbone.tokenizer), train, train, settings, TrainingOptions())
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ...models import Range
 from ...models.wording import FUNCTION_WORDS, INDEX_STOP_WORDS, join_stop_words, strip_marks
 from ...models.wording.operators import stands_in_comparison
+from ..data_model import Entity, Question, Topic, format_literal_term
 from ..neo4j import Request, Row, load_query
 from ..neo4j.graph_requests import (
     NamedEntity,
@@ -25,7 +26,6 @@ from ..neo4j.graph_requests import (
 )
 from ..parts import Linker, option, part
 from ..relations import make_relation_words
-from ..values import Entity, Question, Topic, format_literal_term
 from . import NOTHING, add_topic_signatures, read_topic_signatures
 from .entity_index import EntityTypesFromRelations, NearestEntitySearch
 from .mentions import (
