@@ -34,12 +34,12 @@ T = TypeVar("T")
 POLL_S = 0.002
 RETRY_S = 0.25
 """Between attempts while the database is away."""
-GATHER_S = 0.010
-"""How long a batch is waited for after one of several: clients that were answered together ask again together."""
+GATHER_S = 0.050
+"""How long after a batch of several the next one waits: clients that were answered together ask again together."""
 PAST_S = 1.0
 """How long after the last deadline of a batch the database ends its queries: who waited has gone by then."""
-BESIDE_S = 1.0
-"""How long a question waits for a batch that runs, before a small one is sent while it does."""
+BESIDE_S = 2.0
+"""How long a question waits for a batch that runs, before it is sent while that does."""
 
 
 class OverloadedError(LodestarError):
@@ -64,8 +64,8 @@ class Batcher:
     """Batches items with the same key, at most `max_batch`, from a queue of `max_queue`; for use in one event loop.
 
     ask: called in a thread with a key and items, returns as many results; if it fails for a batch, each item is asked
-    alone. workers: concurrent batches, so that one computes while the database answers another. min_beside: items of a
-    batch that is sent while another runs. While the database is away, items wait for it until their deadlines.
+    alone. workers: concurrent batches; a second one is sent when it is full, or its first item has waited `BESIDE_S`.
+    While the database is away, items wait for it until their deadlines.
     """
 
     def __init__(
@@ -75,16 +75,15 @@ class Batcher:
         max_batch: int = 32,
         max_queue: int = 256,
         workers: int = 2,
-        min_beside: int = 8,
     ) -> None:
-        self.max_batch, self.max_queue, self.workers, self.min_beside = max_batch, max_queue, workers, min_beside
+        self.max_batch, self.max_queue, self.workers = max_batch, max_queue, workers
         self._ask = ask
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="lodestar-batch")
         self._queue: deque[_Waiting] = deque()
         self._arrived = asyncio.Event()
         self._workers: list[asyncio.Task[None]] = []
         self._num_running = 0
-        self._last_size = 1
+        self._expected, self._until = 0, 0.0
         self._closed = False
 
     @property
@@ -143,26 +142,24 @@ class Batcher:
                 await asyncio.sleep(POLL_S)
                 continue
             batch = self._take()
-            self._last_size = len(batch)
             self._num_running += len(batch)
             try:
                 await self._send(batch)
             finally:
                 self._num_running -= len(batch)
-
-    def _size(self) -> int:
-        share = -(-(len(self._queue) + self._num_running) // self.workers)
-        return min(self.max_batch, max(self.min_beside, share))
+                if len(batch) > 1:
+                    self._expected = min(len(self._queue) + len(batch), self.max_batch)
+                    self._until = asyncio.get_running_loop().time() + GATHER_S
 
     def _is_early(self) -> bool:
-        waited_s = asyncio.get_running_loop().time() - self._queue[0].since
+        now = asyncio.get_running_loop().time()
         if self._num_running:
-            return len(self._queue) < self._size() and waited_s < BESIDE_S
-        return len(self._queue) < min(self._last_size, self.max_batch) and waited_s < GATHER_S
+            return len(self._queue) < self.max_batch and now - self._queue[0].since < BESIDE_S
+        return len(self._queue) < self._expected and now < self._until
 
     def _take(self) -> list[_Waiting]:
-        size, batch = self._size(), [self._queue.popleft()]
-        while self._queue and len(batch) < size and self._queue[0].key == batch[0].key:
+        batch = [self._queue.popleft()]
+        while self._queue and len(batch) < self.max_batch and self._queue[0].key == batch[0].key:
             batch.append(self._queue.popleft())
         return batch
 
