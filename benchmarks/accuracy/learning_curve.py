@@ -37,10 +37,7 @@ def score(folder: Path, config: StarConfig, learn: MinedFile, asked: MinedFile, 
     stops = [stop for _, stop in dual.iterate_stop_scores(dev)]
     network, texts = model.reader.network, model.reader.texts
     cross = learning.PoolObjective(network, texts, few, dev, stops, config.cross, config.cross_training)
-    found = [
-        (example, star.mix_shortlist_scores(stop, own, rows, model.description.mix))
-        for example, stop, own, rows in cross.iterate_shortlist_scores()
-    ]
+    found = learning.mix_networks(cross.iterate_shortlist_scores(), model.description.mix)
     return {"mix": model.description.mix, **learning.compute_first_path_figures(found)}
 
 

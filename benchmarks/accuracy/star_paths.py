@@ -75,8 +75,7 @@ def score_first_paths(
         train_objective(objective, state, asdict(options))
         objective.dev, objective.dev_stop = dev, stop[size:]
         with objective.autocast():
-            found = list(objective.iterate_shortlist_scores())
-        ranked = [(each, star.mix_shortlist_scores(stop, own, rows, 1.0)) for each, stop, own, rows in found]
+            ranked = learning.mix_networks(objective.iterate_shortlist_scores(), 1.0)
     else:
         objective = learning.DualObjective(network, texts, learn, choose, options, how)
         train_objective(objective, state, asdict(options))

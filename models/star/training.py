@@ -297,14 +297,14 @@ Shortlisted = tuple[QuestionExample, Floats, Floats, Ints]
 """An example, the dual encoder's scores of its reachable paths, and the network's scores of the shortlisted rows."""
 
 
+def mix_networks(found: Iterable[Shortlisted], mix: float) -> list[tuple[QuestionExample, Floats]]:
+    """Return each example with the scores of its reachable paths by both networks. mix: λ."""
+    return [(each, mix_shortlist_scores(stop, cross, rows, mix)) for each, stop, cross, rows in found]
+
+
 def choose_best_mix(ranked: Sequence[Shortlisted], mixes: Sequence[float] = MIXES) -> tuple[float, Figures]:
     """Return the λ with the best figures on these dev examples, and the figures; ties go to the smallest λ."""
-    figures = {
-        mix: compute_first_path_figures(
-            (example, mix_shortlist_scores(stop, cross, rows, mix)) for example, stop, cross, rows in ranked
-        )
-        for mix in mixes
-    }
+    figures = {mix: compute_first_path_figures(mix_networks(ranked, mix)) for mix in mixes}
     best = max(mixes, key=lambda mix: (figures[mix]["selection_metric"], -mix))
     return best, figures[best]
 
@@ -536,10 +536,7 @@ def fit(
         parts["cross"] = partial(write_network, backbone, cross)
         mix = out.results[CROSS].best["mix"]
         with second.autocast():
-            ranked = [
-                (example, mix_shortlist_scores(stop, own, rows, mix))
-                for example, stop, own, rows in second.iterate_shortlist_scores()
-            ]
+            ranked = mix_networks(second.iterate_shortlist_scores(), mix)
     return out.write(parts, fit_path_calibration(ranked, chosen.table), mix=mix)
 
 
