@@ -87,7 +87,7 @@ class ServerOptions:
         if (name if colon and port.isdigit() else host).lower() not in self.known_hosts:
             known = ", ".join(self.known_hosts)
             return 421, f"host {host[:80]!r} is not one of this server's ({known}): start it with --allow-host"
-        if origin is not None and origin.partition("://")[2].lower() != host.lower():
+        if origin is not None and (not host or origin.partition("://")[2].lower() != host.lower()):
             return 403, f"pages of {origin[:80]!r} may not ask here: put both behind one address"
         if self.token and path not in OPEN and not path.startswith(ASSETS):
             given = headers.get(b"authorization", "").partition(" ")[2].strip()
