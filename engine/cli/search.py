@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -41,35 +41,31 @@ def search_command(engine: Engine, text: str | None, of_relations: bool, top_k: 
     from ..evidence.json_data import serialise_topic
     from ..relations.descriptions import find_ambiguous_phrases
 
-    if of_relations:
-        found: list[tuple[RelationInfo, float | None]] = (
-            [(each, None) for each in engine.read_relations()]
-            if text is None
-            else [(each.value, each.score) for each in engine.relations(text, top_k=top_k)]
-        )
-        lines = chain.from_iterable(_relation_lines(*each) for each in found)
-        show([_relation_row(*each) for each in found], lines)
-        if text is None and not asks_for_json():
-            _say_ambiguous_phrases(find_ambiguous_phrases([each for each, _ in found], lexicon=True))
-    elif text is not None:
+    if text is None:
+        if not of_relations:
+            raise UsageError("expected a text, or --relations to list all relations")
+        relations = engine.read_relations()
+        _show_relations([_relation_row(each) for each in relations])
+        _warn_of_ambiguous_phrases(find_ambiguous_phrases(relations, lexicon=True))
+    elif of_relations:
+        found = engine.relations(text, top_k=top_k)
+        _show_relations([_relation_row(each.value) | {"score": round(each.score, 4)} for each in found])
+    else:
         topics = engine.link(text)
         show([*map(serialise_topic, topics)], map(_topic_line, topics))
         if not topics and not asks_for_json():
             print_to_stderr("no known entity in the text")
-    else:
-        raise UsageError("expected a text, or --relations to list all relations")
 
 
 @click.command()
 @click.argument("relation", required=False)
 @click.argument("phrases", nargs=-1)
 @click.option("--file", metavar="FILE", help="Lines of a relation and phrases, separated by tabs; - is standard input.")
-@click.option("--llm", is_flag=True, help="Ask the language model (docs/llm.md), once for each relation.")
 @click.option("--undo", is_flag=True, help="Remove the phrases of this relation, or of all.")
 @json_option
 @engine_options
 def describe_command(
-    engine: Engine, relation: str | None, phrases: tuple[str, ...], file: str | None, llm: bool, undo: bool
+    engine: Engine, relation: str | None, phrases: tuple[str, ...], file: str | None, undo: bool
 ) -> None:
     """Describe relations by the phrases that people use to ask for them.
 
@@ -81,33 +77,23 @@ def describe_command(
       lodestar describe owned_by "who looks after" "in charge of"
       lodestar describe ^owned_by "what does it look after"
       lodestar describe --file phrases.tsv
-      LODESTAR_LLM_MAX_CALLS=100 lodestar describe --llm
       lodestar describe --undo owned_by
     """
-    if sum((bool(phrases), file is not None, llm, undo)) > 1 or not (relation or file is not None or llm or undo):
-        raise UsageError("describe: expected one of phrases of a relation, --file, --llm and --undo")
+    if sum((bool(phrases), file is not None, undo)) > 1 or not (relation or file is not None or undo):
+        raise UsageError("describe: expected one of phrases of a relation, --file and --undo")
     if undo:
         done = engine.undescribe([relation] if relation else [])
-    elif llm:
-        from ..relations.llm_phrases import describe_by_llm
-
-        done = describe_by_llm(engine.gateway(), engine.settings, engine.resources.vectors, say=print_to_stderr)
     elif file is not None:
         done = engine.describe(file)
     elif relation and phrases:
         done = engine.describe({relation: phrases})
     else:
-        for each in engine.read_relations(relation):
-            show(_relation_row(each), _relation_lines(each))
+        _show_relations([_relation_row(each) for each in engine.read_relations(relation)])
         return
     collisions = {each.phrase: list(each.relations) for each in done.collisions}
-    data = {"relations": done.num_relations, "phrases": done.num_phrases, "collisions": collisions}
     line = f"{done.num_relations:,} relations changed, {done.num_phrases:,} phrases {'taken back' if undo else 'new'}"
-    show(data | {"left_out": dict(done.left_out)}, [line])
-    if not asks_for_json():
-        for reason, number in done.left_out.items():
-            print_to_stderr(f"  left out: {number:,} {reason}")
-        _say_ambiguous_phrases(done.collisions[:10])
+    show({"relations": done.num_relations, "phrases": done.num_phrases, "collisions": collisions}, [line])
+    _warn_of_ambiguous_phrases(done.collisions[:10])
 
 
 def _topic_line(topic: Topic) -> str:
@@ -116,8 +102,8 @@ def _topic_line(topic: Topic) -> str:
     return f"{topic.score:6.3f}  {topic.entity.id:<20}  {topic.entity.label}  {matched}"
 
 
-def _relation_row(relation: RelationInfo, score: float | None = None) -> dict[str, Any]:
-    """Return a relation with its words, and how near it is, as plain data."""
+def _relation_row(relation: RelationInfo) -> dict[str, Any]:
+    """Return a relation with its words as plain data."""
     from ..neo4j.catalogue import list_relation_phrases
 
     return {
@@ -129,28 +115,27 @@ def _relation_row(relation: RelationInfo, score: float | None = None) -> dict[st
         "head": relation.head.kind,
         "tail": relation.tail.kind,
         "phrases": [asdict(phrase) for phrase in list_relation_phrases(relation)],
-        **({} if score is None else {"score": round(score, 4)}),
     }
 
 
-def _relation_lines(relation: RelationInfo, score: float | None = None) -> Iterator[str]:
+def _show_relations(rows: list[dict[str, Any]]) -> None:
+    show(rows, chain.from_iterable(map(_relation_lines, rows)))
+
+
+def _relation_lines(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield a relation and what is known of its meaning, the phrases by direction and source."""
-    from ..neo4j.catalogue import list_relation_phrases
-
-    label = "" if relation.shown_label == relation.name else f": {relation.shown_label}"
-    ends = f"({relation.head} → {relation.tail}, {relation.count:,} triples)"
-    before = "" if score is None else f"{score:6.3f}  "
-    yield f"{before}{relation.name}{label}  {ends}"
-    if relation.description:
-        yield f"  {relation.description}"
-    texts: dict[tuple[bool, str], list[str]] = {}
-    for phrase in list_relation_phrases(relation):
-        texts.setdefault((phrase.inverse, phrase.origin), []).append(phrase.text)
-    for (inverse, origin), some in sorted(texts.items(), key=lambda item: item[0][0]):
-        yield f"  {'←' if inverse else '→'} {origin}: {'; '.join(some)}"
+    score = f"{row['score']:6.3f}  " if "score" in row else ""
+    label = "" if row["label"] == row["relation"] else f": {row['label']}"
+    yield f"{score}{row['relation']}{label}  ({row['head']} → {row['tail']}, {row['count']:,} triples)"
+    if row["description"]:
+        yield f"  {row['description']}"
+    by_source: dict[tuple[bool, str], list[str]] = {}
+    for phrase in row["phrases"]:
+        by_source.setdefault((phrase["inverse"], phrase["origin"]), []).append(phrase["text"])
+    for (inverse, origin), texts in sorted(by_source.items(), key=lambda item: item[0][0]):
+        yield f"  {'←' if inverse else '→'} {origin}: {'; '.join(texts)}"
 
 
-def _say_ambiguous_phrases(found: Sequence[AmbiguousPhrase]) -> None:
-    """Say which phrases ask for several relations."""
+def _warn_of_ambiguous_phrases(found: Sequence[AmbiguousPhrase]) -> None:
     for each in found:
         print_to_stderr(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other")

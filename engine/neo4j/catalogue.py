@@ -27,9 +27,9 @@ Edition = tuple[int, str | None, str | None, int, str | None, int]
 """What differs after a load began, finished or was deleted, single triples were changed, or relations were described:
 see ``read_graph_edition.cypher``."""
 
-Origin = Literal["user", "source", "llm", "lexicon"]
+Origin = Literal["user", "source", "lexicon"]
 """Who said it, in the order of trust."""
-ORIGINS: tuple[Origin, ...] = ("user", "source", "llm", "lexicon")
+ORIGINS: tuple[Origin, ...] = ("user", "source", "lexicon")
 ORIGIN_OF: dict[str, Origin] = {origin: origin for origin in ORIGINS}
 
 

@@ -8,7 +8,7 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import InputError, UsageError
@@ -63,8 +63,6 @@ class DescriptionReport:
     num_relations: int
     num_phrases: int
     collisions: tuple[AmbiguousPhrase, ...] = ()
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    """Phrases that were not taken, by reason."""
 
 
 def check_phrase_text(text: str, what: str = "phrase") -> str:
@@ -85,9 +83,9 @@ def check_phrase_text(text: str, what: str = "phrase") -> str:
 def read_descriptions(path: Path, catalogue: RelationCatalogue) -> dict[str, RelationDescription]:
     """Return what a file says of relations: lines of a relation and phrases, separated by tabs.
 
-    ``^relation`` has phrases for its heads; a column ``label=…`` or ``description=…`` is that. A line ``#origin=llm``
-    says who said what follows. Empty lines and others that begin with # are skipped. Raises `InputError` with file and
-    line for what cannot be read, and for a relation that the graph does not have.
+    ``^relation`` has phrases for its heads; a column ``label=…`` or ``description=…`` is that. A line
+    ``#origin=source`` says who said what follows. Empty lines and others that begin with # are skipped. Raises
+    `InputError` with file and line for what cannot be read, and for a relation that the graph does not have.
     """
     known = _Names(catalogue)
     said: list[tuple[RelationInfo, bool, Column, Origin]] = []
@@ -198,7 +196,6 @@ def add_relation_descriptions(
     gateway: Gateway,
     catalogue: RelationCatalogue,
     words: Mapping[str, RelationDescription],
-    left_out: Mapping[str, int] | None = None,
     *,
     cut: bool = False,
 ) -> DescriptionReport:
@@ -234,18 +231,18 @@ def add_relation_descriptions(
     store_descriptions(gateway, changed)
     after = {relation.name: relation for relation in changed}
     all_ = [after.get(relation.name, relation) for relation in catalogue.relations]
-    return DescriptionReport(len(changed), num_new, find_ambiguous_phrases(all_), left_out or {})
+    return DescriptionReport(len(changed), num_new, find_ambiguous_phrases(all_))
 
 
 def remove_descriptions(gateway: Gateway, catalogue: RelationCatalogue, names: Sequence[str] = ()) -> DescriptionReport:
-    """Take back what user and language model said of relations: of those named, or of all."""
+    """Take back what the user said of relations: of those named, or of all."""
     chosen = {find_relation(catalogue, name)[0].name for name in names}
     changed = []
     num_phrases = 0
     for relation in catalogue.relations:
         if chosen and relation.name not in chosen:
             continue
-        kept = tuple(phrase for phrase in relation.phrases if phrase.origin not in ("user", "llm"))
+        kept = tuple(phrase for phrase in relation.phrases if phrase.origin != "user")
         now = replace(relation, phrases=kept, said_label=None, description=None)
         if now != relation:
             changed.append(now)

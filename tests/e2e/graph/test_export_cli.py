@@ -93,7 +93,7 @@ SAID = (
 @pytest.fixture
 def described(empty_graph: None, lodestar: Lodestar) -> Lodestar:
     Path("kg.tsv").write_text(TRIPLES)
-    Path("said.tsv").write_text(f"# mine\n{SAID}#origin=llm\nowned_by\tin whose hands\n")
+    Path("said.tsv").write_text(f"# mine\n{SAID}#origin=source\nowned_by\tin whose hands\n")
     assert lodestar("load", "tsv", "kg.tsv", "--columns", "1,2,3").code == 0
     assert lodestar("describe", "--file", "said.tsv").code == 0
     return lodestar
@@ -111,12 +111,12 @@ def test_relations_show_label_description_phrases_by_source_and_collisions(descr
     ran = described("search", "--relations")
     assert ran.code == 0
     assert "owned_by: owner  (" in ran.out
-    assert "\n  the team in charge\n  → user: owner; who looks after\n  → llm: in whose hands\n" in ran.out
+    assert "\n  the team in charge\n  → user: owner; who looks after\n  → source: in whose hands\n" in ran.out
     assert "\n  ← user: what belongs to\n" in ran.out
     assert "“who looks after” asks for city, owned_by" in ran.err
     near = described("search", "--relations", "--top-k", "1", "in whose hands is it")
     assert near.out.lstrip()[6:].startswith(" owned_by: owner")
-    assert "→ llm: in whose hands" in near.out
+    assert "→ source: in whose hands" in near.out
 
 
 def test_an_export_has_what_is_said_and_its_load_gets_it_back(described: Lodestar) -> None:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j.catalogue import RelationCatalogue, RelationInfo, RelationPhrase
-from lodestar.engine.relations import llm_phrases as filtering
 from lodestar.engine.relations import make_words_by_relation
 from lodestar.engine.relations.descriptions import read_descriptions
-from lodestar.engine.relations.llm_phrases import drop_ambiguous_phrases
-from lodestar.models.text.encoders import SentenceEncoder
-from lodestar.models.text.vectors import TextVectors
 
 CATALOGUE = RelationCatalogue(
     (RelationInfo(1, "owned_by", "owned by", 9), RelationInfo(2, "mother", "mother", 9), RelationInfo(3, "42", "42", 9))
@@ -62,28 +57,3 @@ def test_a_line_that_cannot_be_one_is_named_by_file_and_number(tmp_path: Path, l
     with pytest.raises(InputError, match=r"phrases\.tsv:2: ") as found:
         read_descriptions(file, CATALOGUE)
     assert said in str(found.value)
-
-
-# Which phrases of a language model are taken for a relation, and why others are not.
-
-
-def test_phrases_of_another_relation_and_of_two_are_left_out() -> None:
-    catalogue = RelationCatalogue(
-        (
-            RelationInfo(1, "born_on", "born on", 9),
-            RelationInfo(2, "works_at", "works at", 9, inverse="employs"),
-            RelationInfo(3, "employs", "employs", 9, inverse="works_at"),
-        )
-    )
-    reasons: Counter[str] = Counter()
-    said = {
-        "born_on": ["date of birth", "birthday", "which company employs them", "tell who"],
-        "works_at": ["employer", "which company employs them at work", "tell who"],
-        "employs": ["staff", "workers"],
-    }
-    found = {name: tuple(RelationPhrase(text, "llm") for text in texts) for name, texts in said.items()}
-    kept = drop_ambiguous_phrases(found, catalogue, TextVectors(SentenceEncoder("all-MiniLM-L6-v2")), reasons)
-    assert [p.text for p in kept["born_on"].phrases] == ["date of birth", "birthday"]
-    assert [p.text for p in kept["works_at"].phrases] == ["employer", "which company employs them at work"]
-    assert [p.text for p in kept["employs"].phrases] == ["staff", "workers"]
-    assert reasons == {filtering.OTHER: 1, filtering.TWICE: 2}

@@ -26,7 +26,7 @@ from tests.fakes.letter_encoder import LetterEncoder
 NAMES = ("location.country.capital", "location.country.currency_used", "people.person.place_of_birth")
 RELATIONS = [RelationInfo(i, name, name, 7) for i, name in enumerate(NAMES, start=1)]
 ASKED = "which money do people pay with"
-SAID = (RelationPhrase(ASKED), RelationPhrase("who spends", "llm", inverse=True))
+SAID = (RelationPhrase(ASKED), RelationPhrase("who spends", "source", inverse=True))
 DESCRIBED = [replace(r, phrases=SAID) if r.number == 2 else r for r in RELATIONS]
 
 
