@@ -288,7 +288,7 @@ class Engine:
             if recipe is None:
                 recipe = self.recipe
                 if changes:
-                    recipe = read_recipe(recipe, options={recipe.find_option(name): v for name, v in changes.items()})
+                    recipe = read_recipe(recipe, options=changes)
                     recipe.check()
                 recipe.open(graph)
             while len(self._recipes) >= MAX_RECIPES:
@@ -374,7 +374,7 @@ class Engine:
         return add_relation_descriptions(self.gateway(), catalogue, words)
 
     def undescribe(self, relations: Sequence[str] = ()) -> DescriptionReport:
-        """Take back what user and language model said of relations, or of all."""
+        """Take back what `describe` said of relations, or of all."""
         from .relations.descriptions import remove_descriptions
 
         return remove_descriptions(self.gateway(), self.gateway().run(read_catalogue()), relations)

@@ -14,12 +14,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..progress import print_to_stderr
 from . import JSON
 
 if TYPE_CHECKING:
@@ -63,28 +61,10 @@ _URI = click.option("--uri", help="Address of a Neo4j: neo4j://, neo4j+s://, bol
 DATABASE = (_URI, _NAME)
 
 
-def settings_from(uri: str | None = None, name: str | None = None, *, to_ask: bool = False) -> Settings:
-    """Return the settings with these flags.
-
-    to_ask: where no server is named and the default one does not run, the only one that does is taken.
-    """
+def settings_from(uri: str | None = None, name: str | None = None) -> Settings:
     from ..settings import resolve_settings
 
-    settings = resolve_settings({"uri": uri, "name": name})
-    is_default = not settings.uri and name is None and settings.name == "default"
-    return find_running_server(settings) if to_ask and is_default else settings
-
-
-def find_running_server(settings: Settings) -> Settings:
-    """Return the settings with the only embedded server that runs, where none is named and the default one does not."""
-    from ..neo4j.embedded import EmbeddedServer
-
-    server = EmbeddedServer.of(settings)
-    running = [] if server.status().running else [each for each in server.others() if each.status().running]
-    if len(running) != 1:
-        return settings
-    print_to_stderr(f"the server {server.name!r} is not running; {running[0].name!r} is, and is asked")
-    return replace(settings, name=running[0].name)
+    return resolve_settings({"uri": uri, "name": name})
 
 
 def open_gateway(settings: Settings) -> Gateway:
@@ -106,7 +86,7 @@ def _server(name: str | None) -> dict[str, Any]:
 def _engine(uri: str | None, name: str | None) -> dict[str, Any]:
     from ..api import Engine
 
-    engine = Engine(settings_from(uri, name, to_ask=True))
+    engine = Engine(settings_from(uri, name))
     return {"engine": click.get_current_context().with_resource(engine)}
 
 
@@ -136,19 +116,12 @@ def _recipe(
     name: str | None,
 ) -> dict[str, Any]:
     """Return settings and recipe; without --recipe, --checkpoint selects the recipe star."""
-    from ..recipes import EXAMPLE, OWN_OPTIONS, read_recipe
-    from ..settings import parse_assignment
+    from ..recipes import read_recipe
 
-    settings = settings_from(uri, name, to_ask=True)
-    full = [change for change in changes if "." in (key := parse_assignment(change, EXAMPLE)[0]) or key in OWN_OPTIONS]
-    short = dict(parse_assignment(change, EXAMPLE) for change in changes if change not in full)
-    if checkpoint is not None:
-        short["checkpoint"] = checkpoint
+    settings = settings_from(uri, name)
     named = named or (settings.recipe if checkpoint is None else "star")
-    recipe = read_recipe(named, full, allow_parts=allow_parts)
-    if short:
-        recipe = read_recipe(recipe, options={recipe.find_option(key): value for key, value in short.items()})
-    return {"settings": settings, "recipe": recipe}
+    options = {} if checkpoint is None else {"checkpoint": checkpoint}
+    return {"settings": settings, "recipe": read_recipe(named, changes, options, allow_parts=allow_parts)}
 
 
 recipe_options = options_for(_recipe, *_RECIPE, *DATABASE)

@@ -14,26 +14,20 @@ from .options import json_option
 
 
 @click.command()
-@click.argument("names", metavar="[NAME|FILE.toml]...", nargs=-1)
+@click.argument("names", metavar="[NAME]...", nargs=-1)
 @json_option
 def recipes_command(names: tuple[str, ...]) -> None:
     """List recipes and parts with all options, their defaults and sources.
 
-    A recipe can be an expression of parts: a + b passes the results of a to b, a | b joins both results. For a recipe
-    file it shows as JSON what the recipe would load and set, without loading it.
+    A recipe can be an expression of parts: a + b passes the results of a to b, a | b joins both results.
 
     \b
-    Examples:
+    Example:
       lodestar recipes star
-      lodestar recipes received.toml
     """
     from ..errors import UsageError
-    from ..recipes import list_parts, list_recipes, read_recipe_file
+    from ..recipes import list_parts, list_recipes
 
-    files = [read_recipe_file(name) for name in names if name.endswith(".toml")]
-    if files:
-        show({"files": files}, json.dumps(files, indent=2, ensure_ascii=False, default=str).split("\n"))
-        return
     recipes, parts = list_recipes(), list_parts()
     known = {each["name"] for each in (*recipes, *parts)}
     if unknown := sorted({*names} - known):

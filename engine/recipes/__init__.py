@@ -131,8 +131,7 @@ class Recipe:
             part, place = next(iter(code.items()))
             raise UsageError(
                 f"{where}: its part {part} is the code {one_line(place, 80)}, which is not installed as a part: give "
-                "--allow-parts (in Python allow_parts=True) if you trust it; `lodestar recipes FILE.toml` shows what a "
-                "recipe would load"
+                "--allow-parts (in Python allow_parts=True) if you trust it"
             )
         plans = data.get("plans")
         if not isinstance(plans, Mapping | bool | None):
@@ -183,9 +182,10 @@ def read_recipe(
 ) -> Recipe:
     """Return a recipe by its name, the path of a TOML file, an expression, or parts joined in Python.
 
-    changes: ``key=value`` with dots in the key. options: the same as a mapping. allow_parts: whether code that a file
-    names as a part of its own is imported; parts joined in Python are there already. Raises `UsageError` for a recipe,
-    a part or an option that is not there, `InputError` for a file that is no TOML.
+    changes: ``key=value``. options: the same as a mapping. A key without a dot, as ``max_hop``, is the option of the
+    recipe itself or of the first part with it. allow_parts: whether code that a file names as a part of its own is
+    imported; parts joined in Python are there already. Raises `UsageError` for a recipe, a part or an option that is
+    not there, `InputError` for a file that is no TOML.
     """
     own = given.own if isinstance(given, Recipe) else {}
     if isinstance(given, Part | NamedPart | JoinedExpression):
@@ -197,13 +197,23 @@ def read_recipe(
         data = _read_recipe_data(given)
     found = [(*parse_assignment(change, EXAMPLE), f"--set {change}") for change in changes]
     found += [(key, value, f"option {key}") for key, value in (options or {}).items()]
+    short = {
+        key: value
+        for key, value, _ in found
+        if "." not in key and key not in OWN_OPTIONS and not isinstance(value, Mapping)
+    }
     for key, value, where in sorted(found, key=lambda each: not each[0].endswith(".kind")):
+        if key in short:
+            continue
         role, _, option = key.partition(".")
         table = data.get(role)
         if option == "kind" and isinstance(table, dict) and table.get("kind", _KINDS.get(role)) != value:  # type: ignore[call-overload]
             data[role] = {}  # another kind of linker or answerer starts from its own defaults
         set_nested_value(data, key, value, where)
-    return Recipe.of(data, allow_parts=allow_parts or data.get("parts", {}) == own)
+    recipe = Recipe.of(data, allow_parts=allow_parts or data.get("parts", {}) == own)
+    if not short:
+        return recipe
+    return read_recipe(recipe, options={recipe.find_option(key): value for key, value in short.items()})
 
 
 def _read_recipe_data(given: str) -> dict[str, Any]:
@@ -282,25 +292,6 @@ def list_parts() -> list[dict[str, Any]]:
 
 def list_recipes() -> list[dict[str, Any]]:
     return [read_recipe(name).as_json() for name in list_recipe_names()]
-
-
-def read_recipe_file(path: str) -> dict[str, Any]:
-    """Return the content of a recipe file as plain data, without loading any code or model.
-
-    code: the file's own parts as ``module:Class``, which need consent. options: the options that it sets, such as a
-    checkpoint's folder or a prompt's file. Raises `InputError` if the file is not TOML.
-    """
-    content = _read_recipe_data(path)
-    tables = {name: table for name, table in content.items() if isinstance(table, dict) and name != "parts"}
-    own = content.get("parts")
-    own = {str(name): str(place) for name, place in own.items()} if isinstance(own, dict) else {}
-    return {
-        "name": content["name"],
-        "description": str(content.get("description", "")),
-        "stages": str(content.get("stages", "")),
-        "code": find_foreign_parts(own),
-        "options": {f"{name}.{option}": value for name, table in tables.items() for option, value in table.items()},
-    }
 
 
 def _part_data(name: str, kind: type[Part]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def read_candidate_sets(
     sets = list(map(request.questions, request.files))
     used = read_recipe(recipe or request.settings.recipe)
     if checkpoint:
-        used = read_recipe(used, options={used.find_option("checkpoint"): checkpoint})
+        used = read_recipe(used, options={"checkpoint": checkpoint})
     with (
         Engine(request.settings, recipe=used) as engine,
         show_progress_bar("the questions", "reading") as (progress, _),

@@ -97,8 +97,6 @@ def test_recipe(lodestar: Lodestar, tmp_path: Path, text: str) -> None:
     path = tmp_path / "recipe.toml"
     path.write_text(text, encoding="utf-8")
     refused(lodestar, "ask", QUESTION, "--recipe", str(path), "--allow-parts")
-    ran = lodestar("recipes", str(path))
-    assert ran.code in (0, 2, 3)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +138,6 @@ def test_endless_inputs(
     endless = tmp_path / "endless.toml"
     endless.symlink_to(place)
     refused(lodestar, "ask", QUESTION, "--recipe", str(endless))
-    refused(lodestar, "recipes", str(endless))
     refused(lodestar, "ask", "--file", place)
     monkeypatch.setenv("LODESTAR_LLM_PROMPT", place)
     monkeypatch.setenv("LODESTAR_LLM_BASE_URL", "http://127.0.0.1:1/v1")

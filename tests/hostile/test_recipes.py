@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -37,13 +36,8 @@ def recipe(folder: Path) -> Path:
     return path
 
 
-def test_a_received_recipe_is_shown_and_not_loaded(lodestar: Lodestar, tmp_path: Path, trap: Path) -> None:
+def test_a_received_recipe_is_not_loaded_without_consent(lodestar: Lodestar, tmp_path: Path, trap: Path) -> None:
     path = str(recipe(tmp_path))
-    shown = lodestar("recipes", path)
-    assert shown.code == 0, shown.err
-    (file,) = json.loads(shown.out)
-    assert file["code"] == {"trap": "strangers_module:Reversed"}
-    assert file["options"] == {"similarity.max_hop": 1}
     for verb in (("ask",), ("ask", "--paths-only")):
         ran = lodestar(*verb, QUESTION, "--recipe", path)
         assert (ran.code, len(ran.err.splitlines())) == (2, 1)

@@ -1,4 +1,4 @@
-"""Verbs without a database: the server that is asked, what is not there, warnings."""
+"""Verbs without a database: servers by name, what is not there, warnings."""
 
 from __future__ import annotations
 
@@ -13,14 +13,9 @@ import pytest
 from click.testing import CliRunner
 from lodestar.engine.cli import show_warnings
 from lodestar.engine.cli.db import db_command
-from lodestar.engine.cli.options import find_running_server
 from lodestar.engine.linking.entity_index import get_entity_index_folder
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import Settings, make_connection
-
-
-def known_server(name: str, *others: Any, running: bool) -> Any:
-    return SimpleNamespace(name=name, others=lambda: others, status=lambda: SimpleNamespace(running=running))
 
 
 def test_each_name_is_a_server_with_an_address_and_an_index_of_its_own(
@@ -38,28 +33,6 @@ def test_each_name_is_a_server_with_an_address_and_an_index_of_its_own(
     connections = [make_connection(each) for each in both]
     assert [(each.uri, each.password) for each in connections] == [("bolt://films", "films"), ("bolt://laws", "laws")]
     assert len({get_entity_index_folder(*each) for each in zip(both, connections, strict=True)}) == 2
-
-
-@pytest.mark.parametrize(
-    ("default", "others", "asked"),
-    [
-        (False, {"demo": True, "films": False}, "demo"),
-        (True, {"demo": True}, "default"),
-        (False, {"demo": True, "films": True}, "default"),
-        (False, {}, "default"),
-    ],
-)
-def test_the_only_running_server_is_asked_and_said(
-    default: bool,
-    others: dict[str, bool],
-    asked: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    known = [known_server(name, running=running) for name, running in others.items()]
-    monkeypatch.setattr(EmbeddedServer, "of", lambda _settings: known_server("default", *known, running=default))
-    assert find_running_server(Settings()).name == asked
-    assert ("'demo' is, and is asked" in capsys.readouterr().err) == (asked == "demo")
 
 
 # What is not there is not said to be deleted.
