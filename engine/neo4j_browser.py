@@ -10,9 +10,7 @@ Browser has one style sheet, which the embedded server replaces after each conne
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import webbrowser
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -34,7 +32,6 @@ MAX_PICTURES = 50
 """Pictures that stay in a database, the newest."""
 MAX_SAID = 200
 """Characters of a question before its query."""
-_CLEAR_BATCH = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,20 +131,6 @@ def write_picture(gateway: Gateway, browser_url: str, evidence: Evidence[Item]) 
     )
 
 
-def delete_pictures(gateway: Gateway) -> dict[str, int]:
-    """Remove every picture from the database, and return how many questions, nodes and relationships went."""
-    names = ("questions", "nodes", "relationships")
-    request = Request(
-        load_query("clear_browser_pictures"),
-        {"limit": _CLEAR_BATCH},
-        lambda rows: dict(zip(names, rows[0], strict=True)),
-    )
-    removed: dict[str, int] = dict.fromkeys(names, 0)
-    while (batch := gateway.run(request))["nodes"]:
-        removed = {name: removed[name] + batch[name] for name in names}
-    return removed
-
-
 # Links
 
 
@@ -174,16 +157,3 @@ def find_browser(engine: Engine) -> tuple[str, str]:
     host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname or "localhost"
     url = f"https://{host}:7473/browser/" if "+s" in parts.scheme else f"http://{host}:7474/browser/"
     return url, "your password"
-
-
-def open_in_web_browser(link: str) -> bool:
-    """Open the link in the user's web browser; return whether there is one.
-
-    A text browser would take over the terminal, so it is used only if ``BROWSER`` names it.
-    """
-    try:
-        found = webbrowser.get()
-    except webbrowser.Error:
-        return False
-    in_terminal = isinstance(found, webbrowser.GenericBrowser) and not isinstance(found, webbrowser.BackgroundBrowser)
-    return (not in_terminal or bool(os.environ.get("BROWSER"))) and found.open(link)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,8 +14,8 @@ from ..data_model import Question
 from ..errors import InputError, LodestarError, UsageError
 from ..file_access import parse_json, read_text_file
 from ..progress import make_printable, print_to_stderr, show_status
-from . import asks_for_json, print_report, show
-from .options import json_option, options_for, ray_option, recipe_options
+from . import asks_for_json, show
+from .options import json_option, ray_option, recipe_options
 
 if TYPE_CHECKING:
     from ..api import Engine
@@ -35,54 +35,14 @@ TOGETHER = 64
 """Questions of a file that are asked together; more together are not faster (docs/results.md)."""
 MAX_BYTES = 200_000_000
 """Of questions in a file."""
-NO_QUESTION = "no question: give one as an argument, or a file of questions with --file (- is stdin)"
-
-
-def _read_questions(texts: Sequence[str], file: str | None, topics: Sequence[str]) -> dict[str, Any]:
-    """Return the questions given as arguments and in `file` (`-` is standard input).
-
-    A line of a file is a question, or a JSON object with `question` and optionally `id`, `topic_entities` or
-    `topic_names`, and `options` to choose from. Blank lines are skipped. Raises `InputError` with file and line.
-    """
-    questions = [Question(text, tuple(topics)) for text in texts]
-    lines = [] if file is None else read_text_file(Path(file), "the file of questions", MAX_BYTES).split("\n")
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            try:
-                questions.append(_parse_question(line.strip(), topics))
-            except (LodestarError, ValueError) as error:
-                raise InputError(f"{'standard input' if file == '-' else file}:{number}: {error}") from error
-    return {"questions": questions}
-
-
-def _parse_question(line: str, topics: Sequence[str]) -> Question:
-    if not line.startswith("{"):
-        return Question(line, tuple(topics))
-    record = parse_json(line)
-    text, options = record.get("question"), record.get("options") or []
-    named = record.get("topic_entities") or record.get("topic_names") or list(topics)
-    if not isinstance(text, str) or not all(
-        isinstance(some, list) and all(isinstance(each, str) for each in some) for some in (named, options)
-    ):
-        raise ValueError(
-            'expected {"question": text, "id": text, "topic_entities": [ids] or "topic_names": [names], '
-            '"options": [texts]}'
-        )
-    return Question(text, tuple(named), str(record.get("id", "")), options=tuple(options))
-
 
 topic_option = click.option("--topic", "topics", multiple=True, help="Id or name of an entity it is about; repeatable.")
-question_options = options_for(
-    _read_questions,
-    click.argument("texts", metavar="[QUESTION]...", nargs=-1),
-    click.option("--file", "-f", help="File of questions, one a line, or JSON lines (- is standard input)."),
-    topic_option,
-)
-"""[QUESTION]..., --file, --topic: `questions`, perhaps none."""
 
 
 @click.command()
-@question_options
+@click.argument("texts", metavar="[QUESTION]...", nargs=-1)
+@click.option("--file", "-f", help="File of questions, one a line, or JSON lines (- is standard input).")
+@topic_option
 @click.option("--llm", is_flag=True, help="Let a language model answer from the evidence (see docs/llm.md).")
 @click.option("--paths-only", is_flag=True, help="Find and rank the evidence, without an answer.")
 @click.option("--trace", is_flag=True, help="Count each stage's calls: Cypher, FAISS, device, language model.")
@@ -90,7 +50,9 @@ question_options = options_for(
 @ray_option
 @json_option
 def ask_command(
-    questions: list[Question],
+    texts: tuple[str, ...],
+    file: str | None,
+    topics: tuple[str, ...],
     settings: Settings,
     recipe: Recipe,
     workers: WorkerPool,
@@ -111,38 +73,32 @@ def ask_command(
     from ..evidence import Answer
     from ..parallel import PerProcessResource
     from ..recipes import read_recipe
-    from .render import answer_lines, evidence_lines, trace_lines
+    from .render import result_lines, trace_lines
 
+    questions = [Question(text, topics) for text in texts] + ([] if file is None else _read_questions(file, topics))
     if not questions:
-        raise UsageError(NO_QUESTION)
+        raise UsageError("no question: give one as an argument, or a file of questions with --file (- is stdin)")
     if llm:
         more = {"plans.samples": SAMPLES} if "plans" in recipe.parts else {}
         recipe = read_recipe(recipe, options={"answerer.kind": "llm", **more})
-    together = TOGETHER
-    if recipe.answerer.name == "llm" and not paths_only:  # their answers are seen one by one
-        from ..llm.gguf import GGUF
-
-        together = 1 if settings.llm_base_url == GGUF else settings.llm_concurrency
+    by_llm = recipe.answerer.name == "llm" and not paths_only
+    together = settings.llm_concurrency if by_llm else TOGETHER
     parts = [questions[start : start + together] for start in range(0, len(questions), together)]
+    max_shown = recipe.top_k if paths_only else MAX_SHOWN
     failed = None
     with PerProcessResource(partial(Engine, settings, recipe=recipe)) as opened:
-        for found in workers.map(partial(_ask, opened, paths_only), parts):
-            for each, quotes in found:
-                evidence = each.evidence if isinstance(each, Answer) else each
+        for part in workers.map(partial(_ask, opened, paths_only), parts):
+            for place, (found, quotes) in enumerate(part, start=1):
+                evidence = found.evidence if isinstance(found, Answer) else found
                 fault = find_question_error(evidence)
                 if fault and len(questions) == 1 and not asks_for_json():  # in JSON it is an answer
                     raise fault
-                failed = failed or (each.failure if isinstance(each, Answer) else None) or fault
-                num_asked = len(found) if each is found[-1][0] else 0
-                if isinstance(each, Answer):
-                    lines = answer_lines(each, MAX_SHOWN, num_asked, quotes)
-                else:
-                    title = click.style(make_printable(evidence.question.text), bold=True)
-                    lines = chain([title], evidence_lines(evidence, recipe.top_k, num_asked))
-                if trace and num_asked:
-                    lines = chain(lines, trace_lines(evidence.trace.costs))
-                data = each.to_dict(trace=trace) | ({"snippets": quotes} if any(quotes) else {})
-                show(data, lines, styled=True)
+                failed = failed or (found.failure if isinstance(found, Answer) else None) or fault
+                num_asked = len(part) if place == len(part) else 0
+                lines = result_lines(found, max_shown, num_asked=num_asked, quotes=quotes)
+                costs = trace_lines(evidence.trace.costs) if trace and num_asked else ()
+                data = found.to_dict(trace=trace) | ({"snippets": quotes} if any(quotes) else {})
+                show(data, chain(lines, costs), styled=True)
     if failed:
         raise failed
 
@@ -156,6 +112,35 @@ def _ask(opened: PerProcessResource[Engine], paths_only: bool, questions: Sequen
         answers = engine.ask_batch(questions)
         quotes = engine.quote([answer.evidence for answer in answers], max_items=MAX_SHOWN)
     return list(zip(answers, quotes, strict=True))
+
+
+def _read_questions(file: str, topics: tuple[str, ...]) -> list[Question]:
+    """Return the questions in a file (`-` is standard input).
+
+    A line is a question, or a JSON object with `question` and optionally `id`, `topic_entities` and `options` to choose
+    from. Blank lines are skipped. Raises `InputError` with file and line.
+    """
+    questions = []
+    for number, line in enumerate(read_text_file(Path(file), "the file of questions", MAX_BYTES).split("\n"), start=1):
+        if line.strip():
+            try:
+                questions.append(_parse_question(line.strip(), topics))
+            except (LodestarError, ValueError) as error:
+                raise InputError(f"{'standard input' if file == '-' else file}:{number}: {error}") from error
+    return questions
+
+
+def _parse_question(line: str, topics: tuple[str, ...]) -> Question:
+    if not line.startswith("{"):
+        return Question(line, topics)
+    record = parse_json(line)
+    text, options = record.get("question"), record.get("options") or []
+    named = record.get("topic_entities") or list(topics)
+    if not isinstance(text, str) or not all(
+        isinstance(some, list) and all(isinstance(each, str) for each in some) for some in (named, options)
+    ):
+        raise ValueError('expected {"question": text, "id": text, "topic_entities": [texts], "options": [texts]}')
+    return Question(text, tuple(named), str(record.get("id", "")), options=tuple(options))
 
 
 @click.command()
@@ -176,13 +161,14 @@ def explain_command(question: str, topics: tuple[str, ...], top_k: int, settings
       lodestar explain "Which currency is used in Peru?" --checkpoint star
     """
     from ..api import Engine, find_question_error
-    from .render import answer_lines
+    from .render import result_lines
 
     with Engine(settings, recipe=recipe) as engine:
         explanation = engine.explain(Question(question, topics), top_k=top_k)
-    failed = explanation.answer.failure or find_question_error(explanation.answer.evidence)
-    if asks_for_json() or failed is None or explanation.answer.evidence.topics:
-        lines = answer_lines(explanation.answer, top_k, reasons=explanation.items)
+    answer = explanation.answer
+    failed = answer.failure or find_question_error(answer.evidence)
+    if asks_for_json() or failed is None or answer.evidence.topics:
+        lines = result_lines(answer, top_k, reasons=explanation.items)
         more = (click.style(f"  {make_printable(line)}", dim=True) for line in explanation.lines())
         show(explanation.to_dict(), chain(lines, more), styled=True)
     if failed is not None:
@@ -190,48 +176,28 @@ def explain_command(question: str, topics: tuple[str, ...], top_k: int, settings
 
 
 @click.command()
-@question_options
-@click.option("--clear", is_flag=True, help="Only remove all pictures from the database.")
-@click.option("--no-open", is_flag=True, help="Print the links without opening the web browser.")
+@click.argument("question")
+@topic_option
 @recipe_options
 @json_option
-def browse_command(questions: list[Question], settings: Settings, recipe: Recipe, clear: bool, no_open: bool) -> None:
-    """Open the paths retrieved for questions in Neo4j Browser: ranked, scored, without the rest of the graph.
+def browse_command(question: str, topics: tuple[str, ...], settings: Settings, recipe: Recipe) -> None:
+    """Show the paths retrieved for a question in Neo4j Browser: ranked, scored, without the rest of the graph.
 
-    The paths are stored beside the graph, under separate labels, until --clear. Asking again replaces a picture.
+    Open the link that this prints. The newest 50 pictures stay in the database, under labels of their own; asking again
+    replaces a picture.
 
     \b
-    Examples:
+    Example:
       lodestar browse "Which currency is used in the country whose capital is Lima?"
-      lodestar browse --clear
     """
-    from .. import neo4j_browser
     from ..api import Engine, find_question_error
+    from ..neo4j_browser import find_browser, write_picture
 
-    if clear and questions:
-        raise UsageError("--clear removes every picture: give it without a question")
-    if not clear and not questions:
-        raise UsageError(NO_QUESTION)
     with Engine(settings, recipe=recipe) as engine:
-        gateway = engine.gateway()
-        if clear:
-            removed = neo4j_browser.delete_pictures(gateway)
-            shown = ", ".join(f"{number:,} {name}" for name, number in removed.items())
-            print_report(f"removed the pictures: {shown}", removed)
-            return
-        url, password = neo4j_browser.find_browser(engine)
-        links: list[str] = []
-        for evidence in engine.retrieve_batch(questions):
-            question, fault = evidence.question, find_question_error(evidence)
-            if fault and len(questions) == 1:
-                raise fault
-            try:
-                links.append(neo4j_browser.write_picture(gateway, url, evidence))
-            except UsageError as error:  # nothing was found
-                print_to_stderr(str(error))
-            else:
-                show({"id": question.id, "question": question.text, "link": links[-1]}, links[-1:])
-    if links:
-        print_to_stderr(f"log in as {engine.connection.user} with {password}, then press Enter")
-        if not no_open and not neo4j_browser.open_in_web_browser(links[0]):
-            print_to_stderr("no web browser found here: open the link yourself")
+        url, password = find_browser(engine)
+        evidence = engine.retrieve(Question(question, topics))
+        if fault := find_question_error(evidence):
+            raise fault
+        link = write_picture(engine.gateway(), url, evidence)
+    show({"question": question, "link": link}, [link])
+    print_to_stderr(f"log in as {engine.connection.user} with {password}, then press Enter")

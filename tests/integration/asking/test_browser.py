@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,6 @@ from lodestar.engine.neo4j import Request, load_query
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j_browser import (
-    delete_pictures,
     make_picture,
     make_picture_id,
     make_picture_query,
@@ -24,6 +24,7 @@ from lodestar.engine.settings import Connection
 
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 from tests.made.pictures import country_retrieval, neighbours, scored
+from tests.places import ROOT
 
 BROWSER_URL = "http://127.0.0.1:7474/browser/"
 
@@ -102,19 +103,16 @@ def test_the_newest_pictures_stay(session: neo4j.Session, gateway: Gateway, monk
     assert sorted(names) == ["three?", "two?"]
 
 
-def test_clear_removes_every_trace(session: neo4j.Session, gateway: Gateway) -> None:
+def test_the_query_of_the_page_removes_every_trace(session: neo4j.Session, gateway: Gateway) -> None:
+    (query,) = re.findall(
+        r"^MATCH .*DELETE.*$", (ROOT / "docs" / "browser.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     before = state(session)
     write_picture(gateway, BROWSER_URL, country_retrieval())
     write_picture(gateway, BROWSER_URL, neighbours(200, extra_paths=20))
-    pictures = [make_picture(country_retrieval()), make_picture(neighbours(200, extra_paths=20))]
     assert state(session) != before
-    report = delete_pictures(gateway)
+    session.run(query).consume()
     assert state(session) == before
-    assert report["questions"] == 2
-    assert report["nodes"] == sum(len(picture.nodes) for picture in pictures)
-    in_the_graph = 6 + 1
-    assert report["relationships"] == sum(len(picture.arrows) for picture in pictures) + in_the_graph
-    assert not any(delete_pictures(gateway).values())
 
 
 def test_a_picture_is_invisible_to_everything_that_reads_the_graph(session: neo4j.Session, gateway: Gateway) -> None:

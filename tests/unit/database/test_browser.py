@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import webbrowser
-from pathlib import Path as FilePath
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from lodestar.engine.neo4j_browser import make_browser_link, make_picture, make_picture_query, open_in_web_browser
+from lodestar.engine.neo4j_browser import make_browser_link, make_picture, make_picture_query
 from lodestar.engine.settings import Connection
 
 from tests.made.pictures import country_retrieval, neighbours
@@ -62,20 +60,3 @@ def test_a_question_is_a_comment_that_it_cannot_end() -> None:
 def test_only_an_id_becomes_part_of_the_query() -> None:
     with pytest.raises(ValueError, match="base 16"):
         make_picture_query("' DETACH DELETE n //")
-
-
-def test_open_link_uses_the_named_browser_and_no_other_text_browser(
-    tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = tmp_path / "opened"
-    script = tmp_path / "browser"
-    script.write_text(f'#!/bin/sh\necho "$1" > {opened}\n')
-    script.chmod(0o755)
-    found = webbrowser.GenericBrowser([str(script), "%s"])
-    monkeypatch.setattr(webbrowser, "get", lambda: found)
-    monkeypatch.delenv("BROWSER", raising=False)
-    assert not open_in_web_browser("http://h/")
-    assert not opened.exists()
-    monkeypatch.setenv("BROWSER", f"{script} %s")
-    assert open_in_web_browser("http://h/")
-    assert opened.read_text() == "http://h/\n"
