@@ -229,9 +229,7 @@ def _plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tupl
     was_replacing = bool(mine and not mine.finished and json.loads(mine.options or "{}").get("replaces"))
     replaces = options.mode == "replace" or was_replacing
     if mine and mine.deleting:
-        raise GraphError(
-            f"the load of {mine.source} is being deleted: run `lodestar load --delete {mine.number}` again"
-        )
+        raise GraphError(f"the load of {mine.source} is being deleted: run `lodestar db unload {mine.number}` again")
     if mine and mine.finished and not options.force and not (replaces and others):
         return LoadPlan(mine.number, finished=mine)
     if replaces:

@@ -1,8 +1,7 @@
-"""Look after a loaded graph: check it, refresh it after other programs, delete a load, add or remove lines."""
+"""Look after a loaded graph: check it, refresh it after other programs, delete a load."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,19 +10,19 @@ import duckdb
 import pyarrow as pa
 
 from ..engine import writing
-from ..engine.errors import GraphError, InputError
+from ..engine.errors import GraphError
 from ..engine.neo4j import Request, catalogue, load_query
 from ..engine.neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, stream_triples
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations import refresh_end_kinds
 from ..engine.relations.descriptions import add_source_descriptions, read_source_descriptions, store_descriptions
-from ..engine.writing import BATCH_SIZE, EntityName, changing, make_write_request, parse_name_properties
-from ..engine.writing.changing import ChangeReport, LiteralValue, Stated, check_loads_complete
+from ..engine.writing import BATCH_SIZE, EntityName, make_write_request, parse_name_properties
+from ..engine.writing.changing import check_loads_complete
 from .loading import load_lock
-from .reading import LINES
-from .source import ROWS, LineFile, Source, record_batches
-from .stage import prepare_parser, query
+from .report import count_text
+from .source import ROWS, record_batches
+from .stage import query
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +184,10 @@ class UnloadReport:
     num_triples: int
     num_entities: int
 
+    def __str__(self) -> str:
+        left = f"{count_text(self.num_triples, 'triple')} of {count_text(self.num_entities, 'entity', 'entities')} left"
+        return f"{self.source}: {count_text(self.num_triples_deleted, 'triple')} deleted, {left}"
+
 
 def unload(gateway: Gateway, which: str, progress: Progress = ignore_progress) -> UnloadReport:
     """Delete the load with this number, source name or beginning of the SHA-256.
@@ -243,39 +246,3 @@ def find_load(loads: Sequence[LoadManifest], which: str) -> LoadManifest:
     listed = ", ".join(f"{load.number} ({load.source})" for load in found or loads) or "none"
     problem = f"several loads are called {which!r}" if found else f"the graph has no load {which!r}"
     raise GraphError(f"{problem}: give the number of one of {listed}")
-
-
-def change_lines(source: Source, gateway: Gateway, *, remove: bool) -> ChangeReport:
-    """Add or remove the triples of a source of lines as one change; raise `InputError` with the place of a bad line."""
-    triples: list[Stated] = []
-    names: defaultdict[str, list[str]] = defaultdict(list)
-    for part in source.parts():
-        for row in _rows(part) if isinstance(part, LineFile) else ():
-            if row["category"] == "reject":
-                raise InputError(f"{part.shown}:{row['line']}: {row['reason']}: nothing was changed")
-            if row["category"] == "name":
-                names[row["head"]].append(row["tail"])
-            elif row["category"] == "triple":
-                value = LiteralValue(row["tail"], row["datatype"], row["language"])
-                triples.append((row["head"], row["relation"], value if row["is_literal"] else row["tail"]))
-        if len(triples) > changing.MAX_TRIPLES:
-            raise InputError(
-                f"{source.name}: expected at most {changing.MAX_TRIPLES:,} triples, found more: name the format, as in "
-                f"`lodestar load {source.kind} - --append`"
-            )
-    if remove:
-        return changing.remove_triples(gateway, triples)
-    return changing.add_triples(gateway, triples, names)
-
-
-def _rows(part: LineFile) -> Iterator[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-
-    def reject(line: int, reason: str, _text: str) -> None:
-        rows.append({"line": line, "category": "reject", "reason": reason})
-
-    with duckdb.connect(config={"threads": 1}) as connection:
-        text = prepare_parser(connection, part.parser, part.parameters)
-        connection.register("lines", pa.Table.from_batches(list(part.file.batches(reject)), LINES))
-        rows += connection.sql(text).to_arrow_table().to_pylist()
-    yield from sorted(rows, key=lambda row: row["line"])

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import click
 
@@ -71,8 +70,3 @@ def show_warnings() -> None:
     log = logging.getLogger("lodestar")
     if not any(isinstance(handler, _Lines) for handler in log.handlers):
         log.addHandler(_Lines(logging.WARNING))
-
-
-def format_load(load: Mapping[str, Any]) -> str:
-    """Return a load, as JSON data, as a line."""
-    return f"{load['number']:>3}  {load['source']}  {load['kind']}  {load['num_triples']:,} triples  {load['state']}"

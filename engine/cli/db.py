@@ -1,4 +1,4 @@
-"""Start, stop or reset an embedded Neo4j, and look after the graph of any (`lodestar db`)."""
+"""Start, stop or reset an embedded Neo4j, look after the graph of any, delete loads (`lodestar db`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from ..errors import GraphError
 from ..progress import print_to_stderr, show_progress_bar
-from . import confirm_deletion, format_load, print_report, show
+from . import confirm_deletion, print_report, show
 from .options import database_options, gateway_options, json_option, open_gateway, server_option
 
 if TYPE_CHECKING:
@@ -133,6 +133,29 @@ def refresh(gateway: Gateway) -> None:
 
 
 @db_command.command()
+@click.argument("which", metavar="NUMBER|SOURCE|SHA256")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+@gateway_options
+def unload(gateway: Gateway, which: str, yes: bool) -> None:
+    """Delete one load (`lodestar db status` lists them), except what other loads also state.
+
+    \b
+    Example:
+      lodestar db unload more.tsv
+    """
+    from ...loaders import maintaining
+    from ..neo4j.catalogue import read_loads
+
+    load = maintaining.find_load(gateway.run(read_loads()), which)
+    shown = f"load {load.number} ({load.source})"
+    confirm_deletion(shown, yes=yes)
+    with show_progress_bar(shown, "deleting") as (progress, _):
+        report = maintaining.unload(gateway, str(load.number), progress=progress)
+    print_report(str(report), asdict(report))
+
+
+@db_command.command()
 @click.option("--max-entities", type=click.IntRange(1), default=1_000_000, help="Refuse a larger graph than this.")
 @json_option
 @database_options
@@ -203,4 +226,5 @@ def _graph_lines(graph: Mapping[str, Any]) -> Iterator[str]:
         more = f" and {len(kinds) - SHOWN_KINDS:,} more" if len(kinds) > SHOWN_KINDS else ""
         yield f"  kinds     {', '.join(kinds[:SHOWN_KINDS])}{more}"
     for load in graph["loads"]:
-        yield f"  load      {format_load(load)}"
+        counted = f"{load['kind']}  {load['num_triples']:,} triples  {load['state']}"
+        yield f"  load      {load['number']:>3}  {load['source']}  {counted}"

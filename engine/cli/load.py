@@ -1,5 +1,4 @@
-"""Load a knowledge graph into Neo4j, list and delete loads, change single triples; export a graph (`lodestar load`,
-`export`)."""
+"""Load a knowledge graph into Neo4j, export it (`lodestar load`, `export`)."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ from ...loaders.formats import FORMATS, GRAPHS, OWN_PLACE, find_format, source_c
 from ..errors import AuthenticationError, DatabaseUnavailableError, UsageError
 from ..file_access import check_output_file, write_text_file
 from ..progress import print_to_stderr, show_progress_bar
-from . import asks_for_json, confirm_deletion, format_load, print_report, show
-from .options import DATABASE, FORCE, database_options, gateway_options, json_option, open_gateway, settings_from
+from . import asks_for_json, print_report, show
+from .options import FORCE, database_options, gateway_options, json_option
 
 if TYPE_CHECKING:
     from ...loaders.property_graph import PropertyGraph, PropertyGraphSource
@@ -35,41 +34,26 @@ _ADVICE = {
     "start one with `lodestar db start` or give --uri": "check --from",
 }
 """What an error's advice names, and what leads to the database that is read."""
-_FLAGS = (
-    *("--list", "--yes", "--help", "-h", "--append", "--replace", "--dry-run", "--json", "--types", "--no-types"),
-    *("--shared-blank-nodes", "--run-script", "--force", "--remove"),
-)
-"""Options without a value."""
 
 
 class FormatGroup(click.Group):
-    """Has a command for each format, made when it is used; if the first argument is a file, its format is detected."""
+    """Has a command for each format; if the first argument is a file, its format is detected."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the first word that is neither an option nor the value of one before the options."""
-        at = 0
-        while at < len(args) and args[at].startswith("-") and args[at] != "-":
-            at += 1 if args[at] in _FLAGS or "=" in args[at] else 2
-        if at >= len(args):
-            return super().parse_args(ctx, args)
-        return super().parse_args(ctx, [args[at], *args[:at], *args[at + 1 :]])
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *FORMATS]
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(FORMATS)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Formats"):
-            rows = [(name, text) for name, (_, text) in FORMATS.items()]
-            formatter.write_dl([("-", "add a few lines of triples, or remove them"), *rows])
+            formatter.write_dl([(name, text) for name, (_, text) in FORMATS.items()])
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return super().get_command(ctx, cmd_name) or (_make_command(cmd_name) if cmd_name in FORMATS else None)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        return _make_command(cmd_name) if cmd_name in FORMATS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command of the named format, or of the named file's format."""
-        if self.get_command(ctx, args[0]) or args[0].startswith("-"):
+        if args[0] in FORMATS:
             return super().resolve_command(ctx, args)
         if OWN_PLACE.fullmatch(args[0]) and not Path(args[0]).exists():
             return args[0], _make_command(args[0]), args[1:]
@@ -80,14 +64,8 @@ class FormatGroup(click.Group):
         return kind, _make_command(kind), args
 
 
-@click.group(cls=FormatGroup, invoke_without_command=True, no_args_is_help=True)
-@click.option("--list", "lists", is_flag=True, help="List the loads of the graph by number.")
-@click.option("--delete", metavar="NUMBER|SOURCE|SHA256", help="Delete a load, except what other loads also state.")
-@click.option("--yes", is_flag=True, help="With --delete: do not ask.")
-@json_option
-@database_options
-@click.pass_context
-def load_command(ctx: click.Context, lists: bool, delete: str | None, yes: bool, settings: Settings) -> None:
+@click.group(cls=FormatGroup, no_args_is_help=True, subcommand_metavar="FILE|FORMAT [OPTIONS]...")
+def load_command() -> None:
     """Load a knowledge graph into Neo4j.
 
     Give a file or a folder, and its format is detected; or name the format first. Loading the same again changes
@@ -102,35 +80,6 @@ def load_command(ctx: click.Context, lists: bool, delete: str | None, yes: bool,
       lodestar load whatever.zip --dry-run             # what would be loaded
       lodestar load more.ttl --append
     """
-    if ctx.invoked_subcommand is not None:
-        return
-    if delete is not None:
-        _delete_load(delete, settings, yes=yes)
-    elif lists:
-        from ..neo4j import catalogue
-
-        gateway = open_gateway(settings)
-        loads = catalogue.list_loads(gateway)
-        show(loads, map(format_load, loads))
-    else:
-        raise UsageError("expected a file, a format, --list or --delete: see `lodestar load --help`")
-
-
-def _delete_load(which: str, settings: Settings, *, yes: bool) -> None:
-    from ...loaders.maintaining import find_load, unload
-    from ...loaders.report import count_text
-    from ..neo4j.catalogue import read_loads
-
-    gateway = open_gateway(settings)
-    manifest = find_load(gateway.run(read_loads()), which)
-    shown = f"load {manifest.number} ({manifest.source})"
-    confirm_deletion(shown, yes=yes)
-    with show_progress_bar(shown, "deleting") as (progress, _):
-        report = unload(gateway, str(manifest.number), progress=progress)
-    deleted = count_text(report.num_triples_deleted, "triple", "triples")
-    left = count_text(report.num_triples, "triple", "triples")
-    entities = count_text(report.num_entities, "entity", "entities")
-    print_report(f"{report.source}: {deleted} deleted, {left} of {entities} left", asdict(report))
 
 
 def _split(_context: click.Context | None, _option: click.Parameter | None, text: str | None) -> list[str] | None:
@@ -192,7 +141,7 @@ _OF_ALL = (
         help="bulk: Neo4j's offline importer, for a new graph of an embedded server; online: transactions.",
     ),
     click.option("--dry-run", is_flag=True, help="Read a sample and say what would happen; write nothing."),
-    *DATABASE,
+    database_options,
     json_option,
 )
 _OF_PARTS = (
@@ -226,8 +175,7 @@ def _load(
     replace: bool,
     writer: Literal["auto", "bulk", "online"],
     dry_run: bool,
-    uri: str | None,
-    name: str | None,
+    settings: Settings,
     encoding: str = "",
     max_rejects: int | None = None,
     around: Sequence[str] = (),
@@ -241,7 +189,6 @@ def _load(
     from ...loaders.reading import use_spool_folder
     from ...loaders.source import Subset, read_list
 
-    settings = settings_from(uri, name)
     if hops is not None and not around:
         raise UsageError("--hops sets how far --around reaches: give --around as well")
     only = read_list(relations) if relations and Path(relations).is_file() else _split(None, None, relations) or ()
@@ -321,31 +268,6 @@ def _open_neo4j(
                         "leave out --uri to load into an embedded server, or name another one with --name"
                     )
         yield find_format("neo4j")(gateway)
-
-
-@load_command.command("-")
-@_OPTIONS["names_path"]
-@click.option("--remove", is_flag=True, help="Remove the triples instead.")
-@json_option
-@gateway_options
-def add_lines(names_path: str | None, remove: bool, gateway: Gateway) -> None:
-    """Add the triples of a few lines of TSV from standard input to the graph, or remove them, as one change.
-
-    Ends are ids or names of entities; what is neither is new. At most 100,000 triples; more are a load of their own
-    (`lodestar load tsv - --append`). A bad line changes nothing.
-
-    \b
-    Example:
-      printf 'Lima\\tmayor\\tAna\\n' | lodestar load -
-      printf 'Lima\\tmayor\\tAna\\n' | lodestar load - --remove
-    """
-    from ...loaders import maintaining
-
-    if names_path is not None and remove:
-        raise UsageError("--names goes without --remove")
-    source = source_class("tsv")(path="-", has_header=False, names_path=names_path)
-    report = maintaining.change_lines(source, gateway, remove=remove)
-    print_report(str(report), asdict(report))
 
 
 @click.command()

@@ -53,8 +53,7 @@ def test_what_verbs_print(lodestar: Lodestar, gateway: Gateway, folder: Path) ->
     checkpoint = str(write_tiny_checkpoint(folder / "star", graph=gateway.run(read_catalogue()).vocabulary))
     topic = ("--topic", "http://x.example/evil")
     for arguments in (
-        ("load", "--list"),
-        ("db", "status", "--full"),
+        ("db", "status"),
         ("db", "check"),
         ("search", EVIL),
         ("search", "--relations", EVIL),

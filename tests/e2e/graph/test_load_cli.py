@@ -95,14 +95,14 @@ def test_loads_are_listed_checked_and_deleted(lodestar: Lodestar, driver: neo4j.
     for name, content in (("one.tsv", "a\tr\tb\n"), ("two.tsv", "a\tr\tb\nb\ts\tc\n")):
         (tmp_path / name).write_text(content)
         assert lodestar("load", "tsv", str(tmp_path / name), *(["--append"] if name == "two.tsv" else [])).code == 0
-    listed = lodestar("load", "--list")
-    assert [line.split()[:4] for line in listed.out.splitlines()] == [
+    listed = lodestar("db", "status")
+    assert [line.split()[1:5] for line in listed.out.splitlines() if line.split()[0] == "load"] == [
         ["1", "one.tsv", "tsv", "1"],
         ["2", "two.tsv", "tsv", "2"],
     ]
     assert lodestar("db", "check").code == 0
-    assert lodestar("load", "--delete", "two.tsv").code == 2
-    gone = lodestar("load", "--delete", "two.tsv", "--yes")
+    assert lodestar("db", "unload", "two.tsv").code == 2
+    gone = lodestar("db", "unload", "two.tsv", "--yes")
     assert gone.err.splitlines()[-1] == "two.tsv: 1 triple deleted, 1 triple of 2 entities left"
     driver.execute_query("MATCH (:Entity)-[r]->() DELETE r")
     broken = lodestar("db", "check")

@@ -322,14 +322,13 @@ def test_what_an_archive_holds(tmp_path: Path, members: dict[str, str], said: st
         detect_format(str(path))
 
 
-def test_a_source_of_ones_own_is_one_file_and_options_may_stand_before_it(tmp_path: Path) -> None:
+def test_a_source_of_ones_own_is_one_file(tmp_path: Path) -> None:
     (tmp_path / "kg.txt").write_text("Lima | capital of | Peru\nQuito | capital of | Ecuador\n")
     env = {"LODESTAR_HOME": str(tmp_path / "home")}
     given = ["tests.fakes.own_source:Bars", str(tmp_path / "kg.txt")]
-    for arguments in ([*given, "--dry-run", "--json"], ["--json", "--max-rejects", "3", "--dry-run", *given]):
-        ran = CliRunner().invoke(load_command, arguments, env=env)
-        assert ran.exit_code == 0, ran.output
-        assert json.loads(ran.stdout)["categories"]["triple"] == 2
+    ran = CliRunner().invoke(load_command, [*given, "--dry-run", "--json"], env=env)
+    assert ran.exit_code == 0, ran.output
+    assert json.loads(ran.stdout)["categories"]["triple"] == 2
     with pytest.raises(UsageError, match=r"expected a class derived from Source, found tests\.fakes\.own_source:Any"):
         source_class("tests.fakes.own_source:Any")
     with pytest.raises(UsageError, match=r"no\.such:Thing cannot be imported"):
