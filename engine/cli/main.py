@@ -24,11 +24,9 @@ SECTIONS = {
     "Maintain": ("describe", "export"),
 }
 """The verbs, as --help lists them; the verb `ask` is `ask_command`, in the file of that name or in one of `FILES`."""
-FILES = {
-    **dict.fromkeys(("browse", "explain"), "ask"),
-    **dict.fromkeys(("eval", "mine", "refine"), "question_sets"),
-    **{"describe": "search", "export": "load", "mcp": "serve"},
-}
+VERBS = [verb for verbs in SECTIONS.values() for verb in verbs]
+FILES = {"browse": "ask", "explain": "ask", "describe": "search", "export": "load", "mcp": "serve"}
+FILES |= dict.fromkeys(("eval", "mine", "refine"), "question_sets")
 
 
 class VerbGroup(click.Group):
@@ -36,7 +34,7 @@ class VerbGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Return the command of a verb, None for any other word."""
-        if cmd_name not in self.commands:
+        if cmd_name not in VERBS:
             return None
         file = import_module(f".{FILES.get(cmd_name, cmd_name)}", __package__)
         found: click.Command = getattr(file, f"{cmd_name}_command")
@@ -51,13 +49,12 @@ class VerbGroup(click.Group):
 
 @click.group(
     cls=VerbGroup,
-    commands=dict.fromkeys((verb for verbs in SECTIONS.values() for verb in verbs), click.Command(None)),
-    invoke_without_command=True,
+    commands=dict.fromkeys(VERBS, click.Command(None)),
+    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(package_name="lodestar-kg", prog_name="lodestar")
-@click.pass_context
-def main(ctx: click.Context) -> None:
+def main() -> None:
     """Reasoning paths from a knowledge graph in Neo4j, ranked and explained.
 
     \b
@@ -66,38 +63,15 @@ def main(ctx: click.Context) -> None:
       lodestar load geonames
       lodestar ask "What is the capital of Peru?"
     """
-    if ctx.invoked_subcommand is None:
-        from .demo import print_running_servers
-
-        print_running_servers()
-
-
-class WithoutPandas:
-    """Finds no pandas, which Neo4j's driver and Arrow import wherever it is installed: half a second, and no load needs
-    it.
-    """
-
-    @staticmethod
-    def find_spec(name: str, *_: object) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError("a load needs no pandas", name=name)
-
-
-_signals = [int(signal.SIGINT)]
-"""By which this process was asked to end; DuckDB makes an interrupt of every signal in the middle of a query."""
-
-
-def _exit_by_signal(number: int, _: object) -> NoReturn:
-    _signals.append(number)
-    sys.exit(128 + number)
 
 
 def run() -> None:
     """Run the command line; an error that a user can act on becomes one line and an exit code."""
     if sys.argv[1:2] == ["load"]:
-        sys.meta_path.insert(0, WithoutPandas)  # type: ignore[arg-type]
+        # no load needs pandas, which Neo4j's driver and Arrow import where it is: half a second
+        sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
     show_warnings()
-    signal.signal(signal.SIGTERM, _exit_by_signal)
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -129,7 +103,6 @@ def _end(error: Exception) -> NoReturn:
         error = StorageError(f"no room left for the output{place}: write it to another disk or make room")
     if not isinstance(error, LodestarError | click.Abort):
         raise error
-    ended = "interrupted", 128 + _signals[-1]
-    message, code = ended if isinstance(error, click.Abort) else (str(error), error.exit_code)
+    message, code = ("interrupted", 130) if isinstance(error, click.Abort) else (str(error), error.exit_code)
     print_to_stderr(f"lodestar: {one_line(message, MAX_MESSAGE_CHARS)}")
     sys.exit(code)
