@@ -58,14 +58,6 @@ Tokens = tuple[int, ...]
 MAX_KEPT_TOKENS = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class PathLevel:
-    """The paths of one length: the row of each path's parent in the level before, and of its last hop."""
-
-    parents: Ints
-    hops: Ints
-
-
 PairTokens = tuple[Tokens, int]
 """The ids of a pair, and the place of `[PSP]`, see `PairIds`."""
 
@@ -74,14 +66,14 @@ PairTokens = tuple[Tokens, int]
 class DualBatch:
     """Questions, the distinct hops of their candidates, and which question is scored with which path.
 
-    levels: the paths by length, with hops by their numbers in `hops`. paths and owners, (num_pairs,): the row of the
-    path in the concatenated levels, the row of the question.
+    paths: (num_paths, most hops), the rows in `hops` of each path's hops, then −1. rows and owners, (num_pairs,): the
+    row of the path, the row of the question.
     """
 
     questions: Sequence[Tokens]
     hops: Sequence[Tokens]
-    levels: Sequence[PathLevel]
     paths: Tensor
+    rows: Tensor
     owners: Tensor
 
 
@@ -180,18 +172,17 @@ class DualEncoder(nn.Module):
         change = self.compose(torch.cat([before, hop, before * hop], dim=1))
         return normalize(normalize(before + hop) + change)
 
-    def paths(self, hops: Tensor, levels: Sequence[PathLevel]) -> tuple[Tensor, Tensor]:
-        """Return the states of all paths of a trie, (num_paths, dimension) of unit length, and their numbers of hops.
+    def compose_paths(self, hops: Tensor, paths: Tensor) -> Tensor:
+        """Return the states of paths, (num_paths, dimension) of unit length.
 
-        hops: (num_hops, dimension). levels: the paths by length.
+        hops: (num_hops, dimension). paths: (num_paths, most hops), rows of `hops`, then −1.
         """
-        found: list[Tensor] = []
-        lengths: list[Tensor] = []
-        for depth, level in enumerate(levels, start=1):
-            last = hops[torch.from_numpy(level.hops)]
-            found.append(last if depth == 1 else self.step(found[-1][torch.from_numpy(level.parents)], last))
-            lengths.append(torch.full((len(last),), depth, device=hops.device))
-        return torch.cat(found), torch.cat(lengths)
+        states = hops[paths[:, 0]]
+        for column in paths.T[1:]:
+            longer = torch.nonzero(column >= 0).squeeze(1)
+            extended = self.step(states[longer], hops[column[longer]])
+            states = states.index_copy(0, longer, extended.to(states.dtype))
+        return states
 
     def encode_prefixes(self, states: Tensor) -> Tensor:
         """Return the encodings of paths as prefixes, unit vectors, (num_paths, dimension)."""
@@ -206,8 +197,8 @@ class DualEncoder(nn.Module):
     def forward(self, batch: DualBatch) -> tuple[Tensor, Tensor]:
         """Return stop and extend, (num_pairs,) each."""
         questions = self.encode(batch.questions)[batch.owners]
-        states, num_hops = self.paths(self.encode(batch.hops), batch.levels)
-        rows = batch.paths
+        paths, rows = (each.to(questions.device) for each in (batch.paths, batch.rows))
+        states, num_hops = self.compose_paths(self.encode(batch.hops), paths), (paths >= 0).sum(dim=1)
         return self.score(questions, states[rows], self.encode_prefixes(states)[rows], num_hops[rows])
 
 

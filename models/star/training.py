@@ -10,7 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from typing import TypeVar
 
 import numpy as np
@@ -42,7 +42,6 @@ from .network import (
     DualEncoder,
     Floats,
     Ints,
-    PathLevel,
     mix_shortlist_scores,
     open_model,  # noqa: F401 - what a `ModelKind` opens
     write_network,
@@ -50,23 +49,20 @@ from .network import (
 from .shipped import ENCODER, KEYS, format_path_for_scorer, load_shipped_weights
 
 Bools = npt.NDArray[np.bool_]
-ROOT = -1
-"""The parent of a path of one hop."""
 
 
 class _PathTable:
-    """Paths by number. A path's parent is the path without its last hop, and has a smaller number.
-
-    hops: the distinct hops, as words in `texts`. written: each path as a mined file has it.
+    """Paths by number. hops: the distinct hops, as words in `texts`. paths: each path by the numbers of its hops.
+    written: each path as a mined file has it.
     """
 
     def __init__(self) -> None:
         self.hops: list[Hop] = []
         self.texts: list[str] = []
+        self.paths: list[tuple[int, ...]] = []
         self.written: list[Hops] = []
         self._hop_numbers: dict[Hop, int] = {}
-        self._numbers: dict[tuple[int, int], int] = {}
-        self._rows: list[tuple[int, int, int]] = []
+        self._numbers: dict[tuple[int, ...], int] = {}
 
     def hop(self, hop: Hop) -> int:
         """Return the number of a hop; a new one gets a new number."""
@@ -76,48 +72,16 @@ class _PathTable:
             self.texts.append(verbalise_hop(hop))
         return self._hop_numbers[hop]
 
-    def number(self, written: Hops, hops: Sequence[int]) -> int:
+    def number(self, written: Hops, hops: tuple[int, ...]) -> int:
         """Return the number of a path; a new path gets a new number."""
-        at = ROOT
-        for length, hop in enumerate(hops, start=1):
-            if (at, hop) not in self._numbers:
-                self._numbers[at, hop] = len(self._rows)
-                self._rows.append((at, hop, length))
-                self.written.append(written[:length])
-            at = self._numbers[at, hop]
-        return at
+        if hops not in self._numbers:
+            self._numbers[hops] = len(self.paths)
+            self.paths.append(hops)
+            self.written.append(written)
+        return self._numbers[hops]
 
     def path_hops(self, number: int) -> tuple[Hop, ...]:
-        parent, last, _ = self._rows[number]
-        return (*(() if parent == ROOT else self.path_hops(parent)), self.hops[last])
-
-    @cached_property
-    def columns(self) -> tuple[Ints, Ints, Ints]:
-        """The parent, the last hop and the number of hops of each path, (num_paths,) each, once all are numbered."""
-        parents, last, depths = np.array(self._rows, dtype=np.int64).reshape(-1, 3).T
-        return parents, last, depths
-
-    def slice(self, numbers: Ints) -> tuple[Ints, list[PathLevel], Ints]:
-        """Return the part of the trie that these paths need, renumbered: its hops by their numbers in the table, its
-        levels by length, from one hop, and the row of each path in the concatenated levels.
-        """
-        parents, last, depths = self.columns
-        needed = level = np.unique(numbers)
-        while len(level := np.unique(parents[level])) and level[-1] != ROOT:
-            level = level[level != ROOT]
-            needed = np.union1d(needed, level)
-        hops = np.unique(last[needed])
-        rows: list[Ints] = []
-        levels: list[PathLevel] = []
-        for depth in range(1, int(depths[needed].max(initial=0)) + 1):
-            here = needed[depths[needed] == depth]
-            parent = np.full(len(here), ROOT) if depth == 1 else np.searchsorted(rows[-1], parents[here])
-            levels.append(PathLevel(parent.astype(np.int64), np.searchsorted(hops, last[here]).astype(np.int64)))
-            rows.append(here)
-        ordered = np.concatenate([needed[:0], *rows])
-        place = np.empty(len(parents), dtype=np.int64)
-        place[ordered] = np.arange(len(ordered))
-        return hops, levels, place[numbers]
+        return tuple(self.hops[hop] for hop in self.paths[number])
 
 
 Candidates = Ints
@@ -166,7 +130,7 @@ def make_examples(files: Sequence[MinedFile]) -> ExampleSet:
         words = get_mined_relation_words(mined.header)
         of_hop = cache(lambda written, words=words: table.hop(parse_hop(written, words)))
         found += (
-            _example(each, lambda path, of_hop=of_hop: table.number(path, list(map(of_hop, path))))
+            _example(each, lambda path, of_hop=of_hop: table.number(path, tuple(map(of_hop, path))))
             for each in mined.questions
         )
     return ExampleSet(table, tuple(found))
@@ -202,12 +166,17 @@ def make_dual_batch(
     """Return the candidates of several questions as one batch, question after question."""
     starts = np.cumsum([0, *(len(example.masked) for example in examples)])
     owners = np.concatenate([start + each[:, 1] for start, each in zip(starts[:-1], candidates, strict=True)])
-    numbers, levels, rows = table.slice(np.concatenate(candidates)[:, 0])
+    numbers, rows = np.unique(np.concatenate(candidates)[:, 0], return_inverse=True)
+    some = [table.paths[number] for number in numbers]
+    hops = {hop: row for row, hop in enumerate(sorted({hop for path in some for hop in path}))}
+    paths = torch.nn.utils.rnn.pad_sequence(
+        [torch.tensor([hops[hop] for hop in path]) for path in some], batch_first=True, padding_value=-1
+    )
     return DualBatch(
         questions=[texts.encode_single(masked) for example in examples for masked in example.masked],
-        hops=[texts.encode_single(table.texts[hop]) for hop in numbers],
-        levels=levels,
-        paths=torch.from_numpy(rows),
+        hops=[texts.encode_single(table.texts[hop]) for hop in hops],
+        paths=paths,
+        rows=torch.from_numpy(rows),
         owners=torch.from_numpy(owners),
     )
 
@@ -373,11 +342,13 @@ def iterate_continuations(table: _PathTable, reachable: Candidates, shares: Floa
 
     shares: (num_reachable,). The yielded parts sum to 1; lengths with nothing beyond are skipped.
     """
-    parents, _, depths = (column[reachable[:, 0]] for column in table.columns)
-    row = {(path, topic): at for at, (path, topic) in enumerate(reachable.tolist())}
+    paths = [(table.paths[path], topic) for path, topic in reachable.tolist()]
+    row = {key: at for at, key in enumerate(paths)}
+    depths = np.array([len(path) for path, _ in paths])
     beyond = np.zeros(len(reachable), dtype=np.float32)
     for at in np.argsort(-depths, kind="stable"):
-        before = row.get((int(parents[at]), int(reachable[at, 1])))
+        path, topic = paths[at]
+        before = row.get((path[:-1], topic))
         if before is not None:
             beyond[before] += beyond[at] + shares[at]
     for depth in range(1, int(depths.max(initial=0))):
