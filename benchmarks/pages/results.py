@@ -120,13 +120,9 @@ def page(dev: Mapping[Path, Report], test: Mapping[Path, Report], given: argpars
     rows = (row for report in dev.values() for row in misses_rows(report))
     about = "Share of the wrong answers; [Evaluation](evaluation.md#why-answers-are-wrong) says what the kinds mean."
     yield from section("Why answers are wrong", ("questions", "recipe", "wrong", *SHOWN_KINDS), rows, about)
-    about = (
-        "A checkpoint of `lodestar train star --set mix=1`: the cross-attentive scorer alone orders paths. "
-        "*star-cross*: it scores every candidate of each hop, too (`star.guide=cross`). *star-dual*: the dual encoder "
-        "does."
-    )
+    about = "A checkpoint of `lodestar train star --set mix=1`: the cross-attentive scorer alone orders the shortlist."
     yield from section(
-        "STAR in the paper's own setting", RUN_COLUMNS, map(run_row, read_reports(given.paper).values()), about
+        "STAR, the cross-attentive scorer alone", RUN_COLUMNS, map(run_row, read_reports(given.paper).values()), about
     )
     yield from (f"\n{file.read_text(encoding='utf-8').strip()}" for file in given.add)
     datasets = (report for report in (*dev.values(), *test.values()) if recipe_of(report) == "similarity")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from ..context import Context
     from ..resources import EngineResources, GraphResources
 
-Guide = Literal["dual", "cross"]
-"""The network that scores the candidates of each hop; without a checkpoint `dual` is similarity."""
 SHORTLIST, MIX = 8, 0.02
 """Paths that the shipped scorer reads, and what a logit of its counts beside similarity (models/star/shipped.md)."""
 
@@ -51,11 +49,6 @@ class Star(TrainedPart, BeamRetriever):
         None, "paths that the cross-attentive scorer reads", source="the checkpoint"
     )
     mix: Share | None = option(None, "weight of the cross-attentive scorer", source="the checkpoint")
-    guide: Guide = option(
-        "dual",
-        "network that scores each hop: dual, or cross (the paper's: slow, without probabilities)",
-        source="STAR, algorithm 3",
-    )
 
     def check(self) -> None:
         """Nothing is missing: without a checkpoint the shipped scorer reads the paths that similarity finds."""
@@ -64,9 +57,7 @@ class Star(TrainedPart, BeamRetriever):
         """Return the search of a graph; raise `UsageError` for a checkpoint without the scorer that is wanted."""
         reader, mix, model = self.reader(graph), self.weigh_reader(graph), self._model(graph)
         if mix and reader is None:
-            raise UsageError(f"{self.name}: {self.checkpoint} has only a dual encoder: guide must be dual and mix 0")
-        if self.guide == "cross" and reader is not None:
-            return self.open_search(graph, reader, None)
+            raise UsageError(f"{self.name}: {self.checkpoint} has only a dual encoder: mix must be 0")
         if model is None:  # similarity searches
             scorer: PathScorer = Similarity().scorer(graph)
             calibration, shortlist, link_weight = SIMILARITY, SHORTLIST, 0.0
@@ -87,8 +78,6 @@ class Star(TrainedPart, BeamRetriever):
 
     def weigh_reader(self, graph: GraphResources) -> float:
         """Return the weight of the cross-attentive scorer."""
-        if self.guide == "cross":
-            return 1.0
         model = self._model(graph)
         return self.mix if self.mix is not None else MIX if model is None else model.description.mix
 
@@ -116,19 +105,10 @@ def _open_shipped_reader(shared: EngineResources) -> PairReader:
 
 
 class CrossScorer:
-    """A `PathScorer` by the cross-attentive scorer; `words` has the words of every relation.
-
-    It reads every candidate of a hop, of all questions together, and its logit is both scores (STAR, algorithm 3):
-    exact, and as slow as there are candidates.
-    """
+    """Reads paths with a cross-attentive scorer; `words` has the words of every relation."""
 
     def __init__(self, words: Mapping[str, RelationWords], reader: PairReader) -> None:
         self.words, self._reader = words, reader
-
-    def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
-        logits = self.read([(q.question, *pair) for q in queries for pair in zip(q.topics, q.paths, strict=True)])
-        ends = np.cumsum([len(query.paths) for query in queries])[:-1]
-        return [PathScores(each, each) for each in np.split(logits, ends)]
 
     def read(self, pairs: Sequence[tuple[str, Topic, RelationPath]]) -> Floats:
         """Return the logits, (num_pairs,)."""

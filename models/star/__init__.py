@@ -10,7 +10,6 @@ from pydantic.dataclasses import dataclass
 from .. import Positive, Range, Share, Weight
 from ..kinds import ModelDescription, ModelKind, TrainingOptions
 
-Scorer = Literal["cross", "similarity"]
 Positives = Literal["hard", "single"]
 """hard: those of hard path mining (STAR, section 4.1). single: one shortest path (without hard path mining)."""
 Negatives = Literal["hard", "walks"]
@@ -65,13 +64,12 @@ class PoolTrainingOptions:
 
 @dataclass(frozen=True, slots=True)
 class StarConfig:
-    """scorer: `cross`, the cross-attentive scorer over the dual encoder's shortlist, or `similarity`, the dual encoder
-    alone. encoder: the backbone of both, by name or path. pretrained: the cross-attentive scorer starts from the
+    """encoder: the backbone of both networks, by name or path. pretrained: the cross-attentive scorer starts from the
     shipped one, if the encoder is the one that it belongs to. mix: the weight of the cross-attentive scorer against the
-    dual encoder (see `mix_shortlist_scores`); None to choose it on the dev questions; the paper's is 1.
+    dual encoder (see `mix_shortlist_scores`); None to choose it on the dev questions; the paper's is 1; with 0 the
+    dual encoder alone is trained.
     """
 
-    scorer: Scorer = "cross"
     encoder: str = "all-MiniLM-L6-v2+relations"
     pretrained: bool = True
     mix: Share | None = None
@@ -93,17 +91,9 @@ class StarDescription(ModelDescription):
     config: StarConfig
     mix: Share
 
-    def __post_init__(self) -> None:
-        if self.mix and self.scorer != "cross":
-            raise ValueError(f"mix: expected 0 for the scorer {self.scorer}, found {self.mix:g}")
-
     @property
     def networks(self) -> tuple[str, ...]:
-        return self.parts if self.scorer == "cross" else self.parts[:1]
-
-    @property
-    def scorer(self) -> Scorer:
-        return self.config.scorer
+        return self.parts[:1] if self.config.mix == 0 else self.parts
 
     @property
     def shortlist(self) -> int:

@@ -334,7 +334,7 @@ class StarModel:
     """Scores paths with a checkpoint's dual encoder. Deterministic up to the order in which texts are batched (the last
     digits).
 
-    reader: None if the scorer is `similarity`. Threads take turns.
+    reader: None if the dual encoder alone was trained. Threads take turns.
     """
 
     def __init__(

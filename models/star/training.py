@@ -477,7 +477,7 @@ DUAL, CROSS = "dual encoder", "cross-attentive scorer"
 def fit(
     config: StarConfig, train: Sequence[MinedFile], dev: Sequence[MinedFile], out: TrainingFolder
 ) -> StarDescription:
-    """Train the dual encoder, then the cross-attentive scorer if `config` asks for it, and write the checkpoint."""
+    """Train the dual encoder, then the cross-attentive scorer unless its weight is 0, and write the checkpoint."""
     examples, chosen = map(make_examples, (train, dev))
     options = asdict(config)
     torch.manual_seed(config.dual_training.seed)
@@ -490,7 +490,7 @@ def fit(
     with first.autocast():
         ranked = list(first.iterate_stop_scores(chosen))
     mix = 0.0
-    if config.scorer == "cross":
+    if config.mix != 0:
         torch.manual_seed(config.cross_training.seed)
         backbone = open_pretrained(config.encoder, SPECIAL_TOKENS)
         starts = config.pretrained and config.encoder == ENCODER

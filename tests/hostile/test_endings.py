@@ -35,7 +35,7 @@ def test_a_limit_of_a_file_is_one_line(environment: dict[str, str], tmp_path: Pa
         "mine": ("mine", train, "--out", out),
         "export": ("export", out, "--format", "ntriples"),
         "reg-triple": ("train", "reg-triple", *sets),
-        "star": ("train", "star", "--set", "scorer=similarity", *sets),
+        "star": ("train", "star", "--set", "mix=0", *sets),
     }
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (max_bytes, max_bytes))
     ran = run_process(environment, *arguments[verb], preexec_fn=limit)

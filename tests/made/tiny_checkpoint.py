@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 from lodestar.models.kinds import CheckpointOpenOptions, TrainingDataRecord, write_checkpoint
-from lodestar.models.star import SPECIAL_TOKENS, PoolTrainingOptions, Scorer, StarConfig, StarDescription
+from lodestar.models.star import SPECIAL_TOKENS, PoolTrainingOptions, StarConfig, StarDescription
 from lodestar.models.star.network import CrossAttentiveScorer, DualEncoder, StarModel, open_model, write_network
 from lodestar.models.text.bert import Backbone
 from lodestar.models.text.encoders import SentenceEncoder
@@ -51,7 +51,7 @@ def write_tiny_checkpoint(
     folder: Path,
     *,
     graph: str = GRAPH,
-    scorer: Scorer = "cross",
+    mix: float = 0.5,
     calibration: tuple[float, float] = (1.0, 0.0),
     any_graph: bool = False,
 ) -> Path:
@@ -59,15 +59,15 @@ def write_tiny_checkpoint(
     dual = tiny_backbone(seed=0)
     torch.manual_seed(1)
     networks = {"dual": partial(write_network, dual, DualEncoder(dual))}
-    if scorer == "cross":
+    if mix:
         cross = tiny_backbone(seed=2)
         torch.manual_seed(3)
         networks["cross"] = partial(write_network, cross, CrossAttentiveScorer(cross))
     trained = TrainingDataRecord("tiny questions", "1" * 64, graph, num_questions=3, max_hop=2)
     description = StarDescription(
-        mix=0.5 if scorer == "cross" else 0.0,
+        mix=mix,
         calibration=calibration,
-        config=StarConfig(scorer=scorer, encoder="tiny", cross=PoolTrainingOptions(shortlist=20)),
+        config=StarConfig(mix=mix, encoder="tiny", cross=PoolTrainingOptions(shortlist=20)),
         train=(trained,),
         dev=(),
         figures={},

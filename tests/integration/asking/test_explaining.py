@@ -12,8 +12,6 @@ from lodestar.engine.data_model import Chain, Question
 from lodestar.engine.errors import CheckpointError
 from lodestar.engine.evidence import SIMILARITY, Calibration
 from lodestar.engine.explaining import explain_answer
-from lodestar.engine.neo4j.catalogue import read_catalogue
-from lodestar.engine.resources import GraphResources
 from lodestar.engine.retrieval.star import Star
 from lodestar.engine.settings import Settings
 
@@ -74,22 +72,6 @@ def test_answers_take_their_probability_from_the_checkpoint(trained: Engine, eng
     share = sum(weights[i] for i in answer.entities[0].evidence) / sum(weights)
     assert answer.entities[0].confidence == pytest.approx((evidence.probability(0) or 0.0) * share)
     assert engine.ask(CURRENCY).evidence.calibration == SIMILARITY
-
-
-def test_the_cross_attentive_scorer_may_guide_the_search(checkpoint: str, settings: Settings) -> None:
-    """Its logit is the score of each path, read for all candidates of a hop of a batch in one call."""
-    recipe = Star(checkpoint=checkpoint, guide="cross")
-    with Engine(settings, recipe=recipe) as engine:
-        evidence = engine.retrieve("Which currency is used in Peru?", top_k=5)
-        scorer = recipe.reader(GraphResources(engine.resources, engine.gateway().run(read_catalogue())))
-        assert scorer is not None
-        found = [(each.value, each.score) for each in evidence.items if isinstance(each.value, Chain)]
-        topics = {topic.entity.id: topic for topic in evidence.topics}
-        logits = scorer.read([(evidence.question.text, topics[c.topic.id], c.relation_path) for c, _ in found])
-    assert found
-    lacks = [score - logit for (_, score), logit in zip(found, logits.tolist(), strict=True)]
-    assert lacks == pytest.approx([0] * len(lacks), abs=1e-4)
-    assert evidence.calibration is None
 
 
 def test_without_a_checkpoint_the_shipped_scorer_reads_the_best_paths_again(settings: Settings) -> None:

@@ -55,7 +55,6 @@ def line(folder: Path, read: Callable[..., object] = EngineResources.model) -> s
     [
         ({"calibration": [1.0, float("nan")]}, "damaged: Out of range float values"),
         ({"calibration": [1e300, 0.0]}, "damaged: calibration.0: input should be less than or equal to 1000000000"),
-        ({"config": {"scorer": "similarity"}}, "mix: expected 0 for the scorer similarity, found 0.5"),
         (
             {"config": {"encoder": ["x" * 5_000]}},
             "damaged: config.encoder: input should be a valid string, found ['xxx",

@@ -14,7 +14,7 @@ from lodestar.models.text.encoders import SentenceEncoder
 
 SAID = StarDescription(
     calibration=(1, 0),
-    config=StarConfig(scorer="similarity", encoder="all-MiniLM-L6-v2"),
+    config=StarConfig(mix=0, encoder="all-MiniLM-L6-v2"),
     train=(),
     dev=(),
     figures={},

@@ -33,7 +33,7 @@ def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
         stored = load_file(folder / name / "model.safetensors")
         assert set(stored) == set(network.state_dict())
         assert all(torch.equal(tensor, stored[key]) for key, tensor in network.state_dict().items())
-    assert open_checkpoint(write_tiny_checkpoint(tmp_path / "other", scorer="similarity")).reader is None
+    assert open_checkpoint(write_tiny_checkpoint(tmp_path / "other", mix=0)).reader is None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "star"]
 
 
@@ -48,7 +48,7 @@ def test_a_checkpoint_replaces_the_one_before_and_leaves_other_files(
     (folder / "notes.txt").write_text("mine", encoding="utf-8")
     (tmp_path / "star.new").mkdir()
     monkeypatch.chdir(folder)
-    write_tiny_checkpoint(Path(), scorer="similarity")
+    write_tiny_checkpoint(Path(), mix=0)
     assert open_checkpoint(folder).reader is None
     assert sorted(path.name for path in folder.iterdir()) == ["README.md", "dual", "notes.txt", "star.json"]
     assert (tmp_path / "star.new").exists()
