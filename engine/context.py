@@ -104,13 +104,11 @@ class CallTrace:
 
 
 class Database(Protocol):
-    """What runs requests: a `Gateway`, that of a call counted in its trace."""
+    """What runs requests: a `Gateway`."""
 
     def run(self, request: Request[T], /) -> T: ...
 
     def run_all(self, requests: Sequence[Request[Any]], /) -> list[Any]: ...
-
-    def counted(self, trace: CallTrace, /) -> Database: ...
 
 
 class Context:
@@ -122,7 +120,7 @@ class Context:
 
     def __init__(self, gateway: Database, graph: GraphResources | None = None) -> None:
         self.trace = CallTrace()
-        self.db = gateway.counted(self.trace)
+        self.db = gateway
         self.linked: Sequence[LinkedQuestion] = ()
         self._graph = graph
 

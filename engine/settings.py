@@ -246,6 +246,11 @@ class Connection:
         return self.uri.startswith("neo4j")
 
     @property
+    def is_encrypted(self) -> bool:
+        """Whether the address asks for TLS (``+s``, ``+ssc``)."""
+        return "+s" in self.uri.partition("://")[0]
+
+    @property
     def driver_options(self) -> dict[str, Any]:
         return {
             "auth": (self.user, self.password) if self.password else None,

@@ -32,8 +32,8 @@ _DRIVERS = (Path("/dev/nvidiactl"), Path("/dev/dxg"), Path("/dev/kfd"))
 """Driver files of machines with a GPU: NVIDIA's, WSL's, AMD's."""
 
 
-Call = Literal["searches", "batches"]
-"""A search among vectors (FAISS), or a batch that a network computes on its device."""
+Call = Literal["round_trips", "searches", "batches"]
+"""A request to the database, a search among vectors (FAISS), or a batch that a network computes on its device."""
 on_call: ContextVar[Callable[[Call], None]] = ContextVar("on_call", default=lambda _call: None)
 """Called before each call; the trace of a question counts them."""
 

@@ -251,9 +251,9 @@ def ensure_schema(gateway: Gateway, *names: str) -> None:
                 f"expected it on {label}({property_}): drop it, or name another database by LODESTAR_DATABASE"
             )
     there = {name for name, _, _ in indexes}
-    missing = [name for name in names or _PLACES if name not in there]
-    if missing:
-        gateway.execute_all([make_write_request(f"ensure_{name}") for name in missing])
+    for name in names or _PLACES:
+        if name not in there:
+            gateway.execute(make_write_request(f"ensure_{name}"))
 
 
 def await_indexes(gateway: Gateway) -> None:

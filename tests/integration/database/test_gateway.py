@@ -1,4 +1,4 @@
-"""What a gateway asks sees what others wrote, and streams rows in little memory, with no transaction left behind."""
+"""What a gateway asks sees what it wrote, and streams rows in little memory, with no transaction left behind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def nothing(name: str, **params: object) -> Request[None]:
 
 def hold(gateway: Gateway) -> None:
     with gateway.hold_load_lock() as held:
-        assert held.alive()
+        held.check()
 
 
 WAYS: dict[str, Callable[[Gateway], object]] = {
@@ -42,9 +42,7 @@ def routed(connection: Connection) -> Iterator[Gateway]:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.usefixtures("empty_graph")
-def test_every_way_to_ask_knows_what_the_others_wrote(
-    routed: Gateway, monkeypatch: pytest.MonkeyPatch, way: str
-) -> None:
+def test_every_way_to_ask_knows_what_was_written(routed: Gateway, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     load(TripleSource(COUNTRIES), routed)
     manager = routed._driver.execute_query_bookmark_manager
     asked: list[set[str]] = []
@@ -59,19 +57,6 @@ def test_every_way_to_ask_knows_what_the_others_wrote(
     WAYS[way](routed)
     assert before
     assert asked[0] == before
-
-
-@pytest.mark.usefixtures("empty_graph")
-def test_what_another_process_wrote_is_waited_for(routed: Gateway, connection: Connection) -> None:
-    load(TripleSource(COUNTRIES), routed)
-    assert (routed.connection.is_routed, connection.is_routed) == (True, False)
-    routed.run(nothing("read_catalogue"))
-    written = routed._driver.execute_query_bookmark_manager.get_bookmarks()
-    with Gateway(routed.connection) as other:
-        manager = other._driver.execute_query_bookmark_manager
-        assert not manager.get_bookmarks()
-        other.version()
-        assert manager.get_bookmarks() == written
 
 
 COUNTING = QueryTemplate("counting", "read", "UNWIND range(1, $last) AS n\nRETURN n, toString(n) AS text")

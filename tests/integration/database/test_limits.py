@@ -1,4 +1,4 @@
-"""A query that needs too much time or memory is ended in the database and named; many at once hold nobody up."""
+"""A query that needs too much time is ended in the database and named; many at once hold nobody up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, cast
 import neo4j
 import pytest
 from lodestar import Engine
-from lodestar.engine.errors import DatabaseError, QueryTimeoutError
+from lodestar.engine.errors import QueryTimeoutError
 from lodestar.engine.neo4j import Request
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.serving import Batcher, DeadlineExceededError
@@ -94,19 +94,3 @@ def test_many_questions_ask_the_database_no_other_queries_than_few(
     few = set(texts)
     assert len(works.ask_batch([ASKED, *(f"What is the genre of Work {n % 12}?" for n in range(100))])) == 101
     assert texts == few
-
-
-def test_a_query_past_its_memory_is_tried_once_and_the_setting_is_named(
-    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tries: list[object] = []
-
-    def counted(*arguments: Any) -> None:
-        tries.append(arguments)
-        code = "Neo.TransientError.General.MemoryPoolOutOfMemoryError"
-        raise neo4j.exceptions.Neo4jError._hydrate_neo4j(code=code, message="The allocation") from None
-
-    monkeypatch.setattr(neo4j.ManagedTransaction, "run", counted)
-    with pytest.raises(DatabaseError, match=r"raise dbms\.memory\.transaction\.total\.max"):
-        gateway.run(request("RETURN 1"))
-    assert len(tries) == 1

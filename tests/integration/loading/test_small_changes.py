@@ -14,6 +14,7 @@ import neo4j
 import pytest
 from lodestar import Engine, LiteralValue
 from lodestar.engine.errors import EntityNotFoundError, GraphError, InputError, LoadInProgressError, UsageError
+from lodestar.engine.neo4j import Request
 from lodestar.engine.neo4j.catalogue import read_loads
 from lodestar.engine.neo4j.gateway import Gateway, OpenTransaction
 from lodestar.engine.settings import Connection, Settings
@@ -145,15 +146,16 @@ def test_what_is_not_there_is_not_removed(
 
 
 def test_a_deadlock_is_tried_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    commit, tries = OpenTransaction.commit, []
+    run, tries = OpenTransaction.run, []
 
-    def fail_once(hold: OpenTransaction) -> None:
-        tries.append(hold)
-        if len(tries) == 1:
-            raise neo4j.exceptions.TransientError("deadlock")
-        commit(hold)
+    def fail_once(lock: OpenTransaction, request: Request[Any]) -> Any:
+        if request.template.name == "release_load_lock":
+            tries.append(lock)
+            if len(tries) == 1:
+                raise neo4j.exceptions.TransientError("deadlock")
+        return run(lock, request)
 
-    monkeypatch.setattr(OpenTransaction, "commit", fail_once)
+    monkeypatch.setattr(OpenTransaction, "run", fail_once)
     assert engine.add([MAYOR]).num_added == 1
     assert len(tries) == 2
     assert faults(engine) == ()
@@ -192,7 +194,7 @@ def test_processes_that_write_at_the_same_time_lose_nothing(
 
 
 def test_a_change_waits_for_a_load_and_is_refused(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Gateway.hold_load_lock.__wrapped__, "__defaults__", (0.2,))
+    monkeypatch.setattr("lodestar.engine.neo4j.gateway.HOLD_WAIT_S", 0.2)
     with load_lock(engine.gateway()), pytest.raises(LoadInProgressError, match="another load is running"):
         engine.add([MAYOR])
     assert engine.add([MAYOR]).num_added == 1

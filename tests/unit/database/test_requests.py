@@ -36,7 +36,7 @@ def test_other_servers_are_refused(agent: str) -> None:
     ("code", "expected", "message"),
     [
         ("Neo.ClientError.Security.Unauthorized", AuthenticationError, "check LODESTAR_USER and LODESTAR_PASSWORD"),
-        ("Neo.ClientError.Security.AuthenticationRateLimit", AuthenticationError, "too often .*: wait, then check"),
+        ("Neo.ClientError.Security.AuthenticationRateLimit", DatabaseError, "Neo4j: refused"),
         ("Neo.ClientError.Database.DatabaseNotFound", DatabaseError, "no database 'neo4j': check LODESTAR_DATABASE"),
     ],
 )
