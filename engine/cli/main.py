@@ -67,9 +67,6 @@ def main() -> None:
 
 def run() -> None:
     """Run the command line; an error that a user can act on becomes one line and an exit code."""
-    if sys.argv[1:2] == ["load"]:
-        # no load needs pandas, which Neo4j's driver and Arrow import where it is: half a second
-        sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
     show_warnings()
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     for stream in (sys.stdout, sys.stderr):
