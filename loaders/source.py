@@ -253,20 +253,18 @@ class Subset:
     """The part of a source to load; the default is all of it. A triple must pass every restriction.
 
     `relations` are names or globs (``music.*``). `around` with `hops` keeps the triples with an end less than `hops`
-    steps from these entities, in any direction. Entities of more than `max_degree` triples are then reached but not
-    expanded; without `around`, their triples are dropped.
+    steps from these entities, in any direction.
     """
 
     around: tuple[str, ...] = ()
     hops: int = 1
     relations: tuple[str, ...] = ()
-    max_degree: int | None = None
 
     def __post_init__(self) -> None:
         if self.hops < 1:
             raise UsageError(f"hops: expected 1 or more, found {self.hops}")
-        if self.max_degree is not None and self.max_degree < 1:
-            raise UsageError(f"max_degree: expected 1 or more, found {self.max_degree}")
+        if self.hops > 1 and not self.around:
+            raise UsageError("--hops sets how far --around reaches: give --around as well")
 
     @property
     def exact_relations(self) -> tuple[str, ...]:
@@ -284,10 +282,16 @@ class Subset:
         return {name: value for name, value in asdict(self).items() if value != default[name]}
 
 
-def read_list(path: str) -> tuple[str, ...]:
-    """Return the lines of a file without blank ones and comments (``#``)."""
-    lines = map(str.strip, read_text_file(Path(path), "the list").splitlines())
+def read_relation_names(text: str) -> tuple[str, ...]:
+    """Return relations' names or globs: the lines of a file, without blank ones and comments (``#``), or what commas
+    separate.
+
+    Raises `InputError` for a file without a name.
+    """
+    if not text or not Path(text).is_file():
+        return tuple(filter(None, map(str.strip, text.split(","))))
+    lines = map(str.strip, read_text_file(Path(text), "the list").splitlines())
     found = tuple(line for line in lines if line and not line.startswith("#"))
     if not found:
-        raise InputError(f"{path}: expected one name a line, found none")
+        raise InputError(f"{text}: expected one name a line, found none")
     return found

@@ -377,11 +377,6 @@ class Stage:
                     + (f", nor {len(unknown) - 1:,} others that it names" if len(unknown) > 1 else "")
                     + ": give ids as the source has them"
                 )
-        if subset.max_degree is not None:
-            self._run("restricting/hubs", {"max_degree": subset.max_degree})
-            if not subset.around:
-                self._run("restricting/without_hubs")
-        if subset.around:
             for hop in range(1, subset.hops):
                 self._run("restricting/next_hop", hop=hop)
             self._run("restricting/only_around")

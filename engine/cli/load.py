@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, fields
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,22 +26,13 @@ if TYPE_CHECKING:
     from ..neo4j.gateway import Gateway
     from ..settings import Settings
 
+Resolved = tuple[str | None, click.Command | None, list[str]]
 FILE = click.Path(dir_okay=False, path_type=Path)
-PASSWORD = "LODESTAR_FROM_PASSWORD"  # noqa: S105 - its name
-"""The environment variable with the password of the database that is read."""
-_ADVICE = {
-    "LODESTAR_DATABASE": "--from-database",
-    "LODESTAR_USER and LODESTAR_PASSWORD": f"--from-user and {PASSWORD}",
-    "start one with `lodestar db start` or give --uri": "check --from",
-}
-"""What an error's advice names, and what leads to the database that is read."""
+PASSWORD = "LODESTAR_FROM_PASSWORD"  # noqa: S105 - the environment's name for that of the database that is read
 
 
 class FormatGroup(click.Group):
     """Has a command for each format; if the first argument is a file, its format is detected."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(FORMATS)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Formats"):
@@ -49,14 +41,11 @@ class FormatGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         return _make_command(cmd_name) if cmd_name in FORMATS else None
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Resolved:  # noqa: ARG002
         """Return the command of the named format, or of the named file's format."""
-        if args[0] in FORMATS:
-            return super().resolve_command(ctx, args)
-        if OWN_PLACE.fullmatch(args[0]) and not Path(args[0]).exists():
-            return args[0], _make_command(args[0]), args[1:]
+        kind, *rest = args
+        if kind in FORMATS or (OWN_PLACE.fullmatch(kind) and not Path(kind).exists()):
+            return kind, _make_command(kind), rest
         from ...loaders.formats.detecting import detect_format
 
         kind = detect_format(args[0])
@@ -64,7 +53,12 @@ class FormatGroup(click.Group):
         return kind, _make_command(kind), args
 
 
-@click.group(cls=FormatGroup, no_args_is_help=True, subcommand_metavar="FILE|FORMAT [OPTIONS]...")
+@click.group(
+    cls=FormatGroup,
+    commands=dict.fromkeys(FORMATS, click.Command(None)),
+    no_args_is_help=True,
+    subcommand_metavar="FILE|FORMAT [OPTIONS]...",
+)
 def load_command() -> None:
     """Load a knowledge graph into Neo4j.
 
@@ -82,27 +76,17 @@ def load_command() -> None:
     """
 
 
-def _split(_context: click.Context | None, _option: click.Parameter | None, text: str | None) -> list[str] | None:
+def _split(_context: click.Context, _option: click.Parameter, text: str | None) -> list[str] | None:
     return [part.strip() for part in text.split(",")] if text is not None else None
 
 
 _OPTIONS = {
-    "names_path": click.option(
-        "--names", "names_path", metavar="FILE", help="Names: id, name, and aliases if any, as TSV."
-    ),
-    "columns": click.option(
-        "--columns", metavar="H,R,T", callback=_split, help="Columns of head, relation, tail: numbers or names."
-    ),
-    "languages": click.option(
-        "--languages", default="en", callback=_split, help="Of names, preferred first: en,es (default: en); * all."
-    ),
+    "names_path": click.option("--names", "names_path", metavar="FILE", help="TSV of ids, names and aliases."),
+    "columns": click.option("--columns", metavar="H,R,T", callback=_split, help="Their numbers or names."),
+    "languages": click.option("--languages", default="en", callback=_split, help="Of names, preferred first; * all."),
     "bases": click.option("--base", "bases", multiple=True, metavar="IRI", help="Prefix to strip; repeatable."),
-    "name_relations": click.option(
-        "--name-relation", "name_relations", multiple=True, metavar="IRI", help="Relation of names, before rdfs:label."
-    ),
-    "shared_blank_nodes": click.option(
-        "--shared-blank-nodes", is_flag=True, help="The files are pieces of one dump: _:b0 is the same in all."
-    ),
+    "name_relations": click.option("--name-relation", "name_relations", multiple=True, help="IRI; before rdfs:label."),
+    "shared_blank_nodes": click.option("--shared-blank-nodes", is_flag=True, help="_:b0 is the same in all files."),
     "pipeline": click.option("--pipeline", default="en_core_web_sm", show_default=True, help="spaCy pipeline."),
     "run_script": click.option("--run-script", is_flag=True, help="Run the script, which is code, in its own server."),
 }
@@ -115,20 +99,11 @@ _OF_NEO4J = (
 _OF_GRAPHS = (  # the first are of `loaders.mapping.Choices`
     click.option("--labels", metavar="NAMES", callback=_split, help="Only nodes with one of these: Person,Movie."),
     click.option("--relationships", metavar="NAMES", callback=_split, help="Only these types: ACTED_IN,DIRECTED."),
-    click.option(
-        "--name-property",
-        "names",
-        multiple=True,
-        metavar="LABEL=PROPERTY",
-        help="What names the nodes of a label, or of all that have it; several as first+last; repeatable.",
-    ),
-    click.option(
-        "--leave-out", multiple=True, metavar="PROPERTY", help="Do not read salary, or Person=salary; repeatable."
-    ),
+    click.option("--name-property", "names", multiple=True, help="LABEL=PROPERTY that names its nodes, or first+last."),
+    click.option("--leave-out", multiple=True, help="Do not read salary, or Person=salary; repeatable."),
     click.option("--types/--no-types", default=None, help="Keep labels as types: (node, type, label) (default: yes)."),
     click.option("--mapping", "mapping_file", type=FILE, help="TOML file that says what becomes of what."),
-    click.option("--save-mapping", "saved_file", type=FILE, help="Write the mapping to this TOML file."),
-    FORCE,
+    click.option("--save-mapping", "saved_file", type=FILE, help="Write the mapping to this TOML file, a new one."),
 )
 _OF_ALL = (
     click.option("--append", is_flag=True, help="Add to the graph."),
@@ -147,9 +122,8 @@ _OF_ALL = (
 _OF_PARTS = (
     click.option("--max-rejects", type=click.IntRange(0), help="Most rejected lines (default: 0; freebase: 1000)."),
     click.option("--around", multiple=True, metavar="ID", help="Only the neighbourhood of this entity; repeatable."),
-    click.option("--hops", type=click.IntRange(1), help="How far --around reaches (default: 1)."),
+    click.option("--hops", type=click.IntRange(1), default=1, help="How far --around reaches (default: 1)."),
     click.option("--relations", metavar="NAMES|FILE", help="Only these: film.*,music.*, or one a line of a file."),
-    click.option("--max-degree", type=click.IntRange(1), help="No triples of entities with more than this."),
 )
 """Of lines and records of triples."""
 _ENCODING = click.option("--encoding", default="", help="Of the text, as latin1 (default: UTF-8 or UTF-16).")
@@ -169,34 +143,23 @@ def _make_command(kind: str) -> click.Command:
 
 
 def _load(
-    kind: str,
-    *,
-    append: bool,
-    replace: bool,
-    writer: Literal["auto", "bulk", "online"],
-    dry_run: bool,
-    settings: Settings,
-    encoding: str = "",
-    max_rejects: int | None = None,
-    around: Sequence[str] = (),
-    hops: int | None = None,
-    relations: str = "",
-    max_degree: int | None = None,
-    **given: Any,
+    kind: str, *, settings: Settings, append: bool, replace: bool, dry_run: bool, encoding: str = "", **given: Any
 ) -> None:
-    """Load what a format reads, or show what would be loaded. given: the format's own arguments."""
+    """Load what a format reads, or show what would be loaded.
+
+    given: fields of `LoadOptions` and `Subset`, and the format's own arguments.
+    """
     from ...loaders.loading import LoadOptions, load_source, preview
     from ...loaders.reading import use_spool_folder
-    from ...loaders.source import Subset, read_list
+    from ...loaders.source import Subset, read_relation_names
 
-    if hops is not None and not around:
-        raise UsageError("--hops sets how far --around reaches: give --around as well")
-    only = read_list(relations) if relations and Path(relations).is_file() else _split(None, None, relations) or ()
-    subset = Subset(tuple(around), hops or 1, tuple(filter(None, only)), max_degree)
     if append and replace:
         raise UsageError("--append and --replace exclude each other: give one of them")
+    if "relations" in given:
+        given["relations"] = read_relation_names(given["relations"] or "")
+    subset = _take(Subset, given)
     mode = "append" if append else "replace" if replace else "new"
-    options = LoadOptions(settings.home_dir / "staging", mode, writer, subset, max_rejects)
+    options = _take(LoadOptions, given, staging=settings.home_dir / "staging", mode=mode, subset=subset)
     with use_spool_folder(options.staging, encoding):
         mapped = _read_graph(kind, settings, dry_run=dry_run, **given) if kind in GRAPHS else None
         source = mapped or source_class(kind)(**given)
@@ -208,15 +171,13 @@ def _load(
     print_report(f"{report}\n{report.advice}", asdict(report))
 
 
+def _take(kind: type[Any], given: dict[str, Any], **more: Any) -> Any:
+    """Return a dataclass of what was given for its fields, which is taken out."""
+    return kind(**more, **{each.name: given.pop(each.name) for each in fields(kind) if each.name in given})
+
+
 def _read_graph(
-    kind: str,
-    settings: Settings,
-    *,
-    dry_run: bool,
-    mapping_file: Path | None,
-    saved_file: Path | None,
-    force: bool,
-    **given: Any,
+    kind: str, settings: Settings, *, dry_run: bool, mapping_file: Path | None, saved_file: Path | None, **given: Any
 ) -> PropertyGraphSource:
     """Return the source of a property graph, which is read; write down what becomes of what, if asked to.
 
@@ -226,8 +187,8 @@ def _read_graph(
     from ...loaders.property_graph import PropertyGraphSource
 
     if saved_file:
-        check_output_file("--save-mapping", saved_file, reads=[mapping_file] if mapping_file else [], force=force)
-    choices = Choices(**{each.name: given.pop(each.name) for each in fields(Choices)})
+        check_output_file("--save-mapping", saved_file)
+    choices = _take(Choices, given)
     is_database = kind == "neo4j"
     opened = _open_neo4j(settings, dry_run=dry_run, **given) if is_database else nullcontext(find_format(kind)(**given))
     with opened as graph, show_progress_bar(graph.name, "reading") as (progress, _):
@@ -256,17 +217,12 @@ def _open_neo4j(
             gateway.version()
             number = gateway.run(read_database_id())
         except (AuthenticationError, DatabaseUnavailableError) as error:
-            message = str(error)
-            for ours, theirs in _ADVICE.items():
-                message = message.replace(ours, theirs)
-            raise type(error)(message) from error
+            said = re.sub(r"(: |, then )(check|start) .*", "", str(error))
+            raise type(error)(f"{said}: check --from, --from-user, --from-database and {PASSWORD}") from error
         if not dry_run:  # an embedded server that does not run yet is another one
             with suppress(DatabaseUnavailableError), Gateway(make_connection(settings)) as other:
                 if other.run(read_database_id()) == number:
-                    raise UsageError(
-                        "--from names the database that is loaded into: nothing is written to a database that is read; "
-                        "leave out --uri to load into an embedded server, or name another one with --name"
-                    )
+                    raise UsageError("--from names the database that is loaded into: name another by --uri or --name")
         yield find_format("neo4j")(gateway)
 
 
@@ -274,30 +230,28 @@ def _open_neo4j(
 @click.argument("path", metavar="[FILE]", default="-")
 @click.option("--format", type=click.Choice(["tsv", "ntriples"]), help="Default: by FILE's name; tsv.")
 @click.option("--names", "names_path", metavar="FILE", help="Also write names, to this file (TSV).")
-@click.option("--phrases", "phrases_path", metavar="FILE", help="Also write relations' phrases, for `describe --file`.")
 @click.option("--base", metavar="IRI", help="N-Triples: prefix of ids that are no IRIs (default: Freebase's).")
 @FORCE
 @json_option
 @gateway_options
-def export_command(path: str, force: bool, gateway: Gateway, **how: Any) -> None:
+def export_command(path: str, names_path: str | None, force: bool, gateway: Gateway, **how: Any) -> None:
     """Write the graph to FILE, or to standard output (-): TSV or N-Triples, in a total order.
 
     A name that ends with .gz is compressed. FILE is written atomically.
 
     \b
     Examples:
-      lodestar export kg.tsv.gz --names names.tsv.gz --phrases phrases.tsv
+      lodestar export kg.tsv.gz --names names.tsv.gz
       lodestar export | head
     """
     from ...loaders.export import export
 
-    given = {name: value for name, value in how.items() if value}
-    files = {"": path, "--names": given.get("names_path"), "--phrases": given.get("phrases_path")}
-    if asks_for_json() and "-" in files.values():
-        raise UsageError("the data and the report of --json cannot both go to standard output: give a FILE")
-    for option, file in files.items():
+    for option, file in (("", path), ("--names", names_path)):
+        if file == "-" and asks_for_json():
+            raise UsageError("the data and the report of --json cannot both go to standard output: give a FILE")
         if file and file != "-":
             check_output_file(option, Path(file), force=force)
+    given = {name: value for name, value in how.items() if value}
     with show_progress_bar("the graph", "exporting") as (progress, _):
-        report = export(gateway, path, **given, progress=progress)
+        report = export(gateway, path, names_path=names_path, **given, progress=progress)
     print_report(str(report), asdict(report))

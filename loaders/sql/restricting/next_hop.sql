@@ -1,7 +1,5 @@
--- One hop further: the other ends of the triples at what was reached last. Hubs are reached but not walked on from,
--- unless they are what was asked for.
-CREATE OR REPLACE TEMP TABLE frontier AS
-SELECT id FROM reached WHERE hop = getvariable('hop') - 1 AND (hop = 0 OR id NOT IN (SELECT id FROM hub));
+-- One hop further: the other ends of the triples at what was reached last.
+CREATE OR REPLACE TEMP TABLE frontier AS SELECT id FROM reached WHERE hop = getvariable('hop') - 1;
 INSERT INTO reached
 SELECT id, getvariable('hop')
 FROM (

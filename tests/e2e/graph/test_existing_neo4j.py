@@ -91,7 +91,11 @@ def test_bad_input_is_one_line_each(lodestar: Lodestar, source: Connection, driv
         (3, "m.toml: there is no label 'Film', there is", (*load, "--mapping", "m.toml")),
         (3, "missing.toml: the mapping cannot be read", (*load, "--mapping", "missing.toml")),
         (3, "expected a property that names nodes", (*load, "--leave-out", "name", "--leave-out", "title")),
-        (4, "has no database 'films': check --from-database", (*load, "--from-database", "films")),
+        (
+            4,
+            "has no database 'films': check --from, --from-user, --from-database and",
+            (*load, "--from-database", "films"),
+        ),
         (4, "no Neo4j answers at bolt://127.0.0.1:1: check --from", ("load", "neo4j", "--from", "bolt://127.0.0.1:1")),
         (2, "database address: expected one of", ("load", "neo4j", "--from", "http://127.0.0.1:7474")),
         (2, "expected no user and no password in it", ("load", "neo4j", "--from", "bolt://neo4j:secret@127.0.0.1")),
@@ -111,7 +115,7 @@ def test_a_wrong_password_is_tried_once(
 ) -> None:
     """Neo4j locks a user out after three wrong passwords: two loads of one attempt each do not."""
     monkeypatch.setenv("LODESTAR_FROM_PASSWORD", "wrong")
-    message = f"lodestar: {source.uri} refused user 'neo4j': check --from-user and LODESTAR_FROM_PASSWORD\n"
+    message = f"lodestar: {source.uri} refused user 'neo4j': check --from, --from-user, --from-database and LODESTAR_FROM_PASSWORD\n"
     for _ in range(2):
         ran = lodestar("load", "neo4j", "--from", source.uri)
         assert (ran.code, ran.err) == (4, message)
