@@ -27,10 +27,9 @@ from isal import igzip
 
 from ..engine.data_model import XSD, escape_iri, format_literal_term
 from ..engine.errors import GraphError, InputError, StorageError, UsageError
-from ..engine.neo4j.catalogue import read_catalogue, read_graph_state, stream_names, stream_triples
+from ..engine.neo4j.catalogue import read_graph_state, stream_names, stream_triples
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
-from ..engine.relations.descriptions import format_descriptions
 from ..engine.writing import EntityName, parse_name_properties
 from ..models import quote_line
 from ..models.atomic_files import atomic_write
@@ -91,12 +90,11 @@ class ExportReport:
     format: str
     num_triples: int
     num_names: int
-    num_phrases: int
     base: str | None
     seconds: float
 
     def __str__(self) -> str:
-        counts = {"triple": self.num_triples, "name": self.num_names, "phrase": self.num_phrases}
+        counts = {"triple": self.num_triples, "name": self.num_names}
         what = ", ".join(count_text(num, one, f"{one}s") for one, num in counts.items() if num or one == "triple")
         return f"{what} in {self.seconds:.1f} s ({self.num_triples / max(self.seconds, 1e-3):,.0f} triples/s)"
 
@@ -126,7 +124,6 @@ def export(
     *,
     format: str | None = None,  # noqa: A002 - as the command line calls it
     names_path: str | None = None,
-    phrases_path: str | None = None,
     base: str = FREEBASE,
     progress: Progress = ignore_progress,
 ) -> ExportReport:
@@ -136,7 +133,7 @@ def export(
     express, `UsageError` for contradicting options, `StorageError` for a file that cannot be written.
     """
     started_s = time.monotonic()
-    format_ = _check(format, base, triples=path, names=names_path, phrases=phrases_path)
+    format_ = _check(format, base, triples=path, names=names_path)
     state = gateway.run(read_graph_state())
     state.check()
     if unfinished := (*state.unfinished_loads, *state.deleting_loads):
@@ -145,9 +142,8 @@ def export(
         )
     triples = ((head, tails, True) for head, tails in stream_triples(gateway))
     names = ((id_, names, False) for id_, names in stream_names(gateway))
-    relations = gateway.run(read_catalogue()).relations if phrases_path else ()
     num_triples = num_names = 0
-    with _open_atomic_outputs(*filter(None, (path, names_path, phrases_path))) as streams:
+    with _open_atomic_outputs(*filter(None, (path, names_path))) as streams:
         statements: Iterator[tuple[str, Any, bool]] = triples
         writer: _NTriplesWriter | _TsvWriter = _TsvWriter(streams[0].write, streams[1].write if names_path else None)
         if format_ == "ntriples":  # names of an entity before its triples
@@ -155,8 +151,6 @@ def export(
             statements = merge(names, triples, key=itemgetter(0))
         elif names_path is not None:
             statements = chain(triples, names)
-        if phrases_path is not None:
-            streams[-1].write("".join(format_descriptions(relations)).encode())
         found: Any
         for head, found, is_triples in statements:
             if is_triples:
@@ -166,9 +160,8 @@ def export(
             else:
                 num_names += writer.add_names(head, parse_name_properties(*found))
     used = base if isinstance(writer, _NTriplesWriter) and writer.is_base_used else None
-    num_phrases = sum(len(relation.phrases) for relation in relations)
     seconds = time.monotonic() - started_s
-    return ExportReport(path, format_, num_triples, num_names, num_phrases, used, seconds)
+    return ExportReport(path, format_, num_triples, num_names, used, seconds)
 
 
 Write = Callable[[bytes], object]

@@ -1,8 +1,9 @@
-"""Find entities and relations by a text, and describe relations by phrases (`lodestar search`, `describe`)."""
+"""Find entities and relations, describe relations, list recipes (`lodestar search`, `describe`, `recipes`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from ..api import Engine
     from ..data_model import Topic
     from ..neo4j.catalogue import RelationInfo
-    from ..relations.descriptions import AmbiguousPhrase
 
 
 @click.command()
@@ -31,7 +31,7 @@ def search_command(engine: Engine, text: str | None, of_relations: bool, top_k: 
     """Find the entities that a text mentions, or with --relations the relations nearest to it, best first.
 
     A relation has its label, its description, the kinds of things at its ends, and by source the phrases that ask for
-    its tails (→) and its heads (←). Without a text, phrases that several relations have are listed too.
+    its tails (→) and its heads (←).
 
     \b
     Examples:
@@ -39,17 +39,16 @@ def search_command(engine: Engine, text: str | None, of_relations: bool, top_k: 
       lodestar search --relations "where was someone born"
     """
     from ..evidence.json_data import serialise_topic
-    from ..relations.descriptions import find_ambiguous_phrases
 
-    if text is None:
-        if not of_relations:
-            raise UsageError("expected a text, or --relations to list all relations")
-        relations = engine.read_relations()
-        _show_relations([_relation_row(each) for each in relations])
-        _warn_of_ambiguous_phrases(find_ambiguous_phrases(relations, lexicon=True))
-    elif of_relations:
-        found = engine.relations(text, top_k=top_k)
-        _show_relations([_relation_row(each.value) | {"score": round(each.score, 4)} for each in found])
+    if of_relations:
+        rows = (
+            [_relation_row(each) for each in engine.read_relations()]
+            if text is None
+            else [_relation_row(each.value, each.score) for each in engine.relations(text, top_k=top_k)]
+        )
+        show(rows, chain.from_iterable(map(_relation_lines, rows)))
+    elif text is None:
+        raise UsageError("expected a text, or --relations to list all relations")
     else:
         topics = engine.link(text)
         show([*map(serialise_topic, topics)], map(_topic_line, topics))
@@ -70,7 +69,8 @@ def describe_command(
     """Describe relations by the phrases that people use to ask for them.
 
     They are kept with the graph, whatever is loaded later, and used wherever questions meet relations. ^RELATION has
-    phrases for the other direction; label=… and description=… name and explain a relation. A relation alone is shown.
+    phrases for the other direction; label=… and description=… name and explain a relation. See them by
+    `lodestar search --relations`.
 
     \b
     Example:
@@ -79,21 +79,19 @@ def describe_command(
       lodestar describe --file phrases.tsv
       lodestar describe --undo owned_by
     """
-    if sum((bool(phrases), file is not None, undo)) > 1 or not (relation or file is not None or undo):
+    if [bool(phrases), file is not None, undo].count(True) != 1:
         raise UsageError("describe: expected one of phrases of a relation, --file and --undo")
     if undo:
         done = engine.undescribe([relation] if relation else [])
     elif file is not None:
         done = engine.describe(file)
-    elif relation and phrases:
-        done = engine.describe({relation: phrases})
     else:
-        _show_relations([_relation_row(each) for each in engine.read_relations(relation)])
-        return
+        done = engine.describe({relation or "": phrases})
     collisions = {each.phrase: list(each.relations) for each in done.collisions}
     line = f"{done.num_relations:,} relations changed, {done.num_phrases:,} phrases {'taken back' if undo else 'new'}"
     show({"relations": done.num_relations, "phrases": done.num_phrases, "collisions": collisions}, [line])
-    _warn_of_ambiguous_phrases(done.collisions[:10])
+    for each in done.collisions[:10]:
+        print_to_stderr(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other")
 
 
 def _topic_line(topic: Topic) -> str:
@@ -102,31 +100,20 @@ def _topic_line(topic: Topic) -> str:
     return f"{topic.score:6.3f}  {topic.entity.id:<20}  {topic.entity.label}  {matched}"
 
 
-def _relation_row(relation: RelationInfo) -> dict[str, Any]:
-    """Return a relation with its words as plain data."""
+def _relation_row(relation: RelationInfo, score: float | None = None) -> dict[str, Any]:
+    """Return a relation with its words, and how near it is, as plain data."""
     from ..neo4j.catalogue import list_relation_phrases
 
-    return {
-        "relation": relation.name,
-        "number": relation.number,
-        "count": relation.count,
-        "label": relation.shown_label,
-        "description": relation.description,
-        "head": relation.head.kind,
-        "tail": relation.tail.kind,
-        "phrases": [asdict(phrase) for phrase in list_relation_phrases(relation)],
-    }
-
-
-def _show_relations(rows: list[dict[str, Any]]) -> None:
-    show(rows, chain.from_iterable(map(_relation_lines, rows)))
+    phrases = [asdict(phrase) for phrase in list_relation_phrases(relation)]
+    named = {"relation": relation.name, "label": relation.shown_label, "phrases": phrases}
+    return asdict(relation) | named | ({} if score is None else {"score": round(score, 4)})
 
 
 def _relation_lines(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield a relation and what is known of its meaning, the phrases by direction and source."""
     score = f"{row['score']:6.3f}  " if "score" in row else ""
     label = "" if row["label"] == row["relation"] else f": {row['label']}"
-    yield f"{score}{row['relation']}{label}  ({row['head']} → {row['tail']}, {row['count']:,} triples)"
+    yield f"{score}{row['relation']}{label}  ({row['head']['kind']} → {row['tail']['kind']}, {row['count']:,} triples)"
     if row["description"]:
         yield f"  {row['description']}"
     by_source: dict[tuple[bool, str], list[str]] = {}
@@ -136,6 +123,41 @@ def _relation_lines(row: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {'←' if inverse else '→'} {origin}: {'; '.join(texts)}"
 
 
-def _warn_of_ambiguous_phrases(found: Sequence[AmbiguousPhrase]) -> None:
-    for each in found:
-        print_to_stderr(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other")
+@click.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@json_option
+def recipes_command(names: tuple[str, ...]) -> None:
+    """List recipes and parts with all options, their defaults and sources.
+
+    A recipe can be an expression of parts: a + b passes the results of a to b, a | b joins both results.
+
+    \b
+    Example:
+      lodestar recipes star
+    """
+    from ..recipes import list_parts, list_recipes
+
+    recipes, parts = list_recipes(), list_parts()
+    known = {each["name"] for each in (*recipes, *parts)}
+    if unknown := sorted({*names} - known):
+        raise UsageError(f"there is no recipe or part {unknown[0]!r}: expected one of {', '.join(sorted(known))}")
+    recipes, parts = ([each for each in some if not names or each["name"] in names] for some in (recipes, parts))
+    lines = chain.from_iterable((*map(_recipe_lines, recipes), *map(_part_lines, parts)))
+    show({"recipes": recipes, "parts": parts}, lines)
+
+
+def _recipe_lines(recipe: dict[str, Any]) -> Iterator[str]:
+    yield f"Recipe {recipe['name']}: {' '.join(recipe['resolved'])}; answerer {recipe['answerer']['kind']}"
+    yield f"  {recipe['description']}"
+
+
+def _part_lines(part: dict[str, Any]) -> Iterator[str]:
+    flow = " → ".join(kind for kind in (part["takes"], part["gives"]) if kind)
+    yield ""
+    yield f"{part['role'].capitalize()} {part['name']}{f' ({flow})' if flow else ''}"
+    yield f"  {part['description']}"
+    if part["checkpoint_kinds"]:
+        yield f"  takes a checkpoint of kind {' or '.join(part['checkpoint_kinds'])}"
+    for option in part["options"]:
+        default = json.dumps(option["default"], ensure_ascii=False)
+        yield f"  {option['name']:<16} {default:<10} {option['help']} [{option['source']}]"

@@ -15,9 +15,7 @@ from ..errors import InputError, UsageError
 from ..file_access import read_text_file
 from ..neo4j import Request, Row, load_query
 from ..neo4j.catalogue import (
-    ORIGIN_OF,
     ORIGINS,
-    Origin,
     RelationCatalogue,
     RelationInfo,
     RelationPhrase,
@@ -33,7 +31,6 @@ MAX_OF_SOURCE = 100
 MAX_TOTAL = 200_000
 """Phrases that one call may bring."""
 MAX_CHARS = 200
-ORIGIN_LINE = "#origin="
 _MARKUP = re.compile(r"<[^<>]*>|&\w+;|\[\[|\{\{|```|\*\*")
 _log = logging.getLogger(__name__)
 _FIELDS = ("label", "description")
@@ -83,19 +80,16 @@ def check_phrase_text(text: str, what: str = "phrase") -> str:
 def read_descriptions(path: Path, catalogue: RelationCatalogue) -> dict[str, RelationDescription]:
     """Return what a file says of relations: lines of a relation and phrases, separated by tabs.
 
-    ``^relation`` has phrases for its heads; a column ``label=…`` or ``description=…`` is that. A line
-    ``#origin=source`` says who said what follows. Empty lines and others that begin with # are skipped. Raises
-    `InputError` with file and line for what cannot be read, and for a relation that the graph does not have.
+    ``^relation`` has phrases for its heads; a column ``label=…`` or ``description=…`` is that. Empty lines and
+    those that begin with # are skipped. Raises `InputError` with file and line for what cannot be read, and for a
+    relation that the graph does not have.
     """
     known = _Names(catalogue)
-    said: list[tuple[RelationInfo, bool, Column, Origin]] = []
-    origin: Origin = "user"
+    said: list[tuple[RelationInfo, bool, Column]] = []
     total = 0
     for number, line in enumerate(read_text_file(path, "the phrases").splitlines(), start=1):
         name, *columns = line.split("\t")
-        if line.startswith(ORIGIN_LINE):
-            origin = ORIGIN_OF.get(line.removeprefix(ORIGIN_LINE).strip(), "user")
-        elif line.strip() and (name in known.by_name or not line.startswith("#")):
+        if line.strip() and (name in known.by_name or not line.startswith("#")):
             total += len(columns)
             try:
                 if not any(column.strip() for column in columns):
@@ -104,7 +98,7 @@ def read_descriptions(path: Path, catalogue: RelationCatalogue) -> dict[str, Rel
                     raise InputError(f"expected at most {MAX_TOTAL:,} phrases together")
                 checked = [_check_column(column) for column in columns if column.strip()]
                 relation, inverse = known.find(name.strip())
-                said.extend((relation, inverse, column, origin) for column in checked)
+                said.extend((relation, inverse, column) for column in checked)
             except (InputError, UsageError) as error:
                 raise InputError(f"{path}:{number}: {error}") from error
     return _describe(said)
@@ -119,26 +113,8 @@ def make_descriptions(
     """
     known = _Names(catalogue)
     return _describe(
-        (*known.find(written), _check_column(text), "user") for written, texts in said for text in texts if text.strip()
+        (*known.find(written), _check_column(text)) for written, texts in said for text in texts if text.strip()
     )
-
-
-def format_descriptions(relations: Iterable[RelationInfo]) -> Iterator[str]:
-    """Yield the lines from which `read_descriptions` reads what is said of relations, without the lexicon's phrases."""
-    relations = sorted(relations, key=lambda relation: relation.name)
-    for origin in ORIGINS[:-1]:
-        lines = []
-        for relation in relations:
-            said = {"label": relation.said_label, "description": relation.description}
-            fields = [f"{key}={value}" for key, value in said.items() if value]
-            for inverse in (False, True):
-                columns = fields if origin == "user" and not inverse else []
-                columns = [*columns, *(p.text for p in relation.phrases if (p.origin, p.inverse) == (origin, inverse))]
-                if columns:
-                    lines.append("\t".join(("^" * inverse + relation.name, *columns)) + "\n")
-        if lines:
-            yield f"{ORIGIN_LINE}{origin}\n"
-            yield from lines
 
 
 Column = tuple[str, str]
@@ -152,14 +128,14 @@ def _check_column(text: str) -> Column:
     return "", check_phrase_text(text)
 
 
-def _describe(said: Iterable[tuple[RelationInfo, bool, Column, Origin]]) -> dict[str, RelationDescription]:
+def _describe(said: Iterable[tuple[RelationInfo, bool, Column]]) -> dict[str, RelationDescription]:
     texts: defaultdict[str, dict[str, str]] = defaultdict(dict)
     phrases: defaultdict[str, list[RelationPhrase]] = defaultdict(list)
-    for relation, inverse, (key, text), origin in said:
+    for relation, inverse, (key, text) in said:
         if key:
             texts[relation.name][key] = text
         else:
-            phrases[relation.name].append(RelationPhrase(text, origin, inverse))
+            phrases[relation.name].append(RelationPhrase(text, inverse=inverse))
     names = dict.fromkeys((*texts, *phrases))
     return {name: RelationDescription(**texts[name], phrases=tuple(phrases[name])) for name in names}
 
@@ -269,13 +245,13 @@ def store_descriptions(gateway: Gateway, relations: Sequence[RelationInfo]) -> N
     gateway.run(Request(load_query("set_relation_phrases"), {"words": words}, lambda _: None))
 
 
-def find_ambiguous_phrases(relations: Sequence[RelationInfo], *, lexicon: bool = False) -> tuple[AmbiguousPhrase, ...]:
-    """Return the phrases that ask for more than one relation, those of the lexicon only where they are wanted."""
+def find_ambiguous_phrases(relations: Sequence[RelationInfo]) -> tuple[AmbiguousPhrase, ...]:
+    """Return the phrases that ask for more than one relation, without those of the lexicon."""
     asked: defaultdict[str, dict[str, None]] = defaultdict(dict)
     shown: dict[str, str] = {}
     for relation in relations:
         for phrase in list_relation_phrases(relation):
-            if lexicon or phrase.origin != "lexicon":
+            if phrase.origin != "lexicon":
                 key = phrase.text.casefold()
                 shown.setdefault(key, phrase.text)
                 asked[key]["^" * phrase.inverse + relation.name] = None
