@@ -20,6 +20,7 @@ import gzip
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -253,7 +254,8 @@ def score_by_recipe(cell: Cell, asked: AskedGraph, settings: Settings) -> tuple[
     recipe = set_reach(asked, read_recipe(side.recipe, options), max_hop)
     if side.reads or side.kind == "gril":
         limit = cell.given.read if side.reads else None
-        run = RunOptions(cell.folder / f"run-{cell.name}-{cell.seed}", limit=limit, diagnose=False, fresh=True)
+        run = RunOptions(cell.folder / f"run-{cell.name}-{cell.seed}", limit=limit, diagnose=False)
+        shutil.rmtree(run.folder, ignore_errors=True)
         records = ask_remaining_questions(dev, recipe, settings, run).records
         return [each.id for each in records], {F1: [each.scores["strict/f1"] for each in records]}
     with Engine(settings, recipe=recipe) as engine:

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import shlex
-import time
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...models import MAX_HOP
-from ...models.atomic_files import make_private_folder
 from ..errors import InputError, require_extra
 from ..file_access import check_output_file, translate_storage_errors
 from ..progress import print_to_stderr, show_progress_bar
@@ -40,21 +37,19 @@ MAX_SHOWN = 10
 """Questions that are printed of each kind; all are in the report."""
 
 
-def _read_set(dataset: str, split: str | None, format_name: str | None) -> dict[str, Any]:
-    from ...loaders.question_sets import choose_file, read_questions
+def _read_set(dataset: str, format_name: str | None) -> dict[str, Any]:
+    from ...loaders.question_sets import read_questions
 
-    path = choose_file(dataset, split)
-    return {"path": path, "questions": read_questions(path, format_name)}
+    return {"questions": read_questions(dataset, format_name)}
 
 
 question_set_options = options_for(
     _read_set,
     click.argument("dataset", metavar="QUESTIONS"),
-    click.option("--split", help="The split to read, such as dev, if the set is a folder."),
     click.option("--format", "format_name", help="The set's format, if it cannot be detected."),
     click.option("--limit", type=click.IntRange(1), help="Take a random sample of this size; it is always the same."),
 )
-"""QUESTIONS, --split, --format, --limit: all `questions`, `path`, where they are, and `limit`."""
+"""QUESTIONS, --format, --limit: all `questions`, and `limit`."""
 
 
 @click.command()
@@ -65,17 +60,9 @@ question_set_options = options_for(
 @click.option("--no-diagnosis", "diagnose", flag_value=False, default=True, help="Do not search for why it is wrong.")
 @click.option("--against", metavar="RUN", help="Compare with another run over the same questions, by folder or name.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder (default: SET-RECIPE in runs of LODESTAR_HOME).")
-@click.option("--fresh", is_flag=True, help="Start again if the folder has a run.")
 @json_option
 def eval_command(
-    path: str,
-    questions: QuestionSet,
-    settings: Settings,
-    recipe: Recipe,
-    workers: WorkerPool,
-    against: str | None,
-    out: Path | None,
-    **how: Any,
+    questions: QuestionSet, settings: Settings, recipe: Recipe, against: str | None, out: Path | None, **how: Any
 ) -> None:
     """Ask every question of a set: which were right, which were wrong and why, metrics with their intervals.
 
@@ -84,11 +71,11 @@ def eval_command(
     \b
     Examples:
       lodestar eval questions-dev.jsonl.gz
-      lodestar eval metaqa/ --split 1-hop-dev --limit 1000
+      lodestar eval metaqa/1-hop-dev.txt --limit 1000
       lodestar eval questions-dev.jsonl.gz --recipe cosine --against questions-dev-similarity
     """
     from ..evaluation.report import compare_runs, format_report, make_report, write_report
-    from ..evaluation.runs import RunOptions, ask_remaining_questions, check_run_folder, read_records
+    from ..evaluation.runs import RunOptions, ask_remaining_questions, read_records
 
     require_extra("eval", "lodestar eval")
     runs = settings.home_dir / "runs"
@@ -96,11 +83,7 @@ def eval_command(
     if other == []:
         raise InputError(f"{against}: expected the folder of a run, found no records: `lodestar eval` writes one")
     folder = out or runs / f"{questions.name.partition('.')[0]}-{recipe.name}"
-    if out is None:
-        with translate_storage_errors(runs):
-            make_private_folder(runs)
-    check_run_folder(folder, path)
-    options = RunOptions(folder, workers, **how)
+    options = RunOptions(folder, **how)
     with show_progress_bar(questions.name, "asking") as (progress, _):
         run = ask_remaining_questions(questions, recipe, settings, options, progress)
         report = make_report(run, _ask_command())
@@ -137,7 +120,6 @@ _OUT = click.option("--out", type=click.Path(path_type=Path, dir_okay=False), re
 @json_option
 @engine_options
 def mine_command(
-    path: str,
     questions: QuestionSet,
     engine: Engine,
     workers: WorkerPool,
@@ -152,25 +134,23 @@ def mine_command(
     \b
     Example:
       lodestar mine questions-train.jsonl.gz --out train.jsonl.gz
-      lodestar mine metaqa/ --split 2-hop-train --limit 10000 --out train.jsonl.gz
+      lodestar mine metaqa/2-hop-train.txt --limit 10000 --out train.jsonl.gz
       lodestar mine questions-train.jsonl.gz --pool --out pool.jsonl.gz
     """
     from ..supervision import MiningOptions
     from ..supervision.mining import mine_paths
     from ..supervision.pools import PoolBounds, mine_pool
 
-    check_output_file("--out", out, reads=[path], force=force)
+    check_output_file("--out", out, reads=[click.get_current_context().params["dataset"]], force=force)
     options = MiningOptions(**mining)
     questions = replace(questions, questions=questions.sample(limit, options.seed))
-    started_s = time.perf_counter()
     with show_progress_bar(questions.name, "mining") as (progress, _):
         mined = (
             mine_pool(questions, engine, PoolBounds(), workers=workers, progress=progress)
             if pool
             else mine_paths(questions, engine, options, workers=workers, progress=progress)
         )
-    seconds = time.perf_counter() - started_s
-    _write_mined(out, mined, {"out": str(out), "seconds": round(seconds, 1)}, f" in {seconds:.1f} s")
+    _write_mined(out, mined)
 
 
 @click.command()
@@ -196,17 +176,16 @@ def refine_command(settings: Settings, pool: Path, out: Path, force: bool) -> No
     read = read_pool_file(pool)
     with show_progress_bar(out.name, "refining") as (progress, _):
         refined = refine_pool(read, settings, out.with_name(f"{out.name}.replies.sqlite"), progress=progress)
-    refiner = refined.header.refiner
-    _write_mined(out, refined, {"refiner": refiner}, f", refined by {refiner}")
+    _write_mined(out, refined)
 
 
-def _write_mined(out: Path, mined: Any, more: Mapping[str, Any], end: str) -> None:
-    """Write mined paths or pools and print their counts that are not 0, in JSON all of them after `more`."""
+def _write_mined(out: Path, mined: Any) -> None:
+    """Write mined paths or pools and print their counts that are not 0, in JSON all of them."""
     from ...models.mined_files import write_mined_file
 
     with translate_storage_errors(out):
         write_mined_file(out, mined.header, mined.questions)
     counts = dict(mined.header.counts)
     width = max(36, *map(len, counts))
-    show({**more, "counts": counts}, (f"{name:<{width}}{num:>10,}" for name, num in counts.items() if num))
-    print_to_stderr(f"{len(mined.questions):,} questions to {out}{end}")
+    show({"out": str(out), "counts": counts}, (f"{name:<{width}}{num:>10,}" for name, num in counts.items() if num))
+    print_to_stderr(f"{len(mined.questions):,} questions to {out}")

@@ -24,7 +24,7 @@ from ..data_model import Chain, Scored
 from ..errors import InputError, LodestarError, UsageError
 from ..evidence import Answer
 from ..evidence.conversion import convert_to_chains
-from ..file_access import check_output_file, lock_file, parse_json, translate_storage_errors, write_text_file
+from ..file_access import lock_file, parse_json, translate_storage_errors, write_text_file
 from ..gold_questions import (
     NO_ANSWER,
     NO_TOPIC,
@@ -286,7 +286,6 @@ class RunOptions:
     limit: int | None = None
     link: bool = False
     diagnose: bool = True
-    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,16 +396,9 @@ def _hold_folder(folder: Path) -> Iterator[None]:
                 folder.rmdir()
 
 
-def check_run_folder(folder: Path, dataset: str) -> None:
-    for file in (folder / name for name in (*OUTPUTS, "run.json")):
-        if file.exists():
-            check_output_file("--out", file, reads=[dataset], force=True)
-
-
 def _take_folder(options: RunOptions, stated: dict[str, Any]) -> None:
     kept = options.folder / "run.json"
-    there = [name for name in (*OUTPUTS, kept.name) if (options.folder / name).exists()]
-    if there and not options.fresh:
+    if any((options.folder / name).exists() for name in (*OUTPUTS, kept.name)):
         try:
             before = parse_json(kept.read_bytes())["what"]
         except (OSError, ValueError, KeyError, TypeError):
@@ -417,10 +409,8 @@ def _take_folder(options: RunOptions, stated: dict[str, Any]) -> None:
         differs = next((name for name in now if before.get(name) != now[name]), "its format")
         raise UsageError(
             f"{options.folder} holds another run, or files that no run wrote ({differs} differs): name another --out, "
-            "or give --fresh to replace them"
+            "or delete the folder"
         )
-    for name in there:
-        (options.folder / name).unlink()
     write_text_file(kept, json.dumps(stated, indent=2, ensure_ascii=False))
 
 

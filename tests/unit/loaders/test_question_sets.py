@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
-from lodestar.loaders.question_sets import FORMATS, choose_file, read_questions
+from lodestar.loaders.question_sets import FORMATS, read_questions
 
 from tests.made.files import refusal, written
 
@@ -229,13 +229,3 @@ def test_medqa(tmp_path: Path) -> None:
     assert fault(tmp_path, wrong) == (
         "questions:1: expected the letter of an option as answer_idx, found 'C': correct the question or remove it"
     )
-
-
-@pytest.mark.parametrize(
-    ("split", "found"), [("dev", "1-hop-dev.txt.gz"), ("test", "1-hop-test.txt.gz"), ("1-hop-dev", "1-hop-dev.txt.gz")]
-)
-def test_a_folder_and_a_split_name_a_file(tmp_path: Path, split: str, found: str) -> None:
-    for name in ("1-hop-dev.txt.gz", "1-hop-test.txt.gz", "1-hop-device.txt.gz", "kb.txt"):
-        (tmp_path / name).touch()
-    assert choose_file(str(tmp_path), split) == str(tmp_path / found)
-    assert choose_file(str(tmp_path / "kb.txt"), split) == str(tmp_path / "kb.txt")
