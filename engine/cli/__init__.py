@@ -1,4 +1,4 @@
-"""Write to the terminal: data, reports, warnings; ask before something is deleted."""
+"""Write to the terminal: data, reports, warnings."""
 
 from __future__ import annotations
 
@@ -47,26 +47,14 @@ def print_report(text: str, data: object) -> None:
         print_json(data)
 
 
-def confirm_deletion(what: str, *, yes: bool) -> None:
-    """Ask before something is deleted; without a yes nothing is, and the command ends with 1."""
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UsageError(f"this deletes {what}: give --yes to skip the question")
-    if not click.confirm(f"Delete {what}?", err=True):
-        print_to_stderr("nothing deleted")
-        raise click.exceptions.Exit(1)
+def require_yes(what: str, *, yes: bool) -> None:
+    """Raise `UsageError` unless --yes was given for what is deleted."""
+    if not yes:
+        raise UsageError(f"this deletes {what}: give --yes")
 
 
-class _Lines(logging.Handler):
+class WarningLines(logging.Handler):
     """Prints a log record as one line, whatever names it contains."""
 
     def emit(self, record: logging.LogRecord) -> None:
         print_to_stderr(f"lodestar: {' '.join(record.getMessage().split())}")
-
-
-def show_warnings() -> None:
-    """Print the library's warnings from now on."""
-    log = logging.getLogger("lodestar")
-    if not any(isinstance(handler, _Lines) for handler in log.handlers):
-        log.addHandler(_Lines(logging.WARNING))

@@ -11,14 +11,13 @@ import click
 
 from ..errors import GraphError
 from ..progress import print_to_stderr, show_progress_bar
-from . import confirm_deletion, print_report, show
+from . import print_report, require_yes, show
 from .options import database_options, gateway_options, json_option, open_gateway, server_option
 
 if TYPE_CHECKING:
     from ..neo4j.embedded import EmbeddedServer
     from ..neo4j.gateway import Gateway
     from ..settings import Settings
-
 
 SHOWN_KINDS = 10
 
@@ -67,24 +66,19 @@ def stop(server: EmbeddedServer) -> None:
 
 
 @db_command.command()
-@click.option("--all", "with_others", is_flag=True, help="Show every server under the same home, without its graph.")
 @json_option
 @database_options
-def status(settings: Settings, with_others: bool) -> None:
-    """Show whether the server runs, where it answers, where its files are, and what its graph holds.
+def status(settings: Settings) -> None:
+    """Show whether the server runs, where it answers, where its files are, what its graph holds, and other servers.
 
     \b
     Example:
-      lodestar db status --all
+      lodestar db status --name films
     """
     from ..neo4j.catalogue import read_graph_figures
     from ..neo4j.embedded import EmbeddedServer
 
     server = None if settings.uri else EmbeddedServer.of(settings)
-    if with_others and server:
-        servers = [_describe(each) for each in (server, *server.others())]
-        show(servers, chain.from_iterable(map(_lines, servers)))
-        return
     data = _describe(server) if server else {}
     graph = read_graph_figures(open_gateway(settings)) if server is None or data["running"] else None
     lines = chain(_lines(data) if data else (), _graph_lines(graph) if graph else ())
@@ -100,21 +94,13 @@ def check(gateway: Gateway) -> None:
     It reads every triple and compares those of each load by a checksum. Exits with 5 if there is a fault.
     """
     from ...loaders.maintaining import verify
-    from ...loaders.report import count_text
 
     with show_progress_bar("the graph", "checking") as (progress, _):
         found = verify(gateway, progress)
-    checked = (
-        f"{count_text(found.num_triples, 'triple')}, {count_text(found.num_entities, 'entity', 'entities')}, "
-        f"{count_text(found.num_loads, 'load')}"
-    )
     show(asdict(found), found.faults)
     if found.faults:
-        raise GraphError(
-            f"{checked}: {count_text(len(found.faults), 'fault')}, the first: {found.faults[0]}; if Cypher "
-            "changed it, run `lodestar db refresh`"
-        )
-    print_to_stderr(f"{checked}: equal to the manifests")
+        raise GraphError(f"faults: {len(found.faults):,}; if Cypher changed the graph, run `lodestar db refresh`")
+    print_to_stderr(f"{found.num_triples:,} triples of {found.num_loads:,} loads: equal to the manifests")
 
 
 @db_command.command()
@@ -134,7 +120,7 @@ def refresh(gateway: Gateway) -> None:
 
 @db_command.command()
 @click.argument("which", metavar="NUMBER|SOURCE|SHA256")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do it: without it nothing is deleted.")
 @json_option
 @gateway_options
 def unload(gateway: Gateway, which: str, yes: bool) -> None:
@@ -142,16 +128,13 @@ def unload(gateway: Gateway, which: str, yes: bool) -> None:
 
     \b
     Example:
-      lodestar db unload more.tsv
+      lodestar db unload more.tsv --yes
     """
     from ...loaders import maintaining
-    from ..neo4j.catalogue import read_loads
 
-    load = maintaining.find_load(gateway.run(read_loads()), which)
-    shown = f"load {load.number} ({load.source})"
-    confirm_deletion(shown, yes=yes)
-    with show_progress_bar(shown, "deleting") as (progress, _):
-        report = maintaining.unload(gateway, str(load.number), progress=progress)
+    require_yes(f"the load {which}", yes=yes)
+    with show_progress_bar(f"the load {which}", "deleting") as (progress, _):
+        report = maintaining.unload(gateway, which, progress=progress)
     print_report(str(report), asdict(report))
 
 
@@ -172,12 +155,11 @@ def index(settings: Settings, max_entities: int) -> None:
         folder = get_entity_index_folder(settings, gateway.connection)
         vectors = EngineResources(settings, gateway.connection).vectors
         report = index_entities(gateway, folder, vectors, max_entities=max_entities, progress=progress)
-    text = f"{report.num_entities:,} entities, {report.num_encoded:,} of them encoded now, "
-    print_report(f"{text}{report.num_bytes / 1e6:,.1f} MB", asdict(report))
+    print_report(f"{report.num_entities:,} entities, {report.num_encoded:,} encoded now", asdict(report))
 
 
 @db_command.command()
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do it: without it nothing is deleted.")
 @server_option
 @json_option
 def reset(server: EmbeddedServer, yes: bool) -> None:
@@ -188,13 +170,11 @@ def reset(server: EmbeddedServer, yes: bool) -> None:
       lodestar db reset --name films --yes
     """
     folder = server.home.folder
-    if not folder.exists() and not server.incoming().home.folder.exists():
-        text, deleted = f"{server.name}: there is no such server, nothing deleted", None
-    else:
-        confirm_deletion(f"the graph {server.name!r} in {folder}", yes=yes)
+    if is_there := folder.exists() or server.incoming().home.folder.exists():
+        require_yes(f"the graph {server.name!r} in {folder}", yes=yes)
         server.reset()
-        text, deleted = f"{server.name}: deleted", str(folder)
-    print_report(text, {"name": server.name, "deleted": deleted})
+    done = "deleted" if is_there else "there is no such server, nothing deleted"
+    print_report(f"{server.name}: {done}", {"name": server.name, "deleted": str(folder) if is_there else None})
 
 
 def _describe(server: EmbeddedServer) -> dict[str, Any]:
@@ -205,6 +185,7 @@ def _describe(server: EmbeddedServer) -> dict[str, Any]:
         "bolt_uri": status.bolt_uri if status.bolt_port else None,
         "browser_url": status.browser_url if status.http_port else None,
         "store_mb": server.store_mb,
+        "others": [each.name for each in server.others()],
     }
 
 
@@ -216,15 +197,15 @@ def _lines(data: Mapping[str, Any]) -> Iterator[str]:
         yield f"  browser   {data['browser_url']}  (user neo4j, password in {data['password_file']})"
         yield f"  memory    {memory} for a store of {data['store_mb']:,} MB"
     yield f"  home      {data['home']}"
+    if data["others"]:
+        yield f"  others    {', '.join(data['others'])}"
 
 
 def _graph_lines(graph: Mapping[str, Any]) -> Iterator[str]:
     counts = (f"{graph[f'num_{what}']:,} {what}" for what in ("triples", "entities", "literals", "relations"))
     yield f"  graph     {', '.join(counts)}"
-    kinds = [f"{num:,} {name}" for name, num in graph["kinds"].items()]
-    if kinds:
-        more = f" and {len(kinds) - SHOWN_KINDS:,} more" if len(kinds) > SHOWN_KINDS else ""
-        yield f"  kinds     {', '.join(kinds[:SHOWN_KINDS])}{more}"
+    if kinds := [f"{num:,} {name}" for name, num in graph["kinds"].items()]:
+        yield f"  kinds     {', '.join(kinds[:SHOWN_KINDS])}{', …' if len(kinds) > SHOWN_KINDS else ''}"
     for load in graph["loads"]:
         counted = f"{load['kind']}  {load['num_triples']:,} triples  {load['state']}"
         yield f"  load      {load['number']:>3}  {load['source']}  {counted}"

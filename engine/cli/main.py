@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 import signal
 import sys
@@ -14,7 +15,7 @@ import click
 from ...models import one_line
 from ..errors import NO_ROOM, LodestarError, StorageError, translate_import_errors
 from ..progress import print_to_stderr
-from . import show_warnings
+from . import WarningLines
 
 MAX_MESSAGE_CHARS = 1_500
 SECTIONS = {
@@ -25,8 +26,8 @@ SECTIONS = {
 }
 """The verbs, as --help lists them; the verb `ask` is `ask_command`, in the file of that name or in one of `FILES`."""
 VERBS = [verb for verbs in SECTIONS.values() for verb in verbs]
-FILES = {"browse": "ask", "explain": "ask", "describe": "search", "export": "load", "mcp": "serve"}
-FILES |= dict.fromkeys(("eval", "mine", "refine"), "question_sets")
+FILES = {"browse": "ask", "demo": "start", "describe": "search", "doctor": "start", "explain": "ask", "export": "load"}
+FILES |= {"mcp": "serve", "recipes": "search"} | dict.fromkeys(("eval", "mine", "refine"), "question_sets")
 
 
 class VerbGroup(click.Group):
@@ -67,7 +68,7 @@ def main() -> None:
 
 def run() -> None:
     """Run the command line; an error that a user can act on becomes one line and an exit code."""
-    show_warnings()
+    logging.getLogger("lodestar").handlers = [WarningLines(logging.WARNING)]
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from ..neo4j.gateway import Gateway
     from ..settings import Settings
 
-F = TypeVar("F", bound=Callable[..., Any])
-Decorator = Callable[[F], F]
+Decorator = Callable[[Any], Any]
 
 
-def options_for(make: Callable[..., dict[str, Any]], *options: Decorator[Any]) -> Decorator[Any]:
+def options_for(make: Callable[..., dict[str, Any]], *options: Decorator) -> Decorator:
     """Return a decorator that adds options; `make` takes their values by name, and returns the verb's arguments."""
     taken = inspect.signature(make).parameters
 
@@ -58,7 +57,6 @@ json_option = click.option(
 
 _NAME = click.option("--name", help="The embedded server to use (default: default).")
 _URI = click.option("--uri", help="Address of a Neo4j: neo4j://, neo4j+s://, bolt:// … (default: the embedded server).")
-DATABASE = (_URI, _NAME)
 
 
 def settings_from(uri: str | None = None, name: str | None = None) -> Settings:
@@ -83,20 +81,19 @@ def _server(name: str | None) -> dict[str, Any]:
     return {"server": EmbeddedServer.of(settings_from(name=name))}
 
 
-def _engine(uri: str | None, name: str | None) -> dict[str, Any]:
+def _engine(settings: Settings) -> dict[str, Any]:
     from ..api import Engine
 
-    engine = Engine(settings_from(uri, name))
-    return {"engine": click.get_current_context().with_resource(engine)}
+    return {"engine": click.get_current_context().with_resource(Engine(settings))}
 
 
 server_option = options_for(_server, _NAME)
 """--name: `server`, the embedded one."""
-database_options = options_for(lambda uri, name: {"settings": settings_from(uri, name)}, *DATABASE)
+database_options = options_for(lambda uri, name: {"settings": settings_from(uri, name)}, _URI, _NAME)
 """--uri, --name: `settings`."""
-engine_options = options_for(_engine, *DATABASE)
+engine_options = options_for(_engine, database_options)
 """--uri, --name: `engine`, an open `Engine`."""
-gateway_options = options_for(lambda uri, name: {"gateway": open_gateway(settings_from(uri, name))}, *DATABASE)
+gateway_options = options_for(lambda settings: {"gateway": open_gateway(settings)}, database_options)
 """--uri, --name: `gateway`, see `open_gateway`."""
 
 _RECIPE = (
@@ -108,23 +105,17 @@ _RECIPE = (
 
 
 def _recipe(
-    named: str | None,
-    changes: Sequence[str],
-    allow_parts: bool,
-    checkpoint: str | None,
-    uri: str | None,
-    name: str | None,
+    named: str | None, changes: Sequence[str], allow_parts: bool, checkpoint: str | None, settings: Settings
 ) -> dict[str, Any]:
     """Return settings and recipe; without --recipe, --checkpoint selects the recipe star."""
     from ..recipes import read_recipe
 
-    settings = settings_from(uri, name)
     named = named or (settings.recipe if checkpoint is None else "star")
     options = {} if checkpoint is None else {"checkpoint": checkpoint}
     return {"settings": settings, "recipe": read_recipe(named, changes, options, allow_parts=allow_parts)}
 
 
-recipe_options = options_for(_recipe, *_RECIPE, *DATABASE)
+recipe_options = options_for(_recipe, *_RECIPE, database_options)
 """--recipe, --set, --allow-parts, --checkpoint, --uri, --name: `recipe` and `settings`."""
 
 
@@ -134,14 +125,9 @@ def _workers(ray: str | None, workers: int | None = None) -> dict[str, Any]:
     return {"workers": WorkerPool(workers or 0, ray or "")}
 
 
-_RAY = click.option(
-    "--ray", metavar="ADDRESS", help="Work on a Ray cluster: HOST:PORT, ray://HOST:PORT, auto, or local for its own."
-)
+_WORKERS = click.option("--workers", type=click.IntRange(1, 1024), help="Parts at a time (default: 1, or Ray's CPUs).")
+_RAY = click.option("--ray", metavar="ADDRESS", help="A Ray cluster: HOST:PORT, ray://HOST:PORT, auto, or local.")
 ray_option = options_for(_workers, _RAY)
 """--ray: `workers`, one for each of its processors, or this thread."""
-worker_options = options_for(
-    _workers,
-    click.option("--workers", type=click.IntRange(1, 1024), help="Parts at a time (default: 1, or a CPU of Ray's)."),
-    _RAY,
-)
+worker_options = options_for(_workers, _WORKERS, _RAY)
 """--workers, --ray: `workers`."""

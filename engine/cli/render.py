@@ -19,10 +19,8 @@ from ..progress import make_printable
 if TYPE_CHECKING:
     from ..explaining import ItemReasons
 
-CLOSE = 0.3
-"""Share of a topic's probability from which another entity with the same words is named beside it."""
-MAX_CLOSE = 2
 MAX_ENDS = 5
+"""Ends of a path that are named."""
 
 
 def result_lines(
@@ -53,14 +51,12 @@ def result_lines(
     if cut := len(evidence.cut_paths):
         yield _dim(f"  bounds cut {cut} of the paths: not all their ends were read")
     yield from (_dim(f"  {text}") for text in evidence.left_out)
-    topics, others = _topic_texts(evidence)
+    topics = ", ".join(dict.fromkeys(_topic_texts(evidence)))
     trips = evidence.round_trips
     cost = f"{evidence.seconds * 1000:.0f} ms, {trips} round trip{'' if trips == 1 else 's'} to the database"
     every = f" for all {num_asked:,} questions" if num_asked > 1 else ""
     if last := "; ".join([f"about {topics}"] * bool(topics) + [cost + every] * bool(num_asked)):
         yield _dim(f"  {last}")
-    if others:
-        yield _dim(f"  not {others}: --topic to choose")
 
 
 def trace_lines(costs: Sequence[StageCost]) -> Iterator[str]:
@@ -95,28 +91,14 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         yield _dim(f"  because: {'; '.join(answer.why)}")
 
 
-def _topic_texts(evidence: Evidence[Item]) -> tuple[str, str]:
-    """Return the topics that the items start from, with the mention where it differs, and what else they may mean."""
+def _topic_texts(evidence: Evidence[Item]) -> Iterator[str]:
+    """Yield the topics that the items start from, each with its kind, and with the mention where that differs."""
     topics = list(evidence.topics)
     if evidence.kind == "chain":
         known = {topic.entity.id: topic for topic in topics}
         starts = dict.fromkeys(each.value.topic for each in evidence.items if isinstance(each.value, Chain))
         topics = [known.get(entity.id, Topic(entity)) for entity in starts]
-    names = []
     for topic in topics:
+        kind = f" ({topic.kind})" if topic.kind else ""
         differs = topic.mention and fold_name(topic.mention) != fold_name(topic.entity.label)
-        names.append(_name_topic(topic) + (f", “{topic.mention}”" if differs else ""))
-    others = [each for each in evidence.topics if each.entity not in {topic.entity for topic in topics}]
-    close = [other for other in others if any(_is_close(other, topic) for topic in topics)][:MAX_CLOSE]
-    return ", ".join(dict.fromkeys(names)), " or ".join(f"{_name_topic(other)}, {other.entity.id}" for other in close)
-
-
-def _name_topic(topic: Topic) -> str:
-    return topic.entity.label + (f" ({topic.kind})" if topic.kind else "")
-
-
-def _is_close(other: Topic, topic: Topic) -> bool:
-    if other.span is None or topic.span is None:
-        return False
-    overlap = other.span[0] < topic.span[1] and topic.span[0] < other.span[1]
-    return overlap and other.score >= CLOSE * topic.score
+        yield f"{topic.entity.label}{kind}{f', “{topic.mention}”' if differs else ''}"

@@ -52,24 +52,35 @@ def _make_command(kind: str, learns_from: LearnsFrom, text: str, example: str = 
     for option in reversed((*_COMMON, *_OF_SOURCE[learns_from])):
         made = option(made)
     files = f"lodestar train {kind} --dataset train.jsonl.gz --dev dev.jsonl.gz --out FOLDER"
-    return click.command(kind, help=f"{text}\n\n\b\nExample:\n  {files} {example}")(made)
+    return click.command(kind, help=f"Train {text}.\n\n\b\nExample:\n  {files} {example}")(made)
+
+
+_KINDS: Mapping[str, tuple[LearnsFrom, str, str]] = {
+    "star": ("paths", "STAR's path scorer, and the dual encoder that shortlists for it", "--set mix=1"),
+    "reg-triple": ("subgraphs", "ReG's triple scorer on the subgraphs of questions", ""),
+    "reg-entity": ("subgraphs", "ReG's entity scorer on the subgraphs of questions", ""),
+    "reg-path": ("pools", "a language model's LoRA to write relation paths", "--set model=FOLDER"),
+    "gril": ("subgraphs", "GRIL's retriever; with a reader what answers, too", "--set joint.reader=all-MiniLM-L6-v2"),
+    "reader": ("readings", "what chooses answers from a recipe's evidence, without an LLM", "--recipe similarity"),
+}
 
 
 class _Kinds(click.Group):
     """Has also the kinds of other packages, and any other kind as module:KIND."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *list_installed_kinds()})
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return sorted({*_KINDS, *list_installed_kinds()})
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        known = super().get_command(ctx, cmd_name)
-        if known or (":" not in cmd_name and cmd_name not in list_installed_kinds()):
-            return known
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name in _KINDS:
+            return _make_command(cmd_name, *_KINDS[cmd_name])
+        if ":" not in cmd_name and cmd_name not in list_installed_kinds():
+            return None
         try:
             kind = load_kind(cmd_name)
         except LookupError as error:
             raise click.UsageError(str(error)) from error
-        return _make_command(cmd_name, kind.learns_from, f"Train: {kind.title}.")
+        return _make_command(cmd_name, kind.learns_from, kind.title)
 
 
 @click.group(cls=_Kinds)
@@ -127,15 +138,3 @@ def _train(
 
 def _figures_text(figures: Mapping[str, float], names: Sequence[str]) -> str:
     return ", ".join(f"{name} {figures[name]:.3f}" for name in names if name in figures)
-
-
-_KINDS: Mapping[str, tuple[LearnsFrom, str, str]] = {
-    "star": ("paths", "STAR's path scorer, and the dual encoder that shortlists for it", "--set mix=1"),
-    "reg-triple": ("subgraphs", "ReG's triple scorer on the subgraphs of questions", ""),
-    "reg-entity": ("subgraphs", "ReG's entity scorer on the subgraphs of questions", ""),
-    "reg-path": ("pools", "a language model's LoRA to write relation paths", "--set model=FOLDER"),
-    "gril": ("subgraphs", "GRIL's retriever; with a reader what answers, too", "--set joint.reader=all-MiniLM-L6-v2"),
-    "reader": ("readings", "what chooses answers from a recipe's evidence, without an LLM", "--recipe similarity"),
-}
-for _kind, (_learns_from, _text, _example) in _KINDS.items():
-    train_command.add_command(_make_command(_kind, _learns_from, f"Train {_text}.", _example))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from lodestar.engine.cli import show_warnings
+from lodestar.engine.cli import WarningLines
 from lodestar.engine.cli.db import db_command
 from lodestar.engine.linking.entity_index import get_entity_index_folder
 from lodestar.engine.neo4j.embedded import EmbeddedServer
@@ -54,8 +54,7 @@ def handlers() -> Iterator[None]:
 
 
 def test_a_warning_is_one_harmless_line_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    show_warnings()
-    show_warnings()
+    logging.getLogger("lodestar").addHandler(WarningLines(logging.WARNING))
     logging.getLogger("lodestar.engine.api").warning("the load of a\x1b[31m\nb did not finish")
     logging.getLogger("lodestar.engine.api").info("not shown")
     printed = capsys.readouterr()

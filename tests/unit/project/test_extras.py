@@ -6,7 +6,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from lodestar.engine.cli.doctor import check_installation
+from lodestar.engine.cli.start import check_installation
 from lodestar.engine.errors import (
     MissingExtraError,
     format_install_command,
@@ -50,4 +50,4 @@ def test_both_wheels_of_faiss_are_told_by_doctor(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("lodestar.engine.errors._is_installed", lambda name: name in wheels)
     found = [each for each in check_installation(Settings(uri="bolt://127.0.0.1:1")) if each.part == "faiss"]
     assert [each.level for each in found] == ["missing"] * (len(wheels) - 1)
-    assert all("uninstall both" in each.advice and "gpu" in each.advice for each in found)
+    assert all("uninstall both" in each.found and "gpu" in each.found for each in found)
