@@ -11,13 +11,12 @@ number.
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from .. import machine
-from ..errors import NO_ROOM, EmbeddedServerError, StorageError
+from ..errors import EmbeddedServerError
 from ..progress import Progress, ignore_progress
 from . import server_process
 from .server_home import ServerHome, delete_graph
@@ -63,21 +62,15 @@ class ImportFiles:
 
 
 LOG = "import.log"
-REPORT = "import.report"
 
 _COMMAND = (
     "database", "import", "full", "neo4j", "--overwrite-destination", "--id-type=actual", "--verbose",
     f"--delimiter=U+{ord(DELIMITER):04X}",
 )  # fmt: skip
-_COLLECTOR = "-XX:+UseParallelGC"
-"""Pauses do not matter here: 10 to 20 % faster than G1 on two cores."""
 _LEAST_BUFFER_BYTES = 4 << 20
 """The importer's default read buffer; a row with its quotes must fit into it."""
 
 _SUMMARY = re.compile(r"^\s+(\d+) (nodes|relationships)$", re.MULTILINE)
-_NO_ROOM_MESSAGE = re.compile(
-    r"No space left on device|out of disk space|File too large|quota exceeded|not enough space", re.IGNORECASE
-)
 
 
 def import_graph(
@@ -94,39 +87,26 @@ def import_graph(
     """
     total_mb = machine.memory_mb()
     delete_graph(home)
-    free_bytes = shutil.disk_usage(home.data).free
     home.importing.touch()
     progress("importing", 0, 0)
     try:
-        exit_code, output = server_process.run_neo4j_command(
+        output = server_process.run_admin_command(
             home,
             class_path,
-            [*_COMMAND, f"--max-off-heap-memory={total_mb // 3}m", f"--report-file={home.logs / REPORT}"]
+            [*_COMMAND, f"--max-off-heap-memory={total_mb // 3}m"]
             + _read_options(files)
             + [f"--nodes={label}={file.name}" for label, file in files.nodes]
             + [f"--relationships={file.name}" for file in files.relationships],
-            log=home.logs / LOG,
+            log_name=LOG,
             heap_mb=min(max(total_mb // 6, 1024), 2048),
-            collector=_COLLECTOR,
             folder=files.folder,
         )
-        if exit_code and _NO_ROOM_MESSAGE.search(output):
-            raise _no_room(home, files, free_bytes)
-        _check_import(exit_code, output, home, files)
+        _check_import(output, home, files)
         home.importing.unlink()
-    except BaseException as error:
+    except BaseException:
         server_process.kill_leftover_commands(home)
         delete_graph(home)
-        if isinstance(error, OSError) and error.errno in NO_ROOM:
-            raise _no_room(home, files, free_bytes) from error
         raise
-
-
-def move_import_logs(home: ServerHome, keeper: ServerHome) -> None:
-    """Move the log and report of the last import to the logs of another home."""
-    for name in (LOG, REPORT):
-        if (home.logs / name).exists():
-            (home.logs / name).replace(keeper.logs / name)
 
 
 def _read_options(files: ImportFiles) -> list[str]:
@@ -139,29 +119,10 @@ def _read_options(files: ImportFiles) -> list[str]:
     return options
 
 
-def _no_room(home: ServerHome, files: ImportFiles, free_bytes: int) -> StorageError:
-    property_bytes = sum((files.folder / file.name).stat().st_size for _, file in files.nodes)
-    records_bytes = files.num_nodes * 15 + files.num_relationships * 34 + (256 << 20)
-    usual_bytes = records_bytes + 3 * property_bytes  # with the indexes built afterwards
-    return StorageError(
-        f"no room left on the disk of {home.data}: the graph needs about {usual_bytes / 1e9:.1f} GB, "
-        f"{free_bytes / 1e9:.1f} GB were free: make room or name another LODESTAR_HOME"
-    )
-
-
-def _check_import(exit_code: int, output: str, home: ServerHome, files: ImportFiles) -> None:
-    log = f"its log is {home.logs / LOG}"
-    if exit_code < 0:
-        raise EmbeddedServerError(
-            f"Neo4j's importer was killed by signal {-exit_code}: if the machine ran out of memory, close other "
-            f"programs; {log}"
-        )
-    if exit_code:
-        reason = server_process.find_failure_reason(output) or f"exit code {exit_code}"
-        raise EmbeddedServerError(f"Neo4j's importer failed: {reason}; {log}")
+def _check_import(output: str, home: ServerHome, files: ImportFiles) -> None:
     found = {what: int(number) for number, what in _SUMMARY.findall(output.rpartition("IMPORT DONE")[2])}
     if (found["nodes"], found["relationships"]) != (files.num_nodes, files.num_relationships):
         raise EmbeddedServerError(
             f"Neo4j's importer made {found['nodes']:,} nodes and {found['relationships']:,} relationships: "
-            f"expected {files.num_nodes:,} and {files.num_relationships:,}; {log}"
+            f"expected {files.num_nodes:,} and {files.num_relationships:,}; its log is {home.logs / LOG}"
         )

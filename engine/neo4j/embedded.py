@@ -21,7 +21,6 @@ from ..errors import (
     EmbeddedServerError,
     LoadInProgressError,
     LodestarError,
-    PortTakenError,
 )
 from ..file_access import lock_file
 from ..progress import Progress, ignore_progress, print_to_stderr, show_waiting
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 BOLT_PORT = 7687
 HTTP_PORT = 7474
 START_TIMEOUT_S = 180.0
-_OPTIONS = ("bolt_port", "http_port", "heap_mb", "pagecache_mb")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,7 @@ class EmbeddedServer:
         pagecache_mb: int | None = None,
         progress: bool = True,
     ) -> ServerStatus:
-        """Start the server unless it runs, and return when Bolt and Browser answer.
+        """Start the server unless it runs, and return when it answers.
 
         Omitted values are those given before, else defaults: free ports, and memory by the machine's and the size of
         the store. Raises `UsageError`, `PortTakenError`, `DownloadError`, or `EmbeddedServerError` with the reason from
@@ -162,8 +160,6 @@ class EmbeddedServer:
     def connection(self, timeout_s: float = 30.0) -> Connection:
         """Return the connection to the running server. Raises `DatabaseUnavailableError` if it is not running."""
         status = self.status()
-        if status.phase == "starting":
-            raise DatabaseUnavailableError(f"the embedded Neo4j {self.name!r} is still starting: try again in a moment")
         if not status.running:
             option = "" if self.name == Settings().name else f" --name {self.name}"
             raise DatabaseUnavailableError(
@@ -188,10 +184,8 @@ class EmbeddedServer:
         Raises `LoadInProgressError` if another bulk load is running.
         """
         incoming = self.incoming()
-        refusal = LoadInProgressError(
-            f"another lodestar is loading into {self.name!r}: wait for its end, then load again"
-        )
-        with self._lock("load", refusal=refusal):
+        refused = f"another lodestar is loading into {self.name!r}: wait for its end, then load again"
+        with self._lock("load", refusal=LoadInProgressError(refused)):
             incoming._delete()
             incoming.home.create()
             try:
@@ -227,7 +221,7 @@ class EmbeddedServer:
         the graph is either the complete old or the complete new one; an `EmbeddedServerError` says when it is the old
         one.
         """
-        from .bulk_import import move_import_logs
+        from .bulk_import import LOG
 
         with self._lock(), incoming._lock():
             incoming._stop()
@@ -243,9 +237,9 @@ class EmbeddedServer:
                 files.finish_graph_swap(self.home)
             finally:
                 if status.phase != "stopped":
-                    self._start(dict.fromkeys(_OPTIONS), progress=progress)
+                    self._start({}, progress=progress)
             files.delete_import_leftovers(self.home)
-            move_import_logs(incoming.home, self.home)
+            (incoming.home.logs / LOG).replace(self.home.logs / LOG)
             incoming.home.delete()
             return self.status()
 
@@ -264,11 +258,6 @@ class EmbeddedServer:
                     f"{error}: starting it with all that was written before; `lodestar db check` compares it"
                 )
                 self._launch(given, progress=progress, cuts_log=True)
-            except PortTakenError:  # between the look and the start another process took it: a second look finds others
-                if given["bolt_port"] or given["http_port"]:
-                    raise
-                self._stop()
-                self._launch(given, progress=progress)
         except BaseException:
             self._stop()
             self.home.write_state(last)
@@ -293,17 +282,14 @@ class EmbeddedServer:
     def _plan(self, given: Mapping[str, int | None]) -> ServerState:
         last = self.home.read_state() or ServerState(NEO4J_VERSION, 0, 0, 0, 0)
         usual = (0, 0) if self.target else (BOLT_PORT, HTTP_PORT)
-        bolt_port = files.choose_port(given["bolt_port"], (last.bolt_port, usual[0]), "--bolt-port")
-        http_port = files.choose_port(given["http_port"], (last.http_port, usual[1]), "--http-port")
-        if http_port == bolt_port:
-            http_port = files.find_free_port({bolt_port})
+        bolt_port = files.choose_port(given.get("bolt_port"), (last.bolt_port, usual[0]))
         total_mb = machine.memory_mb()
-        heap_mb = given["heap_mb"] or last.given_heap_mb
-        pagecache_mb = given["pagecache_mb"] or last.given_pagecache_mb
+        heap_mb = given.get("heap_mb") or last.given_heap_mb
+        pagecache_mb = given.get("pagecache_mb") or last.given_pagecache_mb
         return ServerState(
             version=NEO4J_VERSION,
             bolt_port=bolt_port,
-            http_port=http_port,
+            http_port=files.choose_port(given.get("http_port"), (last.http_port, usual[1]), avoid=bolt_port),
             heap_mb=heap_mb or files.default_heap_mb(total_mb, self.store_mb),
             pagecache_mb=pagecache_mb or files.default_pagecache_mb(total_mb, self.store_mb),
             given_heap_mb=heap_mb,

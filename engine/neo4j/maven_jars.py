@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import threading
 import time
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from ssl import SSLError
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
+from ...models import one_line
 from ...models.atomic_files import atomic_write, compute_file_sha256
 from ..errors import DownloadError
 from ..file_access import lock_file
@@ -88,8 +88,6 @@ class JarCache:
             if self.missing():
                 self.folder.mkdir(parents=True, exist_ok=True)
                 with lock_file(self.folder / ".lock", f"another lodestar is downloading {self.name}"):
-                    for left in self.folder.glob(".*.part"):  # of a killed download
-                        left.unlink()
                     self._download(self.missing(), progress=progress)
         except OSError as error:
             raise DownloadError(
@@ -101,8 +99,6 @@ class JarCache:
 
     def _download(self, jars: Sequence[Jar], *, progress: bool) -> None:
         total_bytes = sum(jar.size_bytes for jar in jars)
-        if shutil.disk_usage(self.folder).free < total_bytes:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         with ExitStack() as opened:
             show = ignore_progress
             if progress:
@@ -143,14 +139,9 @@ def _fetch(jar: Jar, folder: Path, cancelled: threading.Event) -> None:
                     )
             return
         except (URLError, SSLError, ConnectionError, TimeoutError, HTTPException, ValueError) as error:
-            is_refused = isinstance(error, HTTPError)
-            if is_refused or tried == _TRIES or cancelled.is_set():
-                cause = getattr(error, "reason", error)
-                reason = (
-                    f"HTTP {error.code}" if is_refused else getattr(cause, "strerror", None) or type(cause).__name__
-                )
+            if isinstance(error, HTTPError) or tried == _TRIES or cancelled.is_set():
                 raise DownloadError(
-                    f"{jar.file_name} could not be downloaded from {where} ({reason}): check the network, or name a "
-                    f"mirror in {MIRROR_VARIABLE}"
+                    f"{jar.file_name} could not be downloaded from {where} ({one_line(str(error), 200)}): check the "
+                    f"network, or name a mirror in {MIRROR_VARIABLE}"
                 ) from None
             time.sleep(_RETRY_S)

@@ -22,7 +22,7 @@ import re
 import secrets
 import shutil
 import socket
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -85,11 +85,6 @@ class ServerHome:
         self.importing = self.data / "importing"
         self._deleted = folder.with_name(f".{folder.name}.deleted")
 
-    @property
-    def has_initial_password(self) -> bool:
-        """Whether Neo4j already has the password: it is set before the first start, which creates the data."""
-        return (self.data / "dbms" / "auth.ini").is_file() or (self.data / "databases" / "system").is_dir()
-
     def create(self) -> None:
         """Create the folders, readable by their owner only. Raises `EmbeddedServerError` if that fails."""
         with translate_home_errors(self.folder):
@@ -149,8 +144,8 @@ class ServerHome:
 
         Neo4j gets it as `neo4j-admin dbms set-initial-password` would write it, without a JVM: salted and hashed.
         """
-        if self.has_initial_password:
-            return self.password()
+        if (self.data / "dbms" / "auth.ini").is_file() or (self.data / "databases" / "system").is_dir():
+            return self.password()  # Neo4j has it: it is set before the first start, which creates the data
         if not self.password_file.exists():
             self.private_file("password", f"{secrets.token_hex(32)}\n")
         salt = secrets.token_bytes(32)
@@ -195,10 +190,7 @@ def make_neo4j_configuration(state: ServerState) -> Mapping[str, str]:
         "server.bolt.advertised_address": bolt,
         "server.http.listen_address": http,
         "server.http.advertised_address": http,
-        "server.https.enabled": "false",
         "dbms.security.auth_enabled": "true",
-        "server.memory.heap.initial_size": f"{initial_heap_mb(state.heap_mb)}m",
-        "server.memory.heap.max_size": f"{state.heap_mb}m",
         "server.memory.pagecache.size": f"{state.pagecache_mb}m",
         "server.directories.import": "import",  # without it LOAD CSV reads any file
         "dbms.usage_report.enabled": "false",
@@ -233,49 +225,20 @@ def translate_home_errors(path: Path) -> Iterator[None]:
 # Ports and memory of a server
 
 
-def is_port_free(port: int) -> bool:
-    """Return whether a server may listen at the port of the loopback address.
-
-    Raises `EmbeddedServerError` if this user may not listen at the port.
-    """
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((LOOPBACK, port))
-        except PermissionError as error:
-            raise EmbeddedServerError(f"port {port}: this user may not listen there: give one above 1023") from error
-        except OSError:
-            return False
-    return True
-
-
-def choose_port(given: int | None, usual: Iterable[int], option: str) -> int:
+def choose_port(given: int | None = None, usual: Iterable[int] = (), avoid: int = 0) -> int:
     """Return the port to listen at: the given one, else the first of the `usual` that is free, or any free one.
 
-    Raises `PortTakenError` if the given port is not free.
+    Raises `PortTakenError` if this user cannot listen at the given port.
     """
-    if given is not None:
-        if not is_port_free(given):
-            raise PortTakenError(
-                f"port {given} is taken by another process: give another with {option}, or leave it out to have a "
-                "free one chosen"
-            )
-        return given
-    return next((port for port in usual if port and is_port_free(port)), 0) or find_free_port()
-
-
-def find_free_port(avoid: Container[int] = ()) -> int:
-    while True:
-        with socket.socket() as probe:
-            probe.bind((LOOPBACK, 0))
-            port = int(probe.getsockname()[1])
-        if port not in avoid:
-            return port
-
-
-def initial_heap_mb(heap_mb: int) -> int:
-    """Return the initial heap: small, so that an idle server on a laptop stays small."""
-    return min(512, heap_mb)
+    for port in (given,) if given else (*filter(None, usual), 0, 0):
+        with suppress(OSError), socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((LOOPBACK, port))
+            if (chosen := int(probe.getsockname()[1])) != avoid:
+                return chosen
+    raise PortTakenError(
+        f"port {given} is taken, or not this user's to listen at: give another, or none to have a free one chosen"
+    )
 
 
 def default_heap_mb(total_mb: int, store_mb: int = 0) -> int:
@@ -326,12 +289,8 @@ def begin_graph_swap(home: ServerHome, source: ServerHome) -> None:
 
     Raises `EmbeddedServerError`, with nothing changed, if that folder cannot be renamed.
     """
-    try:
+    with translate_home_errors(home.arriving):
         source.data.rename(home.arriving)
-    except OSError as error:
-        raise EmbeddedServerError(
-            f"{source.data} cannot be renamed to {home.arriving}: {error.strerror}; the graph stays as it was"
-        ) from error
 
 
 def finish_graph_swap(home: ServerHome) -> None:

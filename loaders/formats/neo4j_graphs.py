@@ -25,7 +25,7 @@ from ...engine.file_access import read_text_file
 from ...engine.neo4j import Request, Row, load_query, server_process
 from ...engine.neo4j.embedded import EmbeddedServer
 from ...engine.neo4j.gateway import Gateway
-from ...engine.neo4j.server_home import find_free_port
+from ...engine.neo4j.server_home import choose_port
 from ...engine.settings import LOAD_TIMEOUT_S, Settings, resolve_settings
 from ...models import quote_line
 from ...models.atomic_files import make_private_folder
@@ -193,6 +193,6 @@ def _server(settings: Settings) -> Iterator[EmbeddedServer]:
 
 
 def _start(server: EmbeddedServer) -> None:
-    bolt_port = find_free_port()
-    http_port = find_free_port((bolt_port,))
+    bolt_port = choose_port()
+    http_port = choose_port(avoid=bolt_port)
     server.start(bolt_port=bolt_port, http_port=http_port, heap_mb=HEAP_MB, pagecache_mb=PAGE_CACHE_MB, progress=False)

@@ -104,7 +104,7 @@ def run(code: str, real: EmbeddedServer, *arguments: object) -> subprocess.Popen
     opening = """
         import os, sys
         from pathlib import Path
-        from lodestar.engine.neo4j import process
+        from lodestar.engine.neo4j import server_process
         from lodestar.engine.neo4j.embedded import EmbeddedServer
         from lodestar.engine.neo4j.bulk_import import ImportFile, ImportFiles
         real = EmbeddedServer("bulk", Path(sys.argv[1]), Path(sys.argv[2]))
@@ -122,7 +122,7 @@ def test_no_importer_outlives_its_lodestar(real: EmbeddedServer, slow: Path, way
     """Tied, the kernel ends it; untied, the next use of the home does; interrupted, the call itself."""
     code = f"""
         if {way!r} == "untied":
-            process.make_command_end_with_parent = list
+            server_process.make_command_end_with_parent = list
         incoming = real.incoming()
         try:
             incoming.import_graph(files, lambda stage, done, total: print(stage, done, flush=True))
@@ -168,5 +168,4 @@ def test_a_full_disk_says_so(real: EmbeddedServer, slow: Path) -> None:
         assert child.stdout
         said = child.stdout.read()
     assert said.startswith("StorageError 10 False no room left on the disk of ")
-    assert "the graph needs about" in said
     real.incoming().reset()

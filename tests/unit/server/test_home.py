@@ -262,7 +262,7 @@ def test_a_folder_that_cannot_be_renamed_changes_nothing(
 
     monkeypatch.setattr(os, "rename", refused)
     real, incoming = homes
-    with pytest.raises(EmbeddedServerError, match=r"Invalid cross-device link; the graph stays as it was"):
+    with pytest.raises(EmbeddedServerError, match="Invalid cross-device link"):
         graph_files.begin_graph_swap(real, incoming)
     assert graph_of(real) == ("old", "old")
     assert graph_of(incoming) == ("new", "new")

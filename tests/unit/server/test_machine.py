@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
 from lodestar.engine import machine
+from lodestar.engine.errors import PortTakenError
 from lodestar.engine.neo4j import server_home
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.server_home import ServerState
-
-OPTIONS = ("bolt_port", "http_port", "heap_mb", "pagecache_mb")
 
 
 @pytest.mark.parametrize(
@@ -53,17 +53,19 @@ def test_a_quota_of_processors_is_kept_to(
     assert machine.num_cpus() == cpus
 
 
-@pytest.fixture
-def taken(monkeypatch: pytest.MonkeyPatch) -> set[int]:
-    """Ports that count as taken; any other is free, and 50000 is the one the system gives."""
-    taken: set[int] = set()
-    monkeypatch.setattr(server_home, "is_port_free", lambda port: port not in taken)
-    monkeypatch.setattr(server_home, "find_free_port", lambda _avoid=(): 50_000)
-    return taken
+def test_a_given_port_is_taken_or_refused_and_others_are_the_first_that_is_free() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        with pytest.raises(PortTakenError, match=f"port {port} is taken"):
+            server_home.choose_port(port, (1,))
+        chosen = server_home.choose_port(None, (0, port))
+        assert chosen not in (0, port)
+    assert server_home.choose_port(port) == port
+    assert server_home.choose_port(None, (port, chosen), avoid=port) == chosen
 
 
 def test_memory_that_nobody_gave_is_chosen_anew_by_the_size_of_the_store(
-    tmp_path: Path, taken: set[int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine, "memory_mb", lambda: 12_288)
     instance = EmbeddedServer("default", tmp_path, tmp_path)
@@ -74,7 +76,7 @@ def test_memory_that_nobody_gave_is_chosen_anew_by_the_size_of_the_store(
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
         os.truncate(file, size_mb << 20)
-    state = instance._plan(dict.fromkeys(OPTIONS))
+    state = instance._plan({})
     assert (state.heap_mb, state.pagecache_mb) == (700, 3_856)
-    state = instance._plan(dict.fromkeys(OPTIONS) | {"pagecache_mb": 900})
+    state = instance._plan({"pagecache_mb": 900})
     assert (state.heap_mb, state.pagecache_mb, state.given_pagecache_mb) == (700, 900, 900)

@@ -1,34 +1,14 @@
-"""Reading a server's log, its readiness, and processes that end with their starter."""
+"""Processes that end with their starter."""
 
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
-from threading import Thread
 
 import psutil
 import pytest
-from lodestar.engine.neo4j.server_process import is_answering_http, make_command_end_with_parent, wait_for_end
-
-
-def test_a_server_that_hangs_up_does_not_answer_yet() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
-
-        def serve() -> None:
-            for reply in (b"", b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"):
-                connection, _ = listening.accept()
-                with connection:
-                    connection.recv(1000)
-                    connection.sendall(reply)
-
-        thread = Thread(target=serve)
-        thread.start()
-        assert [is_answering_http(port), is_answering_http(port)] == [False, True]
-        thread.join()
-    assert not is_answering_http(port)
+from lodestar.engine.neo4j.server_process import make_command_end_with_parent, wait_for_end
 
 
 def test_an_end_that_the_parent_has_not_noticed_is_an_end() -> None:
