@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..api import Engine
 from ..data_model import Question
-from ..errors import DatabaseError, DatabaseUnavailableError, LodestarError
+from ..errors import DatabaseUnavailableError, LodestarError
 from ..evidence import Answer
 from ..neo4j.catalogue import read_graph_state
 from ..neo4j.gateway import deadline
@@ -32,8 +32,6 @@ T = TypeVar("T")
 
 
 POLL_S = 0.002
-RETRY_S = 0.25
-"""Between attempts while the database is away."""
 GATHER_S = 0.050
 """How long after a batch of several the next one waits: clients that were answered together ask again together."""
 PAST_S = 1.0
@@ -57,15 +55,14 @@ class _Waiting:
     future: asyncio.Future[Any]
     since: float
     end: float
-    error: Exception | None = None
 
 
 class Batcher:
     """Batches items with the same key, at most `max_batch`, from a queue of `max_queue`; for use in one event loop.
 
     ask: called in a thread with a key and items, returns as many results; if it fails for a batch, each item is asked
-    alone. workers: concurrent batches; a second one is sent when it is full, or its first item has waited `BESIDE_S`.
-    While the database is away, items wait for it until their deadlines.
+    alone, unless the database is away. workers: concurrent batches; a second one is sent when it is full, or its first
+    item has waited `BESIDE_S`.
     """
 
     def __init__(
@@ -93,8 +90,7 @@ class Batcher:
     async def ask(self, key: Hashable, item: Any, deadline_s: float) -> Any:
         """Return the result of an item; cancelling it takes the item out of the queue.
 
-        Raises `OverloadedError`, `DeadlineExceededError` after `deadline_s` seconds (the database's own error if that
-        was away), and what `ask` raises for the item.
+        Raises `OverloadedError`, `DeadlineExceededError` after `deadline_s` seconds, and what `ask` raises for it.
         """
         if self._closed:
             raise OverloadedError("the server is shutting down: ask another, or again in a moment")
@@ -113,8 +109,7 @@ class Batcher:
             async with asyncio.timeout(deadline_s):
                 return await waiting.future
         except TimeoutError:
-            late = DeadlineExceededError(f"no answer within the {deadline_s:g} s that the request gave")
-            raise waiting.error or late from None
+            raise DeadlineExceededError(f"no answer within the {deadline_s:g} s that the request gave") from None
         finally:
             if waiting in self._queue:
                 self._queue.remove(waiting)
@@ -171,31 +166,18 @@ class Batcher:
             asking = partial(self._ask, batch[0].key, items)
             results: Sequence[Any] = await loop.run_in_executor(self._pool, context.run, asking)
         except Exception as error:  # noqa: BLE001 - raised where the result is waited for
-            if _is_database_away(error) and not self._closed:
-                for each in (*batch, *self._queue):
-                    each.error = error
-                await asyncio.sleep(RETRY_S)
-                self._queue.extendleft(each for each in reversed(batch) if not each.future.done())
-            elif len(batch) > 1:
-                for each in batch:
-                    if not each.future.done():
-                        await self._send([each])
-            elif not batch[0].future.done():
-                batch[0].future.set_exception(error)
+            is_away = isinstance(error, DatabaseUnavailableError)
+            for each in batch:
+                if each.future.done():
+                    continue
+                if len(batch) > 1 and not is_away:
+                    await self._send([each])
+                else:
+                    each.future.set_exception(error)
             return
         for each, result in zip(batch, results, strict=True):
             if not each.future.done():
                 each.future.set_result(result)
-
-
-def _is_database_away(error: Exception) -> bool:
-    """Return whether waiting may help: the database is away or starting."""
-    code = str(getattr(error.__cause__, "code", "") or "")
-    return isinstance(error, DatabaseUnavailableError) or (
-        isinstance(error, DatabaseError)
-        and (code.startswith("Neo.TransientError.") or "DatabaseUnavailable" in code)
-        and "TransactionTimedOut" not in code
-    )
 
 
 class Service:

@@ -26,12 +26,10 @@ from ..data_model import Question
 from ..errors import (
     DatabaseError,
     DownloadError,
-    EntityNotFoundError,
     GraphError,
     InputError,
     LodestarError,
     QueryTimeoutError,
-    StaleCatalogueError,
     UsageError,
 )
 from ..evidence import Answer, format_answer
@@ -52,7 +50,6 @@ PATIENCE_S = 10.0
 
 _STATUS = {
     (UsageError, InputError): 400,
-    (EntityNotFoundError, StaleCatalogueError): 404,
     (OverloadedError,): 429,
     (DeadlineExceededError, QueryTimeoutError): 504,
     (DatabaseError, GraphError): 503,
@@ -128,23 +125,22 @@ def make_response(data: Any) -> Response:
 
 
 async def _ask(request: Request, body: lookups.AskForm, write: Callable[[Answer], T], *, answers: bool) -> T:
-    asking = get_service(request).ask(
-        body.as_question(), write, body.changes(), answers=answers, deadline_s=body.timeout_s
-    )
+    question, options = Question(body.question, tuple(body.topics), body.id), body.options.model_dump(exclude_none=True)
+    asking = get_service(request).ask(question, write, options, answers=answers, deadline_s=body.timeout_s)
     return await run_while_connected(request, asking)
 
 
 @router.post("/v1/ask", response_model=AnswerData, tags=["questions"])
 async def ask(body: lookups.AskForm, request: Request) -> Response:
     """Answer a question, with the evidence that the answer rests on."""
-    reply = await _ask(request, body, lambda answer: to_json(answer.to_dict(trace=body.trace)), answers=True)
+    reply = await _ask(request, body, lambda answer: to_json(answer.to_dict()), answers=True)
     return make_response(reply)
 
 
 @router.post("/v1/retrieve", response_model=EvidenceData, tags=["questions"])
 async def retrieve(body: lookups.AskForm, request: Request) -> Response:
     """Find and rank the evidence for a question."""
-    reply = await _ask(request, body, lambda answer: to_json(answer.evidence.to_dict(trace=body.trace)), answers=False)
+    reply = await _ask(request, body, lambda answer: to_json(answer.evidence.to_dict()), answers=False)
     return make_response(reply)
 
 
@@ -168,30 +164,6 @@ async def questions(request: Request) -> Response:
     if service.finding is None or service.finding.done():
         service.finding = asyncio.ensure_future(service.look_up(lookups.find_questions))
     return make_response(await run_while_connected(request, asyncio.shield(service.finding)))
-
-
-@router.post("/v1/entities", response_model=lookups.EntitiesData, tags=["graph"])
-async def entities(body: lookups.SearchForm, request: Request) -> Response:
-    """Find the entities that a text mentions, best first."""
-    return await _look(request, lookups.find_topics, body)
-
-
-@router.post("/v1/relations", response_model=lookups.RelationsData, tags=["graph"])
-async def relations(body: lookups.SearchForm, request: Request) -> Response:
-    """Find the relations nearest to a text."""
-    return await _look(request, lookups.find_relations, body)
-
-
-@router.post("/v1/neighbours", response_model=lookups.NeighboursData, tags=["graph"])
-async def neighbours(body: lookups.NeighboursForm, request: Request) -> Response:
-    """Read the triples of an entity, page by page."""
-    return await _look(request, lookups.read_neighbours, body)
-
-
-@router.post("/v1/verify", response_model=lookups.VerifyData, tags=["graph"])
-async def verify(body: lookups.VerifyForm, request: Request) -> Response:
-    """Tell which triples of a path the graph has."""
-    return await _look(request, lookups.check_path, body.path)
 
 
 @router.post("/v1/browser", tags=["graph"])
@@ -281,8 +253,6 @@ async def chat(body: lookups.ChatForm, request: Request) -> Response:
 
 def _read_question(body: lookups.ChatForm) -> Question:
     content = next((message.content for message in reversed(body.messages) if message.role == "user"), None)
-    if isinstance(content, list):
-        content = "\n".join(part.text for part in content if part.type == "text")
     if not content or not content.strip():
         raise UsageError("messages: expected a question in the last message of the user, found no text")
     return Question(content.strip())
@@ -303,8 +273,6 @@ def _write_stream(answer: Answer, body: lookups.ChatForm) -> bytes:
         {"choices": [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]}
         for delta, finish in deltas
     ]
-    if (body.stream_options or {}).get("include_usage"):
-        chunks.append({"choices": [], "usage": _make_usage(answer)})
     return b"".join(b"data: " + to_json(head | chunk) + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_
 from typing_extensions import TypedDict
 
 from ..api import Engine
-from ..data_model import Entity, Item, Question, Triple
+from ..data_model import Entity, Item, Triple
 from ..errors import EntityNotFoundError, StaleCatalogueError
 from ..evidence import Evidence
 from ..evidence.json_data import (
@@ -44,7 +44,7 @@ from ..suggesting import list_kind_names, read_plan_schema, suggest_questions
 MAX_TRIPLES = 50
 MAX_KINDS = 12
 MAX_OFFSET = 10_000
-"""Triples of an entity that are shown; beyond them the page says that it was cut."""
+"""Triples of an entity that are shown."""
 DEADLINE_S, MAX_DEADLINE_S = 30.0, 120.0
 Text = Annotated[str, Field(min_length=1, max_length=10_000)]
 Name = Annotated[str, Field(min_length=1, max_length=1_000)]
@@ -77,40 +77,13 @@ class AskOptions(Form):
 
 
 class AskForm(Form):
-    """A question; `topics` are ids or names of its topic entities, if you know them.
-
-    options: of the recipe. trace: add what each stage took and left.
-    """
+    """A question; `topics` are ids or names of its topic entities, if you know them; `options` are the recipe's."""
 
     question: Text = Field(examples=["What is the capital of Peru?"])
     topics: list[Name] = Field(default=[], max_length=20)
     id: str = Field(default="", max_length=200)
     options: AskOptions = Field(default=AskOptions(), examples=[{"top_k": 5}])
     timeout_s: float = Field(default=DEADLINE_S, gt=0, le=MAX_DEADLINE_S, description="The deadline of this request.")
-    trace: bool = False
-
-    def as_question(self) -> Question:
-        return Question(self.question, tuple(self.topics), self.id)
-
-    def changes(self) -> dict[str, int | bool]:
-        return self.options.model_dump(exclude_none=True)
-
-
-class SearchForm(Form):
-    """A text to find entities in, or the nearest relations of."""
-
-    text: Text = Field(examples=["the capital of Peru"])
-    limit: Limit = 10
-
-
-class NeighboursForm(Form):
-    """A page of the triples of an entity, by id or name; `offset` is the `next` of the page before."""
-
-    entity: Name
-    relation: Name | None = None
-    direction: Direction = "both"
-    limit: int = Field(default=50, ge=1, le=200)
-    offset: int = Field(default=0, ge=0, le=10**9)
 
 
 class TripleForm(Form):
@@ -121,24 +94,11 @@ class TripleForm(Form):
     tail: Name
 
 
-class VerifyForm(Form):
-    """The triples of a path."""
-
-    path: list[TripleForm] = Field(min_length=1, max_length=MAX_TRIPLES, fail_fast=True)
-
-
-class ChatPart(BaseModel):
-    """A part of a message; only text is read."""
-
-    type: str = Field(max_length=40)
-    text: str = ""
-
-
 class ChatMessage(BaseModel):
     """A message of a conversation."""
 
     role: str = Field(max_length=40)
-    content: str | Annotated[list[ChatPart], Field(max_length=100, fail_fast=True)] | None = None
+    content: str | None = None
 
 
 class ChatForm(BaseModel):
@@ -147,7 +107,6 @@ class ChatForm(BaseModel):
     model: str = Field(default="lodestar", max_length=200)
     messages: list[ChatMessage] = Field(min_length=1, max_length=200, fail_fast=True)
     stream: bool = False
-    stream_options: dict[str, Any] | None = None
 
 
 class GraphData(TypedDict):
@@ -192,16 +151,13 @@ class RelationsData(TypedDict):
 
 
 class NeighboursData(TypedDict):
-    """A page of triples at an entity; total: of all pages. next: the offset of the next page, null at the end.
-
-    cut: triples beyond the first 10,000 are on no page.
-    """
+    """A page of the first 10,000 triples at an entity. total: of all its triples. next: the offset of the next page,
+    null at the end."""
 
     entity: EntityData
     triples: list[TripleData]
     total: int
     next: int | None
-    cut: bool
 
 
 class CheckedTripleData(TripleData):
@@ -246,11 +202,11 @@ def describe_graph(engine: Engine) -> GraphData:
     }
 
 
-def find_topics(engine: Engine, asked: SearchForm) -> EntitiesData:
-    return {"entities": [serialise_topic(each) for each in engine.link(asked.text)[: asked.limit]]}
+def find_topics(engine: Engine, text: str, limit: int) -> EntitiesData:
+    return {"entities": [serialise_topic(each) for each in engine.link(text)[:limit]]}
 
 
-def find_relations(engine: Engine, asked: SearchForm) -> RelationsData:
+def find_relations(engine: Engine, text: str, limit: int) -> RelationsData:
     return {
         "relations": [
             {
@@ -261,7 +217,7 @@ def find_relations(engine: Engine, asked: SearchForm) -> RelationsData:
                 "domain": each.value.domain,
                 "range": each.value.range,
             }
-            for each in engine.relations(asked.text, top_k=asked.limit)
+            for each in engine.relations(text, top_k=limit)
         ]
     }
 
@@ -278,19 +234,20 @@ def find_entities(gateway: Gateway, ids_or_names: Sequence[str]) -> dict[str, En
     return found | (resolve_entity_names(gateway, names) if names else {})
 
 
-def read_neighbours(engine: Engine, asked: NeighboursForm) -> NeighboursData:
+def read_neighbours(
+    engine: Engine, entity: str, relation: str | None, direction: Direction, limit: int, offset: int
+) -> NeighboursData:
     """Return a page of triples at an entity, in the order in which the database has them.
 
     Raises `EntityNotFoundError`, and `StaleCatalogueError` for an unknown relation.
     """
-    entity, relation, direction, offset = asked.entity, asked.relation, asked.direction, asked.offset
     gateway, labels = engine.gateway(), engine.read_graph().labels
     relations = {each.number: each for each in gateway.run(read_catalogue()).relations}
     if relation is not None and relation not in {each.name for each in relations.values()}:
-        raise StaleCatalogueError(f"the graph has no relation {relation[:80]!r}: look for it by /v1/relations")
+        raise StaleCatalogueError(f"the graph has no relation {relation[:80]!r}: look for it by list_relations")
     here = find_entities(gateway, [entity]).get(entity)
     if here is None:
-        raise EntityNotFoundError(f"no entity has the id or name {entity[:80]!r}: look for it by /v1/entities")
+        raise EntityNotFoundError(f"no entity has the id or name {entity[:80]!r}: look for it by find_entities")
     sizes = {
         number: count
         for number, count in gateway.run(read_entity_signatures([here.id])).signatures.get(here.id, {}).items()
@@ -300,7 +257,7 @@ def read_neighbours(engine: Engine, asked: NeighboursForm) -> NeighboursData:
     }
     total = sum(sizes.values())
     shown = min(total, MAX_OFFSET)
-    limit = max(min(asked.limit, shown - offset), 0)
+    limit = max(min(limit, shown - offset), 0)
     among = [relations[number] for number in dict.fromkeys(map(abs, sizes))]
     triples = gateway.run(read_triples_at(here, among, direction, offset, limit)) if limit else []
     return {
@@ -308,7 +265,6 @@ def read_neighbours(engine: Engine, asked: NeighboursForm) -> NeighboursData:
         "triples": [serialise_triple(each, labels) for each in triples],
         "total": total,
         "next": offset + len(triples) if triples and offset + len(triples) < shown else None,
-        "cut": shown < total,
     }
 
 

@@ -25,15 +25,13 @@ from ..evidence import Answer
 from ..evidence.json_data import AnswerData, EvidenceData
 from ..neo4j.graph_requests import Direction
 from . import Service, lookups
-from .lookups import Limit, Name, NeighboursForm, SearchForm, Text, TripleForm
+from .lookups import Limit, Name, Text, TripleForm
 
 INSTRUCTIONS = (
     "A knowledge graph in Neo4j. Call `ask` for a question in plain words; its answer rests on paths of the graph "
     "alone, with a confidence. Call `retrieve_paths` to read evidence and answer yourself. Where there is no answer, "
-    "`reason` says why: nothing linked (no entity of the question is known: try `find_entities`), no relation fits "
-    "(no such kind of fact: try `list_relations`), no triple (it has the kind of fact, not for this entity), "
-    "not understood (no path used these words: ask without them), failed (the language model failed: try "
-    "`retrieve_paths`). Check what you conclude with `verify_path`."
+    "`reason` and `answer` say why: where nothing is linked try `find_entities`, where no relation fits try "
+    "`list_relations`. Check what you conclude with `verify_path`."
 )
 
 QuestionText = Annotated[Text, Field(description="A question in plain words.")]
@@ -69,13 +67,7 @@ class McpTools:
         )
         tools = (self.ask, self.retrieve_paths, self.find_entities, self.list_relations)
         for tool in (*tools, self.get_neighbours, self.verify_path):
-            annotations = ToolAnnotations(
-                title=tool.__name__.replace("_", " ").capitalize(),
-                read_only_hint=True,
-                destructive_hint=False,
-                idempotent_hint=True,
-                open_world_hint=False,
-            )
+            annotations = ToolAnnotations(read_only_hint=True, open_world_hint=False)
             self.server.add_tool(tool, name=tool.__name__, annotations=annotations)
 
     def routes(self) -> list[BaseRoute]:
@@ -112,11 +104,11 @@ class McpTools:
 
     async def find_entities(self, text: Text, limit: Limit = 10) -> lookups.EntitiesData:
         """Find the entities of the graph that a text mentions, with their ids."""
-        return await self.service.look_up(lookups.find_topics, SearchForm(text=text, limit=limit))
+        return await self.service.look_up(lookups.find_topics, text, limit)
 
     async def list_relations(self, text: Text, limit: Limit = 10) -> lookups.RelationsData:
         """List the relations of the graph that are nearest to a text: which kinds of fact there are."""
-        return await self.service.look_up(lookups.find_relations, SearchForm(text=text, limit=limit))
+        return await self.service.look_up(lookups.find_relations, text, limit)
 
     async def get_neighbours(
         self,
@@ -127,8 +119,7 @@ class McpTools:
         offset: Annotated[int, Field(ge=0, le=10**9, description="The `next` of the page before.")] = 0,
     ) -> lookups.NeighboursData:
         """Read the facts about an entity, a page at a time."""
-        asked = NeighboursForm(entity=entity, relation=relation, direction=direction, limit=limit, offset=offset)
-        return await self.service.look_up(lookups.read_neighbours, asked)
+        return await self.service.look_up(lookups.read_neighbours, entity, relation, direction, limit, offset)
 
     async def verify_path(
         self, path: Annotated[list[TripleForm], Field(min_length=1, max_length=lookups.MAX_TRIPLES)]

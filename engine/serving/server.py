@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import ipaddress
 import os
 import socket
 import sys
@@ -77,7 +76,7 @@ class ServerOptions:
     @property
     def known_hosts(self) -> list[str]:
         """The names that the header Host may have, without a port."""
-        own = () if self.host in ("0.0.0.0", "::", "") else (_in_brackets(self.host),)  # noqa: S104 - compared
+        own = () if self.host in ("0.0.0.0", "::", "") else (self.host,)  # noqa: S104 - compared
         return sorted({*LOOPBACK, *own, *self.hosts})
 
     def refusal(self, scope: Scope) -> tuple[int, str] | None:
@@ -102,11 +101,9 @@ def run_server(settings: Settings, recipe: Recipe, options: ServerOptions) -> No
     listening = bind_socket(options.host, options.port)
     app = make_application(settings, recipe, options)
     listening.listen(BACKLOG)  # whoever reads the address may connect at once
-    address = f"{_in_brackets(options.host)}:{listening.getsockname()[1]}"
+    address = f"{options.host}:{listening.getsockname()[1]}"
     mcp = "" if missing_packages("mcp") else ", MCP at /mcp"
     print_to_stderr(f"lodestar: http://{address}/ (documentation at /docs{mcp}); Ctrl-C ends it")
-    if not is_loopback(options.host):
-        print_to_stderr(f"lodestar: others reach it; requests need the token in {TOKEN_VARIABLE}")
     limit_blas_threads()
     sys.setswitchinterval(0.0005)  # the event loop runs soon although batches compute in threads
     gc.set_threshold(50_000, 20, 20)  # replies are plain data without cycles: the collector took half of writing them
@@ -162,13 +159,9 @@ def make_application(settings: Settings, recipe: Recipe, options: ServerOptions)
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """Return a bound socket; raise `PortTakenError`, or `UsageError` for an address that is not this machine's."""
-    try:
-        family = socket.AF_INET6 if ipaddress.ip_address(host).version == 6 else socket.AF_INET
-    except ValueError:
-        family = socket.AF_INET
+    """Return a bound socket; raise `PortTakenError`, or `UsageError` for what is no IPv4 address of this machine."""
     # asyncio sends at once (TCP_NODELAY) only where the protocol is named: without it each reply took 40 ms more.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
@@ -247,23 +240,15 @@ def _refuse(status: int, message: str) -> ASGIApp:
     return make_error_response(status, message, headers.get(status))
 
 
-def _in_brackets(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
-_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-
-
 class Metrics:
     """The server's metrics, in a registry of their own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         own: dict[str, Any] = {"registry": self.registry}
-        timed: dict[str, Any] = own | {"buckets": _SECONDS}
         self.requests = Counter("lodestar_requests", "HTTP requests", ("endpoint", "status"), **own)
-        self.request_seconds = Histogram("lodestar_request_seconds", "Seconds to the answer", ("endpoint",), **timed)
-        self.stage_seconds = Histogram("lodestar_stage_seconds", "Seconds of a batch by stage", ("stage",), **timed)
+        self.request_seconds = Histogram("lodestar_request_seconds", "Seconds to the answer", ("endpoint",), **own)
+        self.stage_seconds = Histogram("lodestar_stage_seconds", "Seconds of a batch by stage", ("stage",), **own)
         self.queue = Gauge("lodestar_queue", "Questions that wait", **own)
         self.questions = Counter("lodestar_questions", "Questions by outcome", ("outcome",), **own)
         self.round_trips = Counter("lodestar_round_trips", "Requests to the database", **own)

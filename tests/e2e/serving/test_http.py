@@ -72,14 +72,9 @@ def test_openais_client_lists_models_and_asks(url: str) -> None:
     whole = client.chat.completions.create(model="lodestar", messages=messages)
     content = whole.choices[0].message.content or ""
     assert content.startswith("Peruvian sol\n\n- Peru —[country currency used]→ Peruvian sol")
-    chunks = list(
-        client.chat.completions.create(
-            model="lodestar", messages=messages, stream=True, stream_options={"include_usage": True}
-        )
-    )
+    chunks = list(client.chat.completions.create(model="lodestar", messages=messages, stream=True))
     said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
     assert said.startswith("Peruvian sol")
-    assert chunks[-1].usage is not None
     with pytest.raises(openai.BadRequestError, match="is not served here"):
         client.chat.completions.create(model="gpt-9", messages=messages)
 
@@ -96,29 +91,6 @@ def test_the_graph_is_described_with_questions_that_it_answers(client: httpx.Cli
         answer = client.post("/v1/ask", json={"question": question}).json()
         assert answer["found"], question
         assert not answer["unsure"], question
-
-
-def test_neighbours_come_in_pages_that_have_each_triple_once(client: httpx.Client) -> None:
-    def page(**body: Any) -> dict[str, Any]:
-        response = client.post("/v1/neighbours", json={"entity": "Peru", **body})
-        assert response.status_code == 200, response.text
-        found: dict[str, Any] = response.json()
-        return found
-
-    wanted = {t for t in COUNTRIES if "m.peru" in (t[0], t[2])}
-    seen: list[tuple[str, str, str]] = []
-    offset: int | None = 0
-    while offset is not None:
-        found = page(limit=2, offset=offset)
-        assert found["total"] == len(wanted)
-        assert 1 <= len(found["triples"]) <= 2
-        seen += [(t["head"]["id"], t["relation"], t["tail"]["id"]) for t in found["triples"]]
-        offset = found["next"]
-    assert len(seen) == len(wanted)
-    assert set(seen) == wanted
-    only = page(relation="location.country.official_language", direction="out")
-    assert {t["tail"]["name"] for t in only["triples"]} == {"Spanish", "Quechua"}
-    assert page(relation="location.country.capital", direction="in")["triples"] == []
 
 
 # Health, metrics, documentation
@@ -140,7 +112,7 @@ def test_metrics_are_read_by_prometheus_own_parser(client: httpx.Client) -> None
 def test_the_documentation_is_valid_and_asks_no_other_host(client: httpx.Client) -> None:
     described = client.get("/openapi.json").json()
     validate(described)
-    assert {"/v1/ask", "/v1/verify", "/v1/chat/completions"} <= set(described["paths"])
+    assert {"/v1/ask", "/v1/retrieve", "/v1/chat/completions"} <= set(described["paths"])
     for page in ("/", "/docs"):
         response = client.get(page)
         assert "default-src 'none'" in response.headers["content-security-policy"]

@@ -12,6 +12,8 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from tests.made.graphs import COUNTRIES
+
 QUESTION = "Which currency is used in Peru?"
 TOOLS = {"ask", "retrieve_paths", "find_entities", "list_relations", "get_neighbours", "verify_path"}
 
@@ -51,8 +53,6 @@ async def test_an_agent_finds_its_way_from_a_question_to_a_checked_path(
             assert tool.output_schema
             assert tool.annotations is not None
             assert tool.annotations.read_only_hint is True
-            assert tool.annotations.idempotent_hint is True
-            assert tool.annotations.destructive_hint is False
             assert tool.annotations.open_world_hint is False
             assert "cypher" not in str(tool.input_schema).lower()
 
@@ -90,6 +90,28 @@ async def test_why_there_is_nothing_is_told_apart(url: str, environment: dict[st
         ]
         checked, _ = await called(client, "verify_path", path=apart)
         assert (checked["in_graph"], checked["connected"]) == (True, False)
+
+
+async def test_neighbours_come_in_pages_that_have_each_triple_once(url: str, environment: dict[str, str]) -> None:
+    wanted = {triple for triple in COUNTRIES if "m.peru" in (triple[0], triple[2])}
+    seen: list[tuple[str, str, str]] = []
+    offset: int | None = 0
+    async with connected("http", url, environment) as client:
+        while offset is not None:
+            found, _ = await called(client, "get_neighbours", entity="Peru", limit=2, offset=offset)
+            assert found["total"] == len(wanted)
+            assert 1 <= len(found["triples"]) <= 2
+            seen += [(t["head"]["id"], t["relation"], t["tail"]["id"]) for t in found["triples"]]
+            offset = found["next"]
+        relation = "location.country.official_language"
+        only, _ = await called(client, "get_neighbours", entity="Peru", relation=relation, direction="out")
+        none, _ = await called(
+            client, "get_neighbours", entity="Peru", relation="location.country.capital", direction="in"
+        )
+    assert len(seen) == len(wanted)
+    assert set(seen) == wanted
+    assert {t["tail"]["name"] for t in only["triples"]} == {"Spanish", "Quechua"}
+    assert none["triples"] == []
 
 
 async def test_the_best_paths_are_the_first_of_all(url: str, environment: dict[str, str]) -> None:

@@ -20,7 +20,7 @@ def schema(client: httpx.Client, url: str) -> BaseSchema:
 
 def test_nothing_makes_an_endpoint_fail(schema: BaseSchema, url: str) -> None:
     operations = [each.ok() for each in schema.get_all_operations()]
-    assert len(operations) > 12
+    assert len(operations) >= 10
     for operation in operations:
 
         @settings(
