@@ -13,6 +13,7 @@ formula and its constants are our own, no paper's:
          + between · max_{l<L} cos(between(q), reached(h_l))  a noun between is reached on the way
          + noun · cos(asked(q), reached(h_L))                 the noun that is asked for is reached last
          + back · [h_{l+1} = h_l⁻¹, and no word such as "other" or "same" asks for it]
+         + against · [h_1 is "owned by" turned round, or an h_l is a mother where a father is asked for]
          + [L ≥ 2] · hop · ((L − 1) · ln(1 + T) − Σ_l ln(1 + n_l))
 
 q' is the question without its topic's mention; P(q', h) is the mean over the tokens of text(h) of the best cosine to a
@@ -63,11 +64,13 @@ class SimilarityWeights:
     between: float = 0.29
     noun: float = 0.42
     back: float = -0.27
+    against: float = -2.0
+    """Of a path against the question's words: no other term makes up for it. Our own choice, not fitted."""
     phrases: bool = True
     """Whether a hop may be read in phrases that people ask for it by."""
 
 
-COSINE = SimilarityWeights(0, 0, 0, 0, 0, 0, 0, 0, 0, phrases=False)
+COSINE = SimilarityWeights(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, phrases=False)
 """The cosine alone."""
 
 _ASKED_FOR = {"who": "person", "whom": "person", "whose": "person", "where": "location", "when": "date"}
@@ -314,6 +317,10 @@ class PathSimilarity:
             self._call_ends(hops, asked.asked),
             self._call_ends(hops, asked.between),
             np.array([number.get(reverse_hop(hop), -2) for hop in hops]),
+            np.array(
+                [len(hop) == 1 and asked.is_turned(hop[0].words.properties[-1], inverse=hop[0].inverse) for hop in hops]
+            ),
+            np.array([asked.is_contrary(some) for some in stems]),
         )
 
     def _stems_of(self, hop: Hop) -> frozenset[str]:
@@ -431,6 +438,11 @@ class _Prepared:
         )
         if self.places is not None:
             scores += self.places.score(
-                paths, order=weights.order, between=weights.between, noun=weights.noun, back=weights.back
+                paths,
+                order=weights.order,
+                between=weights.between,
+                noun=weights.noun,
+                back=weights.back,
+                against=weights.against,
             )
         return scores

@@ -10,18 +10,23 @@ thumb for English, our own, no paper's.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
+from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
 
+from . import wording
 from .wording import EDGE_WORDS, STOP_WORDS, singularise
 from .wording.answer_kinds import classify_noun
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 WORD = re.compile(r"[^\W_]+")
 _ARTICLES = frozenset("the a an whose s".split())
@@ -103,7 +108,7 @@ class AskedWords:
 
     distances: how far each is from the topic, in such words, (num_words,). asked: the noun of what is asked for.
     between: nouns of what lies between. goes_back: whether a word says that the way leads back over the same relation,
-    as "other" and "with" do.
+    as "other" and "with" do. doer: the root of "owner" of "X's owner" and "the owner of X". done: that of "owned by X".
     """
 
     words: tuple[str, ...]
@@ -111,6 +116,39 @@ class AskedWords:
     asked: tuple[str, ...]
     between: tuple[str, ...]
     goes_back: bool
+    doer: str = ""
+    done: str = ""
+
+    def is_turned(self, relation: str, *, inverse: bool) -> bool:
+        """Return whether a first step over a relation such as "owned by", by its words, leads the wrong way: from X to
+        what X owns for "X's owner", to the owner of X for "owned by X"."""
+        words = [m.group().lower() for m in WORD.finditer(relation)]
+        wanted = self.doer if inverse else self.done
+        return len(words) == 2 and words[1] == "by" and bool(wanted) and _find_root(words[0]) == wanted
+
+    def is_contrary(self, stems: Set[str]) -> bool:
+        """Return whether a hop with these stems is of the opposite of a word: a mother for "father"."""
+        own = find_stems(self.words)
+        return any(
+            own & one and stems & other and not own & other and not stems & one
+            for pair in _read_contrasts()
+            for one, other in permutations(pair)
+        )
+
+
+def _find_root(word: str) -> str:
+    """Return the stem that "mentor", whose ending looks like one of a doer, shares with "mentored"."""
+    return stem_word(stem_word(word))
+
+
+def _is_doer(word: str) -> bool:
+    return not re.search("ees?$", word) and (bool(re.search("[eo]rs?$", word)) or classify_noun(word) == "person")
+
+
+@lru_cache(1)
+def _read_contrasts() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    data = tomllib.loads(files(wording).joinpath("lexicon.toml").read_text(encoding="utf-8"))
+    return tuple((find_stems((one,)), find_stems((other,))) for one, other in data["contrasts"]["pairs"])
 
 
 @lru_cache(4096)
@@ -126,12 +164,18 @@ def read_asked_words(question: str, topic: str) -> AskedWords:
     distances = {at: float(rank) for rank, at in enumerate(reversed(before), start=1)}
     distances |= {at: rank + further for rank, at in enumerate((at for at in content if at >= after), start=1)}
     asked, between = _find_nouns(words, {at for at in content if words[at] not in _JOINTS}, (first, after))
+    two = ["", "", *(word for word in words[:first] if word not in _ARTICLES)][-2:]
+    noun = (
+        "".join(words[after + 1 : after + 2]) if words[after : after + 1] == ["s"] else two[0] if two[1] == "of" else ""
+    )
     return AskedWords(
         tuple(words[at] for at in content),
         tuple(distances[at] for at in content),
         tuple(words[at] for at in asked[-2:]),
         tuple(words[at] for at in between),
         not _BACK.isdisjoint(words),
+        _find_root(noun) if _is_doer(noun) else "",
+        _find_root(two[0]) if two[1] == "by" else "",
     )
 
 
@@ -205,6 +249,7 @@ class WordPositions:
     hop_words: (D, num_words), how much of each of `AskedWords.words` each hop means; distances: (num_words,). asked,
     between: (D,), how well what a hop reaches is called by the noun that is asked for, and by the best of those
     between; 0 where there is none. reverse: (D,), the hop straight back; −2 where there is none or a word asks for it.
+    turned, contrary: (D,), see `AskedWords`.
     """
 
     hop_words: Floats
@@ -212,10 +257,13 @@ class WordPositions:
     asked: Floats
     between: Floats
     reverse: Ints
+    turned: Bools
+    contrary: Bools
 
-    def score(self, paths: Ints, *, order: float, between: float, noun: float, back: float) -> Floats:
+    def score(self, paths: Ints, *, order: float, between: float, noun: float, back: float, against: float) -> Floats:
         """Return what the places of words add to the score of each path, by a weight each; back: of a path that goes
-        straight back over a relation. paths: see `score_word_order`. Returns (num_paths,)."""
+        straight back over a relation; against: of one whose first hop is turned, or with a contrary hop. paths: see
+        `score_word_order`. Returns (num_paths,)."""
         last = (paths >= 0).sum(axis=1) - 1
         on_the_way = np.where(np.arange(paths.shape[1]) < last[:, None], self.between[paths], np.float32(0.0)).max(
             axis=1
@@ -225,4 +273,5 @@ class WordPositions:
             + between * on_the_way
             + noun * self.asked[paths[np.arange(len(paths)), last]]
             + back * (self.reverse[paths[:, :-1]] == paths[:, 1:]).any(axis=1)
+            + against * (self.turned[paths[:, 0]] | (self.contrary[paths] & (paths >= 0)).any(axis=1))
         ).astype(np.float32)

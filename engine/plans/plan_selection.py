@@ -56,6 +56,8 @@ MAX_TRIES = 3
 MAX_VALUE_WORDS = 3
 ALONE_FROM = 0.5
 """The least probability of a plan of a plain question for which no path was found. Our own choice."""
+NONE_FROM = 0.5
+"""The least probability of a plan that counts nothing: no triple proves that. Our own choice."""
 LIKELY = 0.3
 """The probability of a link from which on a question is taken to name that. Our own choice."""
 AGREED = 0.85
@@ -394,7 +396,10 @@ def _make_evidence(
     plan = best.candidate.plan
     dimension = get_graph_schema(ctx).dimensions.get(plan.path[-1], "") if isinstance(plan, AggregateValue) else ""
     answer = _make_answer(plan, best.result, names, dimension, ctx.graph.labels)
-    answer = replace(answer, probability=best.probability, unsure=best.probability < stated_from)
+    is_unsure = best.probability < stated_from
+    if best.probability < NONE_FROM and answer.number == 0 and not items:
+        answer = replace(answer, number=None, says="", reason=f"there is none: {answer.how}")
+    answer = replace(answer, probability=best.probability, unsure=is_unsure)
     return Evidence(question.question, tuple(topics), "triple", items, extras=(answer,))
 
 

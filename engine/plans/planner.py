@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...models.word_positions import read_asked_words
 from ...models.wording import singularise
 from ...models.wording.answer_kinds import classify_noun
 from ..data_model import Topic
@@ -30,8 +31,10 @@ from .plan import (
     Intersection,
     KindSet,
     Plan,
+    TopByValue,
     TopicSet,
     is_plan_within_bounds,
+    iterate_parts,
 )
 from .schema import (
     DATES,
@@ -168,7 +171,7 @@ def _finish(chart: Chart, cell: Mapping[str, Sequence[ChartNode]]) -> list[Candi
                 for name, value in own.items():
                     feats[name] += value
                 asks_less = isinstance(plan, HasMembers) and any(feats[name] >= 0.5 for name in _LEFT_OUT)
-                if not asks_less and is_plan_within_bounds(plan):
+                if not asks_less and is_plan_within_bounds(plan) and not _is_turned(chart, plan):
                     unread = modifiers if feats["modifier_left_out"] else ()
                     made[plan] = Candidate(plan, feats, score, feats[LEFT] > 0 or is_amount, unread)
     return sorted(made.values(), key=lambda each: -each.score)
@@ -187,6 +190,23 @@ def _ask_each(of: Any, to_one: frozenset[str]) -> Any:
         case _:
             return of
     return apart if THROUGH.join(reverse_path(one)) in to_one else of
+
+
+def _is_turned(chart: Chart, plan: Plan) -> bool:
+    """Whether a plan leads from a named thing to what it owns where its owner is asked for, or the other way round."""
+    for part in iterate_parts(plan):
+        match part:
+            case FollowPath(TopicSet(ids), path):
+                step = path[0]
+            case HasPathTo(path, TopicSet(ids)):
+                step = reverse_path(path)[0]
+            case _:
+                continue
+        relation, inverse = chart.steps.texts[step.removeprefix("^")][0], step.startswith("^")
+        named = (topic.mention for topic in chart.topics if topic.entity.id in ids)
+        if any(read_asked_words(chart.text, each).is_turned(relation, inverse=inverse) for each in named):
+            return True
+    return False
 
 
 def _add_who(chart: Chart, cell: Mapping[str, Sequence[ChartNode]]) -> list[ChartNode]:
@@ -228,6 +248,8 @@ def _wholes(chart: Chart, node: ChartNode) -> list[tuple[Any, dict[str, float]]]
         return [(plan, {})] if node.more != "yes" or chart.form == "yes" else []
     if isinstance(plan, TopicSet) and chart.form != "where":
         return []
+    if isinstance(plan, TopByValue) and isinstance(plan.of, TopicSet) and chart.is_one(plan.of):
+        return []  # one thing that the question names is the most of nothing
     is_number, is_date = cls.value in NUMBERS, cls.value in DATES
     found: list[tuple[Any, dict[str, float]]] = []
     if chart.form == "count":

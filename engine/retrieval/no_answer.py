@@ -77,7 +77,7 @@ class NoAnswerExplainer:
         if any(step.step.relation not in self.words for step in chain.steps):
             return False
         end = find_end_kind(merge_mediator_hops(chain.relation_path, self.words)[-1])
-        return score_kind_agreement(find_wanted_kind(mask_mention(question, topic)), end) == -1
+        return score_kind_agreement(find_wanted_kind(mask_mention(question, topic)), end) <= -1
 
     def _find_lacking(self, evidence: Sequence[Evidence[Chain]]) -> list[Scored[str] | None]:
         """Return for each question the relation that fits best of those that its topics lack."""

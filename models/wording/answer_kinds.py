@@ -21,6 +21,8 @@ from .. import wording
 from . import NOT_NOUNS, PREPOSITIONS, singularise
 
 VALUE_KINDS = ("date", "year", "number", "amount", "email", "url", "phone", "yes or no")
+_NO_THINGS = ("date", "year", "amount", "yes or no")
+"""Values that name neither a person nor a place: a room may be called by a number."""
 UNKNOWN = "unknown"
 SHARE = 0.8
 """Of the values of an end those that have to parse as a kind. Our own choice."""
@@ -315,9 +317,12 @@ def _alike(kind: str) -> tuple[str, ...]:
 
 
 def score_kind_agreement(asked: WantedKind, end: EndKind) -> float:
-    """Return how well what a path leads to is of the kind that is asked for, −1 to 1; 0 where either is unknown."""
+    """Return how well what a path leads to is of the kind that is asked for, −1 to 1; 0 where either is unknown, and
+    −3 for a date, an amount or yes where a person or a place is asked for, which none can be."""
     if not asked.kinds or end.kind == UNKNOWN:
         return 0.0
+    if end.kind in _NO_THINGS and asked.kinds[0] in ("person", "place"):
+        return -3.0
     if end.kind in asked.kinds:
         return 1.0 if end.kind == asked.kinds[0] or end.kind in VALUE_KINDS else 0.6
     if end.kind in VALUE_KINDS or asked.kinds[0] in VALUE_KINDS:

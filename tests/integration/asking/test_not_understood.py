@@ -32,7 +32,7 @@ TRIPLES = [
     ("f.x", "directed_by", "m.ann"), ("f.y", "directed_by", "m.ann"), ("f.z", "directed_by", "m.bob"),
     ("f.x", "release_year", '"1979"'), ("f.y", "release_year", '"1990"'),
     ("g.tea", "supplied_by", "u.one"), ("g.jam", "supplied_by", "u.two"),
-    ("g.tea", "unit_price", '"18"'), ("g.jam", "unit_price", '"90"'), ("g.tea", "units_on_order", '"80"'),
+    ("m.ann", "mother", "m.bob"), ("g.tea", "unit_price", '"18"'), ("g.jam", "unit_price", '"90"'), ("g.tea", "units_on_order", '"80"'),
 ]  # fmt: skip
 
 
@@ -79,6 +79,14 @@ def test_some_are_withheld(engine: Engine) -> None:
     plain, timed = engine.ask_batch(texts)
     assert set(plain.names) == {"Arvonia", "Cormark"}, plain.text
     assert timed.not_understood == ("since",), timed.text
+
+
+@pytest.mark.parametrize(
+    "text", ["Who was Ann Alder's director?", "What was supplied by Green Tea?", "Who is the father of Ann Alder?"]
+)
+def test_what_says_the_opposite_is_no_answer(engine: Engine, text: str) -> None:
+    answer = engine.ask(text)
+    assert not {"Xanadu Road", "Yellow Door", "Norrick Foods", "Bob Birch"} & set(answer.names), answer.text
 
 
 def test_a_word_of_a_relation_is_understood(engine: Engine) -> None:

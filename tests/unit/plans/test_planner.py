@@ -264,6 +264,19 @@ def test_a_superlative_of_no_known_adjective_is_not_taken_for_a_relation(name: s
     assert all(each.leaves_operator for each in plans(name, question))
 
 
+@pytest.mark.parametrize(
+    ("name", "question"),
+    [
+        ("geo", "which canal of peru is the longest"),
+        ("films", "which stunt in heat was the most expensive"),
+        ("firm", "which desk of sales is the cheapest"),
+    ],
+)
+def test_one_thing_is_the_most_of_nothing(name: str, question: str) -> None:
+    best = [getattr(each.plan, "of", None) for each in plans(name, question)]
+    assert not [each for each in best if isinstance(each, plan.TopByValue) and isinstance(each.of, plan.TopicSet)]
+
+
 def test_no_plan_is_deeper_than_one_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "MAX_DEPTH", 2)
     for name, question in (

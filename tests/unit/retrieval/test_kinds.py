@@ -59,7 +59,9 @@ def test_a_question_says_what_kind_it_wants(question: str, kinds: tuple[str, ...
         ("Who?", EndKind("organisation", 1.0), 0.6),
         ("Who?", EndKind("text", 1.0), -0.3),
         ("Who?", EndKind("place", 0.5), -0.3),
-        ("Who?", EndKind("date", 1.0), -1.0),
+        ("Who?", EndKind("phone", 1.0), -1.0),
+        ("Who?", EndKind("date", 1.0), -3.0),
+        ("Where?", EndKind("year", 1.0), -3.0),
         ("When?", EndKind("email", 1.0), -1.0),
     ],
 )

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lodestar.models.word_positions import (
-    WordPositions,
-    read_asked_words,
-    score_word_order,
-)
+from lodestar.models.word_positions import WordPositions, find_stems, read_asked_words, score_word_order
 
 
 @pytest.mark.parametrize(
@@ -46,7 +42,44 @@ def test_the_score_of_places_term_by_term() -> None:
         asked=np.array([0.1, 0.2, 0.3], dtype=np.float32),
         between=np.array([0.5, 0.6, 0.7], dtype=np.float32),
         reverse=np.array([2, -2, 0]),
+        turned=np.array([False, True, False]),
+        contrary=np.array([False, False, True]),
     )
-    paths = np.array([[0, -1], [0, 1], [0, 2]])
-    found = places.score(paths, order=1, between=10, noun=100, back=1000)
-    assert found == pytest.approx([10, 5 + 20, 5 + 30 + 1000])
+    paths = np.array([[0, -1], [0, 1], [0, 2], [1, -1]])
+    found = places.score(paths, order=1, between=10, noun=100, back=1000, against=10_000)
+    assert found == pytest.approx([10, 5 + 20, 5 + 30 + 1000 + 10_000, 20 + 10_000])
+
+
+@pytest.mark.parametrize(
+    ("question", "topic", "relation", "forward", "inverse"),
+    [
+        ("Who was Ann Alder's mentor?", "Ann Alder", "mentored by", False, True),
+        ("Who is the owner of the Vega?", "Vega", "owned by", False, True),
+        ("Which ships are owned by Ann Alder?", "Ann Alder", "owned by", True, False),
+        ("Who was taught by Ann Alder?", "Ann Alder", "taught by", True, False),
+        ("Who are Ann Alder's employees?", "Ann Alder", "employed by", False, False),
+        ("What are Ann Alder's paintings?", "Ann Alder", "painted by", False, False),
+        ("Who mentored Ann Alder?", "Ann Alder", "mentored by", False, False),
+    ],
+)
+def test_a_relation_of_what_was_done_has_one_direction(
+    question: str, topic: str, relation: str, forward: bool, inverse: bool
+) -> None:
+    asked = read_asked_words(question, topic)
+    assert asked.is_turned(relation, inverse=False) == forward
+    assert asked.is_turned(relation, inverse=True) == inverse
+
+
+@pytest.mark.parametrize(
+    ("question", "relation", "contrary"),
+    [
+        ("Who is the father of Vega?", "mother", True),
+        ("When did Vega die?", "birth date", True),
+        ("When does the Vega close?", "opening hours", True),
+        ("When did the mother of the father of Vega die?", "mother", False),
+        ("Who are the children of Vega?", "mother", False),
+        ("When does the Vega close?", "open or closed", False),
+    ],
+)
+def test_a_relation_of_the_opposite_is_contrary(question: str, relation: str, contrary: bool) -> None:
+    assert read_asked_words(question, "Vega").is_contrary(find_stems([relation])) == contrary
