@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .engine.api import Engine
-    from .engine.data_model import Chain, Entity, Path, Question, RelationPath, Scored, Triple
+    from .engine.data_model import Chain, Entity, Question, RelationPath, Scored, Triple
     from .engine.errors import LodestarError
     from .engine.evidence import Answer, Evidence
     from .engine.integrations.langchain import LodestarRetriever
@@ -25,7 +25,6 @@ _HOMES = {
     "LiteralValue": ".engine.writing.changing",
     "LodestarError": ".engine.errors",
     "LodestarRetriever": ".engine.integrations.langchain",
-    "Path": ".engine.data_model",
     "Question": ".engine.data_model",
     "RelationPath": ".engine.data_model",
     "Scored": ".engine.data_model",
@@ -42,7 +41,6 @@ __all__ = [
     "LiteralValue",
     "LodestarError",
     "LodestarRetriever",
-    "Path",
     "Question",
     "RelationPath",
     "Scored",

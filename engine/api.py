@@ -1,53 +1,43 @@
-"""Ask one graph, in batches or one by one, blocking or with asyncio; load, export and describe it from Python."""
+"""Ask one graph, in batches or one by one, blocking or with asyncio; add and remove triples."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
-from ..models import one_line
 from ..models.placement import limit_blas_threads
 from . import pipeline
 from .context import Context
 from .data_model import Question, Scored, Topic
-from .errors import EntityNotFoundError, LodestarError, StaleCatalogueError, UsageError, translate_import_errors
-from .evidence import Answer, Evidence, Item, NoEvidenceReason, PlanAnswer
-from .evidence.conversion import Quotes, collect_snippets, convert_item_kind
+from .errors import StaleCatalogueError, UsageError, translate_import_errors
+from .evidence import Answer, Evidence, Item
+from .evidence.conversion import convert_item_kind
 from .neo4j import split_into_requests
 from .neo4j.catalogue import RelationInfo, read_catalogue, read_graph_edition, read_graph_state
 from .parallel import start_in_thread
 from .parts import Expression, JoinedExpression, NamedPart, Part, list_stages
-from .progress import Progress, ignore_progress
 from .recipes import MAX_TOP_K, Recipe, read_recipe
 from .resources import EngineResources, GraphResources
-from .settings import Connection, Settings, make_connection, resolve_settings
+from .settings import Settings, make_connection, resolve_settings
 
 if TYPE_CHECKING:
     import neo4j
-    import networkx
-    import pandas as pd
 
-    from ..loaders.report import LoadReport
     from .explaining import Explanation
     from .neo4j.gateway import Gateway
-    from .plans.compile import PlanResult
-    from .plans.plan import Plan
-    from .relations.descriptions import DescriptionReport
     from .writing.changing import ChangeReport, Names, Stated
 
 MAX_TOGETHER = 1_000
 MAX_CHARS_TOGETHER = 500_000
 """Questions that share round trips, and the characters of them and of their topics: the database holds them at once."""
 MAX_RECIPES = 16
-"""With the options of calls; the one that was not used for longest is dropped."""
-MAX_FILTERS = 10
+"""With the options of calls, that are kept open."""
 
 _log = logging.getLogger(__name__)
 
@@ -83,9 +73,9 @@ class Engine:
     `database` of any other; `device`, …. driver: a driver of Neo4j to use instead; it stays yours to close.
     recipe: the name of a recipe, a TOML file, a line of parts, parts joined in Python, or a `Recipe`; that of the
     settings without. allow_parts: import the code that a file names as parts of its own. options: what to change in
-    the recipe, as ``{"star.checkpoint": "folder", "top_k": 5}``. It holds connections: use it as a (sync or async)
-    context manager or call `close` / `aclose`. Every call sees what was loaded before it. An engine can be pickled
-    unless it has a driver of yours. That a load is half there is logged as a warning, once.
+    the recipe, as ``{"star.checkpoint": "folder", "top_k": 5}``. It holds connections: use it as a context manager or
+    call `close`. Every call sees what was loaded before it. An engine can be pickled unless it has a driver of yours.
+    That a load is half there is logged as a warning.
 
     Example::
 
@@ -108,55 +98,44 @@ class Engine:
         recipe: str | Part | Expression | Recipe | None = None,
         options: Mapping[str, Any] | None = None,
         allow_parts: bool = False,
-        connection: Connection | None = None,
         **flags: Any,
     ) -> None:
         flags |= {"name": name, "uri": uri, "database": database}
         if auth is not None:
             flags["user"], flags["password"] = auth
-        given_flags = sorted(flag for flag, value in flags.items() if value is not None)
-        if settings is not None and not isinstance(settings, Settings):
-            raise UsageError(
-                f"expected Settings, found {type(settings).__name__}: name a graph as Engine(name=…), a database as "
-                "Engine(uri=…)"
-            )
-        if settings is not None and given_flags:
-            raise UsageError(f"expected either settings or {', '.join(given_flags)}: put them into the settings")
-        settings = settings or resolve_settings(flags)
+        if settings is None:
+            settings = resolve_settings(flags)
+        elif not isinstance(settings, Settings) or any(value is not None for value in flags.values()):
+            raise UsageError("expected Settings alone, or settings by name, as Engine(name=…) or Engine(uri=…, auth=…)")
         given = settings.recipe if recipe is None else recipe
         if options or not isinstance(given, Recipe):
             given = read_recipe(given, options=options, allow_parts=allow_parts)
         given.check()
-        if driver is not None:
-            from .neo4j.gateway import make_driver_connection
-
-            connection = make_driver_connection(driver, settings)
         self.settings = settings
         self.recipe = given
-        self.connection = connection or make_connection(settings)
+        if driver is None:
+            self.connection = make_connection(settings)
+        else:
+            from .neo4j.gateway import make_driver_connection
+
+            self.connection = make_driver_connection(driver, settings)
         self.resources = EngineResources(settings, self.connection)
         self._driver = driver
         self._opening = threading.RLock()
-        self._counting = threading.Lock()
-        self._num_calls = 0
-        self._closing: list[Callable[[], None]] = []
         self._gateway: Gateway | None = None
         self._graph: GraphResources | None = None
         self._recipes: dict[str, Recipe] = {}
         """By the options of calls, opened for `_graph`."""
-        self._warned: set[str] = set()
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._driver is not None:
             raise TypeError("an engine over a driver of yours cannot be pickled: make it from settings")
-        return partial(type(self), self.settings, recipe=self.recipe, connection=self.connection), ()
+        return partial(type(self), self.settings, recipe=self.recipe), ()
 
     def prepare(self) -> None:
         """Open what the stages need now instead of at the first question."""
         with self._asking():
             self._open({})
-
-    # One question or many, blocking
 
     def retrieve(self, question: str | Question, **options: Unpack[CallOptions]) -> Evidence[Item]:
         """Return the ranked evidence for a question; of one without a known entity the note says so."""
@@ -166,15 +145,11 @@ class Engine:
     def retrieve_batch(
         self, questions: Sequence[str | Question], **options: Unpack[CallOptions]
     ) -> list[Evidence[Item]]:
-        """Return each question's ranked evidence; of one with a fault (`find_question_error`) the note says which."""
+        """Return each question's ranked evidence; of one without a known entity the note says so."""
         with self._asking():
-            given = [_validate_question_or_fault(question) for question in questions]
-            asked = [each for each in given if isinstance(each, Question)]
-            found: list[Evidence[Item]] = []
-            for together in split_into_requests(asked, MAX_TOGETHER, Question.num_chars, MAX_CHARS_TOGETHER):
-                found += self._retrieve(together, options)
-            rest = iter(found)
-            return [next(rest) if isinstance(each, Question) else each for each in given]
+            asked = [_validate_question(question) for question in questions]
+            together = split_into_requests(asked, MAX_TOGETHER, Question.num_chars, MAX_CHARS_TOGETHER)
+            return [each for some in together for each in self._retrieve(some, options)]
 
     def ask(self, question: str | Question, **options: Unpack[CallOptions]) -> Answer:
         """Return the answer to a question, with its evidence; where the answerer fails, with its `failure`."""
@@ -191,8 +166,6 @@ class Engine:
 
     def answer_evidence(self, evidence: Sequence[Evidence[Item]], **options: Unpack[CallOptions]) -> list[Answer]:
         """Return an answer to each evidence. If the answerer fails for a question, that answer has a `failure`."""
-        if not evidence:
-            return []
         with self._asking():
             graph, recipe = self._open(options)
             return pipeline.answer_questions(recipe, self._context(graph), evidence)
@@ -200,39 +173,32 @@ class Engine:
     def link(self, text: str) -> tuple[Topic, ...]:
         """Return the entities that a text mentions, best first."""
         with self._asking():
-            question = replace(_validate_question(text), topic_entities=())
-            return pipeline.link_questions(self._context(), self.recipe.linker, [question])[0].topics
+            return pipeline.link_questions(self._context(), self.recipe.linker, [_validate_question(text)])[0].topics
 
     def relations(self, text: str, *, top_k: int = 10) -> list[Scored[RelationInfo]]:
         """Return the relations nearest to a text by cosine."""
         question = _validate_question(text)
-        graph = self._graph
-        if graph is None or self.gateway().run(read_graph_edition()) != graph.edition:
+        graph = self.read_graph()
+        if self.gateway().run(read_graph_edition()) != graph.edition:
             graph = self.read_graph(anew=True)
-        return graph.index.search(self.resources.encoder.encode([question.text]), top_k)[0]
+        return graph.index.search(self.resources.vectors.encoder.encode([question.text]), top_k)[0]
 
     async def aask(self, question: str | Question, **options: Unpack[CallOptions]) -> Answer:
         """Answer in a thread, for asyncio; a cancelled task leaves the thread to its end."""
         return await asyncio.to_thread(self.ask, question, **options)
 
+    def explain(self, question: str | Question, *, top_k: int = 5) -> Explanation:
+        """Return the answer with the reasons of its first items: how paths are read, what a scorer attends to."""
+        from .explaining import explain_answer
+
+        return explain_answer(self.ask(question), self.recipe, self.read_graph(), self.gateway(), top_k=top_k)
+
     # What every call does
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        with self._counting:
-            self._num_calls += 1
-        try:
-            with translate_import_errors(f"recipe {self.recipe.name}"), limit_blas_threads():
-                yield
-        finally:
-            self._end_call()
-
-    def _end_call(self) -> None:
-        with self._counting:
-            self._num_calls -= 1
-            closing, self._closing = ([], self._closing) if self._num_calls else (self._closing, [])
-        for close in closing:
-            close()
+        with translate_import_errors(f"recipe {self.recipe.name}"), limit_blas_threads():
+            yield
 
     def _retrieve(
         self, asked: Sequence[Question], options: Mapping[str, Any], *, anew: bool = False
@@ -284,17 +250,16 @@ class Engine:
         key = repr(sorted(changes.items()))
         with self._opening:
             graph = self.read_graph(anew=anew)
-            recipe = self._recipes.pop(key, None)
-            if recipe is None:
+            if key not in self._recipes:
                 recipe = self.recipe
                 if changes:
                     recipe = read_recipe(recipe, options=changes)
                     recipe.check()
                 recipe.open(graph)
-            while len(self._recipes) >= MAX_RECIPES:
-                del self._recipes[next(iter(self._recipes))]
-            self._recipes[key] = recipe
-        return graph, recipe
+                if len(self._recipes) >= MAX_RECIPES:
+                    self._recipes.clear()
+                self._recipes[key] = recipe
+            return graph, self._recipes[key]
 
     def read_graph(self, *, anew: bool = False) -> GraphResources:
         """Return what was read of the graph, at the first call or `anew`."""
@@ -305,129 +270,10 @@ class Engine:
                 state = gateway.run(read_graph_state())
                 state.check()
                 for warning in state.warnings:
-                    if warning not in self._warned:
-                        self._warned.add(warning)
-                        _log.warning(warning)
+                    _log.warning(warning)
                 self._graph = GraphResources(self.resources, gateway.run(read_catalogue()), edition)
                 self._recipes = {}
             return self._graph
-
-    # Besides asking
-
-    def explain(self, question: str | Question, *, top_k: int = 5) -> Explanation:
-        """Return the answer with the reasons of its first items: how their paths are read, and what a trained scorer
-        attended to."""
-        from .explaining import explain_answer
-
-        answer = self.ask(question)
-        return explain_answer(answer, self.recipe, self.read_graph(), self.gateway(), top_k=top_k)
-
-    def quote(self, evidence: Sequence[Evidence[Item]], *, max_items: int = 3) -> list[Quotes]:
-        """Return the text snippets behind the first items of each evidence, if the graph was made from text."""
-        return collect_snippets(self.gateway(), evidence, max_items)
-
-    def run(self, plan: Plan | str) -> PlanResult:
-        """Return what a plan, or its JSON, gives: the database executes it in one query; see `engine.plans`.
-
-        Raises `InputError` for what is no plan, and for one with a relation or a kind that the graph does not have.
-        """
-        from .plans.compile import compile_plan
-        from .plans.plan import parse_plan
-        from .plans.plan_selection import get_graph_schema
-
-        asked = parse_plan(plan) if isinstance(plan, str) else plan
-        return self.gateway().run(compile_plan(asked, get_graph_schema(self._context())))
-
-    def plan(self, question: str | Question) -> Plan | None:
-        """Return the likeliest plan of a question, None where none is found; see `engine.plans`."""
-        from .plans.plan_selection import find_plans
-
-        ctx = self._context()
-        linked = pipeline.link_questions(ctx, self.recipe.linker, [_validate_question(question)])
-        (found,), _ = find_plans(ctx, linked)
-        return found[0].plan if found else None
-
-    # What relations mean
-
-    def read_relations(self, relation: str | None = None) -> list[RelationInfo]:
-        """Return the relations of the graph, or one by its name or label, with what is known of their meaning."""
-        from .relations.descriptions import find_relation
-
-        catalogue = self.gateway().run(read_catalogue())
-        return [find_relation(catalogue, relation)[0]] if relation else list(catalogue.relations)
-
-    def describe(self, phrases: Mapping[str, Sequence[str]] | str | Path) -> DescriptionReport:
-        """Say by which phrases people ask for relations: ``{"owned_by": ["who looks after"], "^owned_by": […]}``, or a
-        file of lines of a relation and phrases, separated by tabs.
-
-        ``^name`` has phrases for the heads; ``label=…`` and ``description=…`` among them are that. They are kept in the
-        graph and used by the next question. Raises `UsageError` for a relation that is not there, `InputError` for a
-        phrase that cannot be one.
-        """
-        from .relations.descriptions import add_relation_descriptions, make_descriptions, read_descriptions
-
-        catalogue = self.gateway().run(read_catalogue())
-        if isinstance(phrases, Mapping):
-            words = make_descriptions(catalogue, phrases.items())
-        else:
-            words = read_descriptions(Path(phrases), catalogue)
-        return add_relation_descriptions(self.gateway(), catalogue, words)
-
-    def undescribe(self, relations: Sequence[str] = ()) -> DescriptionReport:
-        """Take back what `describe` said of relations, or of all."""
-        from .relations.descriptions import remove_descriptions
-
-        return remove_descriptions(self.gateway(), self.gateway().run(read_catalogue()), relations)
-
-    # Whole graphs
-
-    def load(
-        self,
-        given: Any,
-        *,
-        format: str | None = None,  # noqa: A002 - as the command line calls it
-        encoding: str = "",
-        append: bool = False,
-        replace: bool = False,
-        progress: Progress = ignore_progress,
-        **options: Any,
-    ) -> LoadReport:
-        """Load what `lodestar load` reads from a path, or what Python has.
-
-        given: a file or a folder; triples as `add` takes them; a DataFrame of triples (pandas, polars, Arrow, a list of
-        dictionaries) with columns head, relation and tail or other usual names; DataFrames by the names of their
-        tables; a graph of NetworkX, in which an edge's relation is its attribute relation, label or type, else its key.
-        format, encoding: of a file, where they cannot be told. options: those of the format, as ``names_path``; `name`
-        of what is no file, and `names` of triples' entities by id. progress: called with what is done, how far, and of
-        how much. Raises `InputError` for a fault of the input before it writes anything.
-
-        Example::
-
-            engine.load({"orders": orders, "customers": customers}, append=True)
-        """
-        from ..loaders.loading import LoadOptions, load_source
-        from ..loaders.python import source_of
-        from ..loaders.reading import use_spool_folder
-
-        if append and replace:
-            raise UsageError("append and replace exclude each other: give one of them")
-        how = LoadOptions(self.settings.home_dir / "staging", "append" if append else "replace" if replace else "new")
-        with use_spool_folder(how.staging, encoding):
-            source = source_of(given, format, options)
-        gateway = None if self._driver is None else self.gateway()
-        return load_source(source, self.settings, how, progress, gateway=gateway)
-
-    def export_dataframe(self) -> pd.DataFrame:
-        """Return all triples as a DataFrame: head, relation, tail, is_literal, datatype, language, both ends' names."""
-        from ..loaders.python import to_dataframe
-
-        return to_dataframe(self.gateway())
-
-    def export_networkx(self) -> networkx.MultiDiGraph:
-        """Return the graph as NetworkX's: nodes by id with names and literals, edges by relation."""
-        from ..loaders.python import to_networkx
-
-        return to_networkx(self.gateway())
 
     # Small changes
 
@@ -469,15 +315,12 @@ class Engine:
             return self._gateway
 
     def close(self) -> None:
-        """Give the connections back; calls of other threads that go on keep theirs until the last has ended."""
-        with self._counting:
-            self._num_calls += 1
+        """Give the connections back; a later call opens new ones. Calls of other threads that go on may fail."""
+        with self._opening:
             gateway, self._gateway = self._gateway, None
-            self._closing += [self.resources.close, *([] if gateway is None else [gateway.close])]
-        self._end_call()
-
-    async def aclose(self) -> None:
-        await asyncio.to_thread(self.close)
+        self.resources.close()
+        if gateway is not None:
+            gateway.close()
 
     def __repr__(self) -> str:
         return f"<Engine over {self.connection.where}, recipe {self.recipe.name}>"
@@ -488,19 +331,10 @@ class Engine:
     def __exit__(self, *_error: object) -> None:
         self.close()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_error: object) -> None:
-        await self.aclose()
-
 
 def _num_kept(recipe: Recipe, graph: GraphResources) -> int:
     num_read: int = recipe.answerer.num_read(graph) if isinstance(recipe.answerer, Part) else 0  # type: ignore[attr-defined]
     return max(recipe.top_k, min(num_read, MAX_TOP_K))
-
-
-# Why a question cannot be asked: in a batch it loses no other question
 
 
 def _validate_question(question: str | Question) -> Question:
@@ -512,29 +346,7 @@ def _validate_question(question: str | Question) -> Question:
 
 def _validate_filter(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return a call's filter as a question has it; raise `UsageError` for what is none."""
-    if not isinstance(given, Mapping) or len(given) > MAX_FILTERS:
-        raise UsageError(f"filter: expected at most {MAX_FILTERS} keys with a text or a number, found {given!r:.80}")
-    for key, value in given.items():
-        if not isinstance(key, str) or not isinstance(value, str | int | float):
-            raise UsageError(f"filter: expected a text or a number for {key!r:.80}, found {value!r:.80}")
-    return tuple(sorted((k, str(v).lower() if isinstance(v, bool) else str(v)) for k, v in given.items()))
-
-
-def _validate_question_or_fault(question: str | Question) -> Question | Evidence[Item]:
-    """Return the question, or evidence that says why it cannot be asked: no other of its batch is lost."""
-    try:
-        return _validate_question(question)
-    except UsageError as error:
-        return Evidence(
-            Question(one_line(repr(question), 80)), (), "chain", absence=NoEvidenceReason(str(error), fault=error)
-        )
-
-
-def find_question_error(evidence: Evidence[Item]) -> LodestarError | None:
-    """Return why a question could not be asked: it is none, or no entity of it is known; None where it was asked."""
-    if evidence.absence is not None and evidence.absence.fault is not None:
-        return evidence.absence.fault
-    if not evidence.topics and evidence.extra_of(PlanAnswer) is None:
-        hint = "try `lodestar search` with parts of it, or give --topic an id or a name"
-        return EntityNotFoundError(f"{evidence.note}: {one_line(evidence.question.text, 80)!r}; {hint}")
-    return None
+    is_filter = isinstance(given, Mapping) and all(isinstance(value, str | int | float) for value in given.values())
+    if not is_filter:
+        raise UsageError(f"filter: expected keys with a text or a number, found {given!r:.80}")
+    return tuple(sorted((str(k), str(v).lower() if isinstance(v, bool) else str(v)) for k, v in given.items()))

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from .errors import CheckpointError, UsageError
+from .errors import ModelError, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,9 +52,6 @@ class Entity:
             return self.name or '""'
         return self.name.replace("_", " ") if self.name else "…"
 
-    def __repr__(self) -> str:
-        return f"Entity({self.id!r}, {self.name!r}{', is_literal=True' if self.is_literal else ''})"
-
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -76,15 +73,13 @@ class Question:
     def __post_init__(self) -> None:
         if not self.text.strip():
             raise UsageError("the question is empty: expected some text")
-        if len(self.text) > MAX_QUESTION_CHARS:
-            raise UsageError(f"the question has {len(self.text):,} characters: expected at most {MAX_QUESTION_CHARS:,}")
-        given = sum(map(len, self.topic_entities))
-        if given > MAX_TOPICS_CHARS:
-            raise UsageError(
-                f"the ids of the question's topics have {given:,} characters: expected at most {MAX_TOPICS_CHARS:,}"
-            )
-        if len(self.options) > MAX_OPTIONS:
-            raise UsageError(f"the question has {len(self.options):,} options: expected at most {MAX_OPTIONS}")
+        for found, most, what in (
+            (len(self.text), MAX_QUESTION_CHARS, "characters"),
+            (sum(map(len, self.topic_entities)), MAX_TOPICS_CHARS, "characters of its topics' ids"),
+            (len(self.options), MAX_OPTIONS, "options"),
+        ):
+            if found > most:
+                raise UsageError(f"the question has {found:,} {what}: expected at most {most:,}")
         for text in (self.text, *self.topic_entities, *self.options):
             if any("\ud800" <= c <= "\udfff" for c in text):
                 raise UsageError(f"the question or an id of it is not UTF-8 text: found {text[:80]!r}")
@@ -133,63 +128,14 @@ class RelationPath:
     def __str__(self) -> str:
         return " → ".join(map(str, self.steps))
 
-    def __repr__(self) -> str:
-        return f"<RelationPath {self}>"
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """A reasoning path: triples joined end to end, with the direction in which each is walked.
-
-    Raises `ValueError` if a triple does not start where the one before it ended.
-    """
-
-    triples: tuple[Triple, ...]
-    inverses: tuple[bool, ...]
-
-    def __post_init__(self) -> None:
-        if not self.triples or len(self.triples) != len(self.inverses):
-            raise ValueError("a path has at least one triple and one direction for each")
-        for left, right in zip(self.entities_after, self.entities_before[1:], strict=False):
-            if left != right:
-                raise ValueError(f"the path breaks between {left.id!r} and {right.id!r}")
-
-    @property
-    def entities_before(self) -> tuple[Entity, ...]:
-        return tuple(t.tail if inv else t.head for t, inv in zip(self.triples, self.inverses, strict=True))
-
-    @property
-    def entities_after(self) -> tuple[Entity, ...]:
-        return tuple(t.head if inv else t.tail for t, inv in zip(self.triples, self.inverses, strict=True))
-
-    @property
-    def start(self) -> Entity:
-        return self.entities_before[0]
-
-    @property
-    def end(self) -> Entity:
-        return self.entities_after[-1]
-
-    @property
-    def entities(self) -> tuple[Entity, ...]:
-        return (self.start, *self.entities_after)
-
-    def __str__(self) -> str:
-        words = [self.start.label]
-        for triple, inverse, entity in zip(self.triples, self.inverses, self.entities_after, strict=True):
-            arrow = f"←[{triple.relation}]—" if inverse else f"—[{triple.relation}]→"
-            words += [arrow, entity.label]
-        return " ".join(words)
-
-    def __repr__(self) -> str:
-        return f"<Path {self}>"
-
 
 MAX_INSTANCES = 100
 """Of a chain that leads to thousands of entities nobody reads every entity path."""
 
 Link = tuple[Entity, Entity]
 """Where a triple was walked from, and where it led."""
+EntityPath = tuple[Link, ...]
+"""A link for each step of a chain; each begins where the one before it ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,33 +179,31 @@ class Chain:
         more = f" and {len(self.answers) - 3:,} more" if len(self.answers) > 3 else ""
         return f"<Chain {self.topic.label} —[{self.relation_path}]→ {named}{more}>"
 
-    def links(self) -> tuple[tuple[Link, ...], ...]:
-        """Return, for each step, the links that lie on a way from the topic to an end."""
-        wanted = {end.id for end in self.ends}
-        kept: list[tuple[Link, ...]] = []
-        for step in reversed(self.steps):
-            kept.append(tuple(link for link in step.links if link[1].id in wanted))
-            wanted = {source.id for source, _ in kept[-1]}
-        return tuple(reversed(kept))
-
     def triples(self) -> tuple[tuple[Triple, ...], ...]:
         """Return, for each step, its triples that lie on a way from the topic to an end."""
-        return tuple(
-            tuple(step.triple(link) for link in links) for step, links in zip(self.steps, self.links(), strict=True)
-        )
+        wanted = {end.id for end in self.ends}
+        kept: list[tuple[Triple, ...]] = []
+        for step in reversed(self.steps):
+            links = [link for link in step.links if link[1].id in wanted]
+            wanted = {source.id for source, _ in links}
+            kept.append(tuple(map(step.triple, links)))
+        return tuple(reversed(kept))
 
-    def instances(self, max_instances: int = MAX_INSTANCES) -> tuple[Path, ...]:
+    def instances(self, max_instances: int = MAX_INSTANCES) -> tuple[EntityPath, ...]:
         """Return one entity path to each of the first ends: that by which the end was first reached."""
         firsts = [{link[1].id: link for link in reversed(step.links)} for step in self.steps]
-        inverses = tuple(step.step.inverse for step in self.steps)
         found = []
         for end in self.ends[:max_instances]:
-            triples, here = [], end.id
-            for step, first in zip(reversed(self.steps), reversed(firsts), strict=True):
-                triples.append(step.triple(first[here]))
+            links, here = [], end.id
+            for first in reversed(firsts):
+                links.append(first[here])
                 here = first[here][0].id
-            found.append(Path(tuple(reversed(triples)), inverses))
+            found.append(tuple(reversed(links)))
         return tuple(found)
+
+    def triples_of(self, path: EntityPath) -> tuple[Triple, ...]:
+        """Return the triples of one of the chain's entity paths."""
+        return tuple(step.triple(link) for step, link in zip(self.steps, path, strict=True))
 
 
 Item = Triple | Chain
@@ -302,9 +246,6 @@ class Topic:
     kind: str = ""
     """What it is, in a word or two (country); empty where nothing tells."""
 
-    def __repr__(self) -> str:
-        return f"<Topic {self.entity.label}{f' ({self.kind})' if self.kind else ''}, score {self.score:.2f}>"
-
 
 @dataclass(frozen=True, slots=True)
 class LinkedQuestion:
@@ -326,17 +267,13 @@ class AnswerEntity:
     evidence: tuple[int, ...]
     """Indexes into the evidence's items."""
 
-    def __repr__(self) -> str:
-        sure = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
-        return f"<AnswerEntity {self.name} ({self.id or self.origin}){sure}>"
-
 
 def check_scores_finite(scores: npt.NDArray[np.floating[Any]], scorer: str, *, log_probabilities: bool = False) -> None:
-    """Raise `CheckpointError` unless all scores are finite; a log-probability may be minus infinity."""
+    """Raise `ModelError` unless all scores are finite; a log-probability may be minus infinity."""
     import numpy as np
 
     if not np.all(np.isfinite(scores) | (np.isneginf(scores) if log_probabilities else False)):
-        raise CheckpointError(
+        raise ModelError(
             f"expected finite scores of {scorer}, found an infinite one or NaN: its weights are damaged, or "
             "its training has diverged: train or fetch it again"
         )

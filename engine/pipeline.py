@@ -7,9 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..models import one_line
 from .answering import AbstainingAnswerer, ExtractiveAnswerer, answer_from_plan
 from .context import Context
 from .data_model import Chain, Entity, LinkedQuestion, Question, Scored, Topic, find_first_group
+from .errors import EntityNotFoundError
 from .evidence import Answer, Evidence, Item, NoEvidenceReason, PlanAnswer, item_sort_key
 from .evidence.conversion import convert_to_chains, convert_to_triples
 from .linking import find_nearest_names, look_up_topics
@@ -136,4 +138,6 @@ def _say_unlinked(evidence: Evidence[Any], offered: tuple[Entity, ...]) -> Evide
     note = f"no entity has the id or name {named}" if named else "no known entity in the question"
     if offered:
         note += f"; did you mean {' or '.join(entity.label for entity in offered)}?"
-    return replace(evidence, absence=NoEvidenceReason(note, "nothing linked", offered))
+    hint = "try `lodestar search` with parts of it, or give --topic an id or a name"
+    fault = EntityNotFoundError(f"{note}: {one_line(evidence.question.text, 80)!r}; {hint}")
+    return replace(evidence, absence=NoEvidenceReason(note, "nothing linked", offered, fault))

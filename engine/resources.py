@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
@@ -14,21 +13,17 @@ from ..models.placement import Placement, PlacementError
 from ..models.text import RelationWords
 from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEncoder
 from ..models.text.vectors import TextVectors, VectorStore
-from .errors import CheckpointError, EncoderError, UsageError, require_extra, translate_import_errors
+from .errors import ModelError, UsageError, translate_import_errors
 from .evidence.text import Labels, get_relation_labels
-from .neo4j.catalogue import Edition, RelationCatalogue, verbalise_type
+from .neo4j.catalogue import Edition, RelationCatalogue
 from .relations import SHORTLIST_FROM, RelationIndex, make_words_by_relation
 from .settings import Connection, Settings
 
 if TYPE_CHECKING:
-    from ..models.causal_lm import CausalLM
     from ..models.kinds import ModelDescription, ModelKind
-    from .linking.entity_index import EntityIndex
     from .llm.gateway import ChatGateway
 
 T = TypeVar("T")
-
-_log = logging.getLogger(__name__)
 
 
 class _Cache:
@@ -62,10 +57,6 @@ class EngineResources(_Cache):
         self._stores: list[VectorStore] = []
 
     @property
-    def encoder(self) -> SentenceEncoder:
-        return self.vectors.encoder
-
-    @property
     def vectors(self) -> TextVectors:
         return self.vectors_of(self.settings.encoder)
 
@@ -85,9 +76,8 @@ class EngineResources(_Cache):
         """Return the kind of a checkpoint and its description. The kind is one of `kinds`, or any installed one without
         them.
 
-        Raises `CheckpointError` if the checkpoint is missing, damaged or of another kind.
+        Raises `ModelError` if the checkpoint is missing, damaged or of another kind.
         """
-
         from ..models.kinds import ModelKind, find_checkpoint_kind, load_description, load_kind
 
         def read() -> tuple[ModelKind, ModelDescription]:
@@ -102,7 +92,7 @@ class EngineResources(_Cache):
         """Return the scorer of a checkpoint, opened by the checkpoint's own kind after every file is checked.
 
         kinds: the expected kinds. language_model: for a LoRA, the place of its language model if it has moved since
-        training. Raises `CheckpointError` if the checkpoint cannot be read or is of another kind.
+        training. Raises `ModelError` if the checkpoint cannot be read or is of another kind.
         """
         from ..models.kinds import CheckpointOpenOptions
 
@@ -113,37 +103,30 @@ class EngineResources(_Cache):
             return self._checkpoint(key, lambda: kind.open(Path(folder), opening))
 
     def vectors_of(self, encoder: str) -> TextVectors:
-        """Return the vectors of an encoder, loaded at the first call. Raises `EncoderError` if it cannot be."""
+        """Return the vectors of an encoder, loaded at the first call. Raises `ModelError` if it cannot be."""
         return self.get_or_make(("vectors", encoder), lambda: self._open_vectors(encoder))
 
     def vectors_for(self, description: ModelDescription) -> TextVectors:
         """Return the vectors of the encoder that a checkpoint was trained with.
 
-        A checkpoint may come from anywhere. Raises `CheckpointError` if no setting names its encoder, or if the
+        A checkpoint may come from anywhere. Raises `ModelError` if no setting names its encoder, or if the
         encoder's weights differ from those used in training.
         """
         name = description.encoder
         more = (each.strip() for each in self.settings.encoders.split(","))
         if name not in {self.settings.encoder, *more, *BUNDLED}:
-            raise CheckpointError(
+            raise ModelError(
                 f"a checkpoint of kind {description.kind} reads texts with the encoder {one_line(repr(name), 200)}, "
                 "which no setting names: if you trust it, add it to the setting encoders (LODESTAR_ENCODERS)"
             )
         vectors = self.vectors_of(name)
         digest = vectors.encoder.weights_digest
         if description.encoder_digest and digest and digest != description.encoder_digest:
-            raise CheckpointError(
+            raise ModelError(
                 f"a checkpoint of kind {description.kind} was trained with other weights of the encoder {name!r} than "
                 "those that are here: fetch those, or train it again"
             )
         return vectors
-
-    def causal_lm(self, name: str) -> CausalLM:
-        """Return a language model that runs on this machine, loaded on first use."""
-        from ..models.causal_lm import CausalLM
-
-        require_extra("train", f"the language model {name} on this machine")
-        return self.get_or_make(("causal", name), lambda: CausalLM(name, device=self.device))
 
     @property
     def device(self) -> str:
@@ -167,7 +150,7 @@ class EngineResources(_Cache):
             try:
                 return read()
             except BadCheckpointError as error:
-                raise CheckpointError(str(error)) from error
+                raise ModelError(str(error)) from error
 
         return self.get_or_make(key, opened)
 
@@ -178,7 +161,7 @@ class EngineResources(_Cache):
             with translate_import_errors(f"the encoder {name}"):
                 _ = encoder.dimension  # encodes a text
         except EncoderUnavailableError as error:
-            raise EncoderError(str(error)) from error
+            raise ModelError(str(error)) from error
         store = None
         if encoder.weights_digest is not None:
             precision = "" if encoder.is_exact else "-bfloat16"
@@ -212,33 +195,6 @@ class GraphResources(_Cache):
         return get_relation_labels(self.catalogue.relations)
 
     @cached_property
-    def type_words(self) -> frozenset[str]:
-        """Single words that name a type: the domain or range of a relation, or the last word of a relation."""
-        types = {verbalise_type(type_) for r in self.catalogue.relations for type_ in (r.domain, r.range)}
-        ends = {words.properties[-1] for words in self.words.values()}
-        return frozenset(word for word in types | ends if word and " " not in word)
-
-    @cached_property
-    def entity_index(self) -> EntityIndex | None:
-        """The entity index, memory-mapped; None if there is none, or if another encoder made it.
-
-        An index older than the graph's last load is used with a warning. Entities that have since left the graph are
-        dropped; new entities are not in it.
-        """
-        from .linking.entity_index import get_entity_index_folder, open_entity_index
-
-        folder = get_entity_index_folder(self.shared.settings, self.shared.connection)
-        if not (folder / "entities.json").exists():
-            return None
-        index = open_entity_index(folder, self.shared.encoder)
-        if index is not None and self.edition is not None and self.edition[:4] != index.meta.edition[:4]:
-            _log.warning(
-                "the graph has changed since its entity index was made: new entities are found by their words alone; "
-                "`lodestar db index` adds it"
-            )
-        return index
-
-    @cached_property
     def index(self) -> RelationIndex:
         return RelationIndex(self.catalogue.relations, self.shared.vectors, gpu=self.shared.placement.is_gpu)
 
@@ -254,13 +210,13 @@ class GraphResources(_Cache):
     def model(self, folder: str, *kinds: str | ModelKind, any_graph: bool = False, language_model: str = "") -> Any:
         """Return the scorer of a checkpoint, see `EngineResources.model`.
 
-        Raises `CheckpointError` if it was trained on a graph with other relations, unless `any_graph` is set.
+        Raises `ModelError` if it was trained on a graph with other relations, unless `any_graph` is set.
         """
         if not any_graph:
             _, description = self.shared.describe(folder, *kinds)
             if not description.any_graph and self.catalogue.vocabulary not in description.graphs:
                 sets = ", ".join(dict.fromkeys(each.questions for each in description.train))
-                raise CheckpointError(
+                raise ModelError(
                     f"{folder} was trained on another graph ({sets}; its relations differ from the "
                     f"{len(self.catalogue.relations):,} here): load that graph, train on this one, or allow it with "
                     "--set any_graph=true"

@@ -7,15 +7,14 @@ environment only, so you can show the file to anyone.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import platformdirs
 
@@ -29,7 +28,7 @@ SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of a command or an `Engine`.
+    """Settings of a command or an `Engine`. Raises `UsageError` for an address or a device that is none.
 
     Every field but the secrets can be set in ``lodestar.toml`` under its own name, and in the environment as
     ``LODESTAR_<NAME>``. An empty ``uri`` means the embedded server called ``name``.
@@ -59,6 +58,14 @@ class Settings:
     password: str = field(default="", repr=False)
     llm_api_key: str = field(default="", repr=False)
 
+    def __post_init__(self) -> None:
+        if self.uri:
+            check_address(self.uri)
+        try:
+            Placement(self.device, self.precision)
+        except PlacementError as error:
+            raise UsageError(f"settings: {error}") from error
+
     @property
     def home_dir(self) -> Path:
         """The folder of embedded servers, indexes and all other stored data."""
@@ -72,10 +79,13 @@ class Settings:
         return Path(self.home) / "cache" if self.home else Path(platformdirs.user_cache_dir(APPLICATION))
 
 
+_EXPECTED = {str: "text", int: "a whole number, 0 for no bound", float: "a number of seconds"}
+_LEAST = {int: 0, float: 0.001}
 _FIELDS = {setting.name: setting for setting in fields(Settings)}
 SECRETS = ("password", "llm_api_key")
-_PLACE = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#%\[\]\\]+)(:\d{1,5})?/?(\?[^#]*)?")
+_PLACE = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#%@\[\]\\]+)(:\d{1,5})?/?(\?[^#]*)?")
 """Host, port and the routing context of a database address."""
+_OPENAI = re.compile(r"https://([\w-]+\.)*openai\.com(:\d+)?(/|$)", re.ASCII)
 _LOOPBACK = re.compile(r"localhost|127(\.\d+){3}|::1")
 _ALIASES = {
     "uri": "NEO4J_URI",
@@ -105,30 +115,15 @@ def resolve_settings(flags: Mapping[str, Any] | None = None, environ: Mapping[st
         chosen.pop("uri", None)  # an embedded server is asked for by name, whatever database the environment names
     chosen |= given
     settings = Settings(**{name: _read_value(_FIELDS[name], value) for name, value in chosen.items()})
-    try:
-        Placement(settings.device, settings.precision)
-    except PlacementError as error:
-        raise UsageError(f"settings: {error}") from error
-    if settings.uri:
-        check_address(settings.uri)
-    if not settings.llm_api_key and sends_openai_env(settings):
+    if not settings.llm_api_key and is_address_of_openai(settings.llm_base_url):
         settings = replace(settings, llm_api_key=env.get("OPENAI_API_KEY", ""))
     return settings
 
 
-def sends_openai_env(settings: Settings) -> bool:
-    """Return whether the language model receives the OpenAI settings of the environment: key, organisation, headers.
-
-    True if the address is OpenAI's own, over HTTPS, so that no network in between can read them.
-    """
-    if not settings.llm_base_url:
-        return True
-    try:
-        parts = urlsplit(settings.llm_base_url)
-        host = parts.hostname or ""
-    except ValueError:
-        return False
-    return parts.scheme == "https" and (host == "openai.com" or host.endswith(".openai.com"))
+def is_address_of_openai(url: str) -> bool:
+    """Return whether a language model's address is OpenAI's own, over HTTPS, so that no network in between can read
+    what the environment has for OpenAI alone: key, organisation, headers."""
+    return not url or bool(_OPENAI.match(url))
 
 
 def is_loopback(host: str) -> bool:
@@ -145,35 +140,21 @@ def check_address(uri: str) -> None:
     if scheme not in SCHEMES or not slashes:
         expected = ", ".join(f"{each}://" for each in SCHEMES)
         raise UsageError(f"database address: expected one of {expected}, found another scheme")
-    if "@" in place:
-        raise UsageError(
-            "database address: expected no user and no password in it, found some: set LODESTAR_USER and "
-            "LODESTAR_PASSWORD instead"
-        )
     if not _PLACE.fullmatch(place) or ("?" in place and not scheme.startswith("neo4j")):
         raise UsageError(
-            f"database address: expected {scheme}://HOST or {scheme}://HOST:PORT, found something else after "
-            f"{scheme}://: set LODESTAR_USER and LODESTAR_PASSWORD for the user and the password"
+            f"database address: expected {scheme}://HOST or {scheme}://HOST:PORT, found more or something else: the "
+            "user and the password are LODESTAR_USER and LODESTAR_PASSWORD"
         )
 
 
 def _read_value(setting: Field[Any], value: Any) -> Any:
-    default: Any = setting.default
-    read = value
-    if not isinstance(default, str):
-        try:
-            read = type(default)(str(value))
-        except ValueError:
-            read = -1
-    if isinstance(default, str):
-        is_sound, expected = isinstance(value, str), "text"
-    elif isinstance(default, int):
-        is_sound, expected = 0 <= read < 10**18, "a whole number, 0 for no bound"
-    else:
-        is_sound, expected = 0.001 <= read < math.inf, "a number of seconds"
-    if not is_sound:
+    kind: Any = type(setting.default)
+    read: Any = None
+    with suppress(ValueError):
+        read = value if kind is str else kind(str(value))
+    if not isinstance(read, kind) or (kind is not str and not _LEAST[kind] <= read < 10**18):
         shown = type(value).__name__ if setting.name in SECRETS else repr(value)
-        raise UsageError(f"setting {setting.name}: expected {expected}, found {shown}")
+        raise UsageError(f"setting {setting.name}: expected {_EXPECTED[kind]}, found {shown}")
     return read
 
 
@@ -187,22 +168,16 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: expected TOML: {error}") from error
     for name in content:
-        if name in SECRETS:
-            raise InputError(f"{path}: {name} is a secret: set LODESTAR_{name.upper()} in the environment instead")
-        if name not in _FIELDS:
+        if name in SECRETS or name not in _FIELDS:
             known = ", ".join(sorted({*_FIELDS} - {*SECRETS}))
-            raise InputError(f"{path}: unknown setting {name!r}; known are {known}")
+            raise InputError(f"{path}: unknown setting {name!r}: known are {known}; LODESTAR_PASSWORD is not for files")
     return content
-
-
-MAX_DOTS = 10
-"""Of a key; options are at most two tables deep."""
 
 
 def parse_assignment(text: str, example: str) -> tuple[str, Any]:
     """Return key and value of ``KEY=VALUE``. VALUE is read as TOML, else as text. A `UsageError` shows `example`."""
     key, equals, value = text.partition("=")
-    if not equals or not all(key.split(".")) or key.count(".") > MAX_DOTS:
+    if not equals or not all(key.split(".")) or key.count(".") > 2:  # options are at most two tables deep
         raise UsageError(f"--set: expected KEY=VALUE, as {example}, found {text!r}")
     try:
         return key, tomllib.loads(f"value = {value}")["value"]
@@ -262,21 +237,14 @@ class Connection:
         }
 
 
-def make_connection(settings: Settings) -> Connection:
-    """Return the connection of the settings.
+def make_connection(settings: Settings, timeout_s: float | None = None) -> Connection:
+    """Return the connection of the settings. timeout_s: of a query, where it is not theirs: loads have large ones.
 
     Raises `DatabaseUnavailableError` if it is to the embedded server and that is not running.
     """
+    timeout_s = timeout_s or settings.query_timeout_s
     if settings.uri:
-        check_address(settings.uri)
-        return Connection(
-            settings.uri, settings.user, settings.password, settings.database, timeout_s=settings.query_timeout_s
-        )
+        return Connection(settings.uri, settings.user, settings.password, settings.database, timeout_s)
     from .neo4j.embedded import EmbeddedServer
 
-    return EmbeddedServer.of(settings).connection(settings.query_timeout_s)
-
-
-def make_loading_connection(settings: Settings) -> Connection:
-    """Return the connection for a load, with a longer timeout because its queries are large."""
-    return replace(make_connection(settings), timeout_s=LOAD_TIMEOUT_S)
+    return EmbeddedServer.of(settings).connection(timeout_s)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..models.kinds import ModelKind, TrainingOptions, decode_dataclass
 from ..models.placement import Placement, PlacementError
 from ..models.wording import normalise_question
-from .errors import EncoderError, UsageError, translate_import_errors
+from .errors import ModelError, UsageError, translate_import_errors
 from .file_access import lock_file, translate_storage_errors
 from .progress import Progress, show_progress_bar
 from .settings import Settings, parse_assignment, set_nested_value
@@ -117,7 +117,7 @@ def read_sets(
 ) -> tuple[Sequence[Any], Sequence[Any], TrainingFolder]:
     """Return the sets that a kind is trained and selected on, and the folder with what `ModelKind.fit` needs beside.
 
-    Raises `UsageError` for missing questions, `InputError` for files that cannot be read, `EncoderError` for an encoder
+    Raises `UsageError` for missing questions, `InputError` for files that cannot be read, `ModelError` for an encoder
     that cannot be loaded, and the errors of the database if the graph is needed.
     """
     from ..models.text.encoders import EncoderUnavailableError
@@ -131,7 +131,7 @@ def read_sets(
         read: Callable[..., Sets] = getattr(import_module(f".supervision.{module}", __package__), name)
         return *read(request, config, out, **request.options), out
     except EncoderUnavailableError as error:
-        raise EncoderError(str(error)) from error
+        raise ModelError(str(error)) from error
 
 
 _SOURCES = {
@@ -148,7 +148,7 @@ def train_in_folder(kind: ModelKind, config: Any, train: Sequence[Any], dev: Seq
 
     Raises `UsageError` if training set and dev share questions, nothing can be learned from them, the folder has
     another training, or the loss becomes NaN or infinite; `StorageError` if the folder cannot be written;
-    `EncoderError` if an encoder or a language model cannot be loaded.
+    `ModelError` if an encoder or a language model cannot be loaded.
     """
     from ..models.causal_lm import CausalLMError
     from ..models.text.encoders import EncoderUnavailableError
@@ -162,7 +162,7 @@ def train_in_folder(kind: ModelKind, config: Any, train: Sequence[Any], dev: Seq
             with lock_file(out.folder / ".lock", reason, refusal=UsageError(reason)):
                 return out.fit(kind, config, train, dev)
     except (EncoderUnavailableError, CausalLMError) as error:
-        raise EncoderError(str(error)) from error
+        raise ModelError(str(error)) from error
     except (NothingToLearnError, TrainingStateError, FloatingPointError) as error:
         raise UsageError(str(error)) from error
 

@@ -22,7 +22,7 @@ from ..engine.neo4j.gateway import Gateway, OpenTransaction
 from ..engine.progress import Progress, Say, ignore_progress
 from ..engine.relations import refresh_end_kinds
 from ..engine.relations.descriptions import add_source_descriptions, store_descriptions
-from ..engine.settings import LOAD_TIMEOUT_S, Settings
+from ..engine.settings import LOAD_TIMEOUT_S, Settings, make_connection
 from ..engine.writing import BASE_LOAD, BATCH_SIZE, begin_load, check_graph_was_loaded, ensure_schema
 from ..models.atomic_files import make_private_folder
 from .report import LoadReport
@@ -202,17 +202,13 @@ def load_source(
     options: LoadOptions,
     progress: Progress = ignore_progress,
     say: Say = lambda _line: None,
-    gateway: Gateway | None = None,
 ) -> LoadReport:
-    """Load a source into the database that the settings name, or that a gateway leads to, and return the report."""
+    """Load a source into the database that the settings name, and return the report."""
     from ..engine.neo4j.embedded import EmbeddedServer
-    from ..engine.settings import make_loading_connection
 
-    if gateway is not None:
-        return load(source, gateway, options, progress)
     if not settings.uri:
         return load_embedded(source, EmbeddedServer.of(settings), options, progress, say)
-    with Gateway(make_loading_connection(settings)) as opened:
+    with Gateway(make_connection(settings, LOAD_TIMEOUT_S)) as opened:
         opened.version()
         return load(source, opened, options, progress)
 

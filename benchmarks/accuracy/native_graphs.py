@@ -17,6 +17,7 @@ from typing import Any
 
 import neo4j
 from lodestar.engine.api import Engine
+from lodestar.engine.neo4j.catalogue import stream_names, stream_triples
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import resolve_settings
 from lodestar.loaders.formats.neo4j_graphs import DumpGraph, ScriptGraph, ServedGraph
@@ -55,28 +56,29 @@ def value_of(text: str) -> int | float | str:
 def convert(name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the nodes (id, labels, properties) and the relationships (start, type, end) of a loaded graph."""
     with Engine(name=name) as engine:
-        triples: Any = engine.export_dataframe()
+        names = {id_: own for id_, (own, *_) in stream_names(engine.gateway())}
+        triples = [(head, *tail[:3]) for head, tails in stream_triples(engine.gateway()) for tail in tails]
     labels: dict[str, set[str]] = defaultdict(set)
     properties: dict[str, dict[str, Any]] = defaultdict(dict)
-    joins, words = [], words_of(triples["relation"].unique())
-    for each in triples.itertuples():
-        if isinstance(each.head_name, str):
-            properties[each.head].setdefault("name", each.head_name)
-        if KIND_RELATIONS.search(each.relation):
-            labels[each.head].add("".join(word.title() for word in re.split(r"\W+", str(each.tail_name or each.tail))))
-        elif each.is_literal:
-            first, *rest = words[each.relation]
-            key, value = first + "".join(word.title() for word in rest), value_of(each.tail)
-            before = properties[each.head].get(key)
+    joins, words = [], words_of([relation for _, relation, _, _ in triples])
+    for head, relation, tail, is_literal in triples:
+        if names.get(head):
+            properties[head].setdefault("name", names[head])
+        if KIND_RELATIONS.search(relation):
+            labels[head].add("".join(word.title() for word in re.split(r"\W+", names.get(tail) or tail)))
+        elif is_literal:
+            first, *rest = words[relation]
+            key, value = first + "".join(word.title() for word in rest), value_of(tail)
+            before = properties[head].get(key)
             if key == "name" or before is None:
-                properties[each.head].setdefault(key, value)
+                properties[head].setdefault(key, value)
             else:
-                properties[each.head][key] = [str(one) for one in (before if isinstance(before, list) else [before])]
-                properties[each.head][key].append(str(value))
+                properties[head][key] = [str(one) for one in (before if isinstance(before, list) else [before])]
+                properties[head][key].append(str(value))
         else:
-            joins.append({"start": each.head, "type": "_".join(words[each.relation]).upper(), "end": each.tail})
-            if isinstance(each.tail_name, str):
-                properties[each.tail].setdefault("name", each.tail_name)
+            joins.append({"start": head, "type": "_".join(words[relation]).upper(), "end": tail})
+            if names.get(tail):
+                properties[tail].setdefault("name", names[tail])
     named = [each for each in properties.values() if "name" in each]
     is_lower = all(each["name"] == each["name"].lower() for each in named)
     if not (

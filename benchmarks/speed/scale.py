@@ -27,7 +27,7 @@ from lodestar.engine.data_model import Question
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.settings import Settings, make_loading_connection, resolve_settings
+from lodestar.engine.settings import LOAD_TIMEOUT_S, Settings, make_connection, resolve_settings
 from lodestar.loaders.formats.triples import TsvSource
 from lodestar.loaders.loading import LoadOptions, load
 from lodestar.loaders.maintaining import unload, verify
@@ -87,7 +87,10 @@ def ask_in_turns(names: Sequence[str], questions: Sequence[Question]) -> Figures
 
 def change(name: str, repeat: int) -> Figures:
     appended, deleted = [], []
-    with tempfile.TemporaryDirectory() as folder, Gateway(make_loading_connection(settings_of(name))) as gateway:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Gateway(make_connection(settings_of(name), LOAD_TIMEOUT_S)) as gateway,
+    ):
         relations = [relation.name for relation in gateway.run(read_catalogue()).relations[:10]]
         options = LoadOptions(staging=Path(folder) / "staging", mode="append")
         for turn in range(repeat + 1):
@@ -119,7 +122,7 @@ def start_cold(name: str, question: Question) -> Figures:
 
 
 def verify_all(name: str) -> Figures:
-    with Gateway(make_loading_connection(settings_of(name))) as gateway:
+    with Gateway(make_connection(settings_of(name), LOAD_TIMEOUT_S)) as gateway:
         started_s = time.perf_counter()
         found = verify(gateway)
         return {"s": round(time.perf_counter() - started_s, 1), "faults": list(found.faults)}

@@ -353,7 +353,7 @@ def _find_occurrences(
         for entity in item.ends if isinstance(item, Chain) else (item.tail, item.head):
             by_id.setdefault(entity.id, _Occurrence(entity)).as_end.add(index)
         if isinstance(item, Chain):
-            for entity in (item.topic, *(e for instance in item.instances() for e in instance.entities)):
+            for entity in (item.topic, *(end for path in item.instances() for _, end in path)):
                 by_id.setdefault(entity.id, _Occurrence(entity)).on_the_way.add(index)
     known: dict[str, dict[str, _Occurrence]] = {}
     called: dict[str, dict[str, _Occurrence]] = {}

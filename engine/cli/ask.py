@@ -69,7 +69,7 @@ def ask_command(
       lodestar ask --json --file questions.txt > answers.jsonl
       lodestar ask --recipe "star + merge" --set star.checkpoint=FOLDER "Where was Ann born?"
     """
-    from ..api import Engine, find_question_error
+    from ..api import Engine
     from ..evidence import Answer
     from ..parallel import PerProcessResource
     from ..recipes import read_recipe
@@ -90,7 +90,7 @@ def ask_command(
         for part in workers.map(partial(_ask, opened, paths_only), parts):
             for place, (found, quotes) in enumerate(part, start=1):
                 evidence = found.evidence if isinstance(found, Answer) else found
-                fault = find_question_error(evidence)
+                fault = evidence.fault
                 if fault and len(questions) == 1 and not asks_for_json():  # in JSON it is an answer
                     raise fault
                 failed = failed or (found.failure if isinstance(found, Answer) else None) or fault
@@ -105,12 +105,14 @@ def ask_command(
 
 def _ask(opened: PerProcessResource[Engine], paths_only: bool, questions: Sequence[Question]) -> list[Found]:
     """Return what is found for each question, of an answer with the snippets of its first items."""
+    from ..evidence.conversion import collect_snippets
+
     engine = opened.value
     with show_status("looking for the answer …"):
         if paths_only:
             return [(each, ()) for each in engine.retrieve_batch(questions)]
         answers = engine.ask_batch(questions)
-        quotes = engine.quote([answer.evidence for answer in answers], max_items=MAX_SHOWN)
+        quotes = collect_snippets(engine.gateway(), [answer.evidence for answer in answers], MAX_SHOWN)
     return list(zip(answers, quotes, strict=True))
 
 
@@ -159,13 +161,13 @@ def explain_command(question: str, topics: tuple[str, ...], top_k: int, settings
     Example:
       lodestar explain "Which currency is used in Peru?" --checkpoint star
     """
-    from ..api import Engine, find_question_error
+    from ..api import Engine
     from .render import result_lines
 
     with Engine(settings, recipe=recipe) as engine:
         explanation = engine.explain(Question(question, topics), top_k=top_k)
     answer = explanation.answer
-    failed = answer.failure or find_question_error(answer.evidence)
+    failed = answer.failure or answer.evidence.fault
     if asks_for_json() or failed is None or answer.evidence.topics:
         lines = result_lines(answer, top_k, reasons=explanation.items)
         more = (click.style(f"  {make_printable(line)}", dim=True) for line in explanation.lines())
@@ -189,13 +191,13 @@ def browse_command(question: str, topics: tuple[str, ...], settings: Settings, r
     Example:
       lodestar browse "Which currency is used in the country whose capital is Lima?"
     """
-    from ..api import Engine, find_question_error
+    from ..api import Engine
     from ..neo4j_browser import find_browser, write_picture
 
     with Engine(settings, recipe=recipe) as engine:
         url, password = find_browser(engine)
         evidence = engine.retrieve(Question(question, topics))
-        if fault := find_question_error(evidence):
+        if fault := evidence.fault:
             raise fault
         link = write_picture(engine.gateway(), url, evidence)
     show({"question": question, "link": link}, [link])

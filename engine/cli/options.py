@@ -68,9 +68,9 @@ def settings_from(uri: str | None = None, name: str | None = None) -> Settings:
 def open_gateway(settings: Settings) -> Gateway:
     """Return a gateway with the longer timeout of loads; it is closed when the verb ends."""
     from ..neo4j.gateway import Gateway
-    from ..settings import make_loading_connection
+    from ..settings import LOAD_TIMEOUT_S, make_connection
 
-    gateway = click.get_current_context().with_resource(Gateway(make_loading_connection(settings)))
+    gateway = click.get_current_context().with_resource(Gateway(make_connection(settings, LOAD_TIMEOUT_S)))
     gateway.version()
     return gateway
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,10 +40,11 @@ def search_command(engine: Engine, text: str | None, of_relations: bool, top_k: 
       lodestar search --relations "where was someone born"
     """
     from ..evidence.json_data import serialise_topic
+    from ..neo4j.catalogue import read_catalogue
 
     if of_relations:
         rows = (
-            [_relation_row(each) for each in engine.read_relations()]
+            [_relation_row(each) for each in engine.gateway().run(read_catalogue()).relations]
             if text is None
             else [_relation_row(each.value, each.score) for each in engine.relations(text, top_k=top_k)]
         )
@@ -81,12 +83,19 @@ def describe_command(
     """
     if [bool(phrases), file is not None, undo].count(True) != 1:
         raise UsageError("describe: expected one of phrases of a relation, --file and --undo")
+    from ..neo4j.catalogue import read_catalogue
+    from ..relations import descriptions
+
+    gateway = engine.gateway()
+    catalogue = gateway.run(read_catalogue())
     if undo:
-        done = engine.undescribe([relation] if relation else [])
+        done = descriptions.remove_descriptions(gateway, catalogue, [relation] if relation else [])
     elif file is not None:
-        done = engine.describe(file)
+        words = descriptions.read_descriptions(Path(file), catalogue)
+        done = descriptions.add_relation_descriptions(gateway, catalogue, words)
     else:
-        done = engine.describe({relation or "": phrases})
+        words = descriptions.make_descriptions(catalogue, relation or "", phrases)
+        done = descriptions.add_relation_descriptions(gateway, catalogue, words)
     collisions = {each.phrase: list(each.relations) for each in done.collisions}
     line = f"{done.num_relations:,} relations changed, {done.num_phrases:,} phrases {'taken back' if undo else 'new'}"
     show({"relations": done.num_relations, "phrases": done.num_phrases, "collisions": collisions}, [line])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import click
 
-from ..errors import EXTRAS, GraphError, LodestarError, format_install_command, missing_packages
+from ..errors import GraphError, LodestarError, format_install_command, missing_packages, read_extras
 from ..progress import print_to_stderr, show_progress_bar
 from . import show
 from .options import database_options, json_option, settings_from
@@ -117,8 +117,9 @@ def check_installation(settings: Settings) -> Iterator[Finding]:
             yield Finding("graph", "missing", str(error))
         except (LodestarError, EncoderUnavailableError, ImportError, OSError) as error:
             yield Finding(part, "missing", str(error))
-    missing = [extra for extra in EXTRAS if missing_packages(extra)]
-    yield Finding("extras", "ok", f"installed: {', '.join(each for each in EXTRAS if each not in missing) or 'none'}")
+    extras = read_extras()
+    missing = [extra for extra in extras if missing_packages(extra)]
+    yield Finding("extras", "ok", f"installed: {', '.join(each for each in extras if each not in missing) or 'none'}")
     if missing:
         command = format_install_command("NAME")
         yield Finding("extras", "optional", f"not installed: {', '.join(missing)} (docs/install.md): {command}")

@@ -24,6 +24,7 @@ from ..data_model import Chain, Scored
 from ..errors import InputError, LodestarError, UsageError
 from ..evidence import Answer
 from ..evidence.conversion import convert_to_chains
+from ..evidence.text import format_item
 from ..file_access import lock_file, parse_json, translate_storage_errors, write_text_file
 from ..gold_questions import (
     NO_ANSWER,
@@ -124,7 +125,7 @@ class MissDiagnoser:
 
 @dataclass(frozen=True, slots=True)
 class PathRecord:
-    """A retrieved path: its relations in walking order, ``^`` before an inverse one, and one entity path as text."""
+    """A retrieved path: its relations in walking order, ``^`` before an inverse one, and its text with one end."""
 
     score: float
     topic: str
@@ -136,7 +137,7 @@ class PathRecord:
     def of(cls, scored: Scored[Chain]) -> PathRecord:
         chain = scored.value
         relations = tuple(str(step.step) for step in chain.steps)
-        text = "".join(map(str, chain.instances(1)))
+        text = format_item(chain, max_names=1)
         return cls(round(scored.score, DIGITS), chain.topic.id, relations, len(chain.ends), text)
 
 

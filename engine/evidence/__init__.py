@@ -47,7 +47,7 @@ class Calibration:
     """What was right or wrong when it was fitted: probabilities of different things are not compared."""
 
     def probability(self, score: float) -> float:
-        """Return P for a score; raise `CheckpointError` for one that is no number."""
+        """Return P for a score; raise `ModelError` for one that is no number."""
         check_scores_finite(np.array([score]), "a scorer", log_probabilities=True)
         if self.unit == "probability":
             return min(max(score, 0.0), 1.0)
@@ -133,7 +133,7 @@ class NoEvidenceReason:
     text: str
     reason: Reason | None = None
     nearest: tuple[Entity, ...] = ()
-    fault: LodestarError | None = None
+    fault: LodestarError | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +165,11 @@ class Evidence(Generic[ItemT_co]):
     @property
     def reason(self) -> Reason | None:
         return self.absence.reason if self.absence else None
+
+    @property
+    def fault(self) -> LodestarError | None:
+        """Why the question could not be asked: it is none, or no entity of it is known."""
+        return self.absence.fault if self.absence else None
 
     @property
     def seconds(self) -> float:

@@ -270,5 +270,5 @@ def collect_snippets(db: Gateway, evidence: Sequence[Evidence[Item]], max_items:
 
 
 def _pairs(item: Item) -> list[Pair]:
-    triples = item.instances(1)[0].triples if isinstance(item, Chain) else (item,)
+    triples = item.triples_of(item.instances(1)[0]) if isinstance(item, Chain) else (item,)
     return [(triple.head.id, triple.tail.id) for triple in triples if triple.relation == MENTIONED_WITH]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from ...models import one_line
 from ...models.text import split_name
-from ..data_model import Chain, Entity, Item, Path, RelationStep, Scored, Triple
+from ..data_model import Chain, ChainStep, Entity, EntityPath, Item, RelationStep, Scored, Triple
 
 if TYPE_CHECKING:
     from ..neo4j.catalogue import RelationInfo
@@ -118,25 +118,25 @@ def _ways(chain: Chain) -> dict[tuple[tuple[_Hop, ...], _Relations], list[Entity
     ways: dict[tuple[tuple[_Hop, ...], _Relations], list[Entity]] = {}
     instances = chain.instances()
     for instance in instances:
-        *interior, (last, end) = _hops(instance)
+        *interior, (last, end) = _hops(chain.steps, instance)
         ways.setdefault((tuple(interior), last), []).append(end)
-    grounded = {instance.end.id for instance in instances}
+    grounded = {instance[-1][1].id for instance in instances}
     if bare := [end for end in chain.ends if end.id not in grounded]:
         steps = tuple((step.step.relation, step.step.inverse) for step in chain.steps)
         ways.setdefault(((), steps), []).extend(bare)
     return {way: list(dict.fromkeys(ends)) for way, ends in ways.items()}
 
 
-def _hops(path: Path) -> list[_Hop]:
+def _hops(steps: Sequence[ChainStep], path: EntityPath) -> list[_Hop]:
     hops: list[_Hop] = []
     relations: list[tuple[str, bool]] = []
-    for triple, inverse, entity in zip(path.triples, path.inverses, path.entities_after, strict=True):
-        relations.append((triple.relation, inverse))
+    for step, (_, entity) in zip(steps, path, strict=True):
+        relations.append((step.step.relation, step.step.inverse))
         if not entity.is_mediator:
             hops.append((tuple(relations), entity))
             relations = []
     if relations:
-        hops.append((tuple(relations), path.end))
+        hops.append((tuple(relations), path[-1][1]))
     return hops
 
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     import faiss
     import pyarrow as pa
 
+    from ..resources import GraphResources
 
 MAX_KINDS = 2
 MAX_NAME_CHARS = 200
@@ -161,6 +162,24 @@ def get_entity_index_folder(settings: Settings, connection: Connection) -> Path:
     return settings.home_dir / "indexes" / key.hexdigest()[:16]
 
 
+def open_entity_index(graph: GraphResources) -> EntityIndex | None:
+    """Return a graph's index, memory-mapped; None if there is none, or if another encoder made it.
+
+    An index older than the graph's last load is used with a warning. Entities that have since left the graph are
+    dropped; new entities are not in it.
+    """
+    folder = get_entity_index_folder(graph.shared.settings, graph.shared.connection)
+    if not (folder / DESCRIPTION).exists():
+        return None
+    index = read_entity_index(folder, graph.shared.vectors.encoder)
+    if index is not None and graph.edition is not None and graph.edition[:4] != index.meta.edition[:4]:
+        _log.warning(
+            "the graph has changed since its entity index was made: new entities are found by their words alone; "
+            "`lodestar db index` adds it"
+        )
+    return index
+
+
 def read_index_description(folder: Path) -> _EntityIndexMeta | None:
     """Return the description of the folder's index; None if there is none or its format is unknown."""
     try:
@@ -173,7 +192,7 @@ def read_index_description(folder: Path) -> _EntityIndexMeta | None:
         return None
 
 
-def open_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | None:
+def read_entity_index(folder: Path, encoder: SentenceEncoder) -> EntityIndex | None:
     """Return the index of a folder; None if there is none, if it is of another encoder, or if it is damaged.
 
     Every file is checked against the hash in the description.

@@ -17,6 +17,7 @@ from ...models.wording import FUNCTION_WORDS, INDEX_STOP_WORDS, join_stop_words,
 from ...models.wording.operators import stands_in_comparison
 from ..data_model import Entity, Question, Topic, format_literal_term
 from ..neo4j import Request, Row, load_query
+from ..neo4j.catalogue import verbalise_type
 from ..neo4j.graph_requests import (
     NamedEntity,
     NameQuery,
@@ -27,7 +28,7 @@ from ..neo4j.graph_requests import (
 from ..parts import Linker, option, part
 from ..relations import make_relation_words
 from . import NOTHING, add_topic_signatures, read_topic_signatures
-from .entity_index import EntityTypesFromRelations, NearestEntitySearch
+from .entity_index import EntityTypesFromRelations, NearestEntitySearch, open_entity_index
 from .mentions import (
     MAX_WORDS,
     NUMBERS,
@@ -163,13 +164,14 @@ class FullText(Linker):
 
     def open(self, graph: GraphResources) -> FullTextLinker:
         vectors, relations = graph.shared.vectors, graph.catalogue.relations
+        index = open_entity_index(graph)
         # the lexicon's phrases are left out: the weights were not fitted with them
         words = {r.number: make_relation_words(r, lambda p: p.origin != "lexicon") for r in relations}
         return FullTextLinker(
             self.top_k,
-            graph.type_words,
+            _list_type_words(graph),
             RelationFeatureExtractor(words, EntityTypesFromRelations(graph.catalogue), vectors),
-            None if graph.entity_index is None else NearestEntitySearch(graph.entity_index, vectors),
+            None if index is None else NearestEntitySearch(index, vectors),
             frozenset(relation.number for relation in relations if graph.words[relation.name].is_type),
         )
 
@@ -193,6 +195,13 @@ class FullText(Linker):
             tuple(sorted((*linker._drop_kinds(some), *own), key=lambda each: -each.score))
             for some, own in zip(reranked, values, strict=True)
         ]
+
+
+def _list_type_words(graph: GraphResources) -> frozenset[str]:
+    """Return the single words that name a type: the domain or range of a relation, or the last word of a relation."""
+    types = {verbalise_type(type_) for r in graph.catalogue.relations for type_ in (r.domain, r.range)}
+    ends = {words.properties[-1] for words in graph.words.values()}
+    return frozenset(word for word in types | ends if word and " " not in word)
 
 
 @dataclass(frozen=True, slots=True)

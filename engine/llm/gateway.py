@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from ..errors import InputError, LLMError, LodestarError, StorageError
 from ..parallel import start_in_thread
-from ..settings import Settings, sends_openai_env
+from ..settings import Settings, is_address_of_openai
 from . import ChatUsage, Completed, Completion, Prompt, TokenUsage, compute_usage
 from .endpoint import ChatEndpoint
 from .gguf import GGUF, GgufEndpoint
@@ -71,7 +71,7 @@ class ChatGateway:
                 model=settings.llm_model,
                 api_key=settings.llm_api_key,
                 timeout_s=settings.llm_timeout_s,
-                sends_openai_env=sends_openai_env(settings),
+                sends_openai_env=is_address_of_openai(settings.llm_base_url),
                 seed=settings.llm_seed or None,
             )
         cache = ReplyCache(Path(settings.llm_cache)) if settings.llm_cache else None

@@ -31,7 +31,6 @@ from ..errors import (
     DatabaseUnavailableError,
     LoadInProgressError,
     QueryTimeoutError,
-    UnsupportedVersionError,
 )
 from ..parallel import start_in_thread
 from ..settings import GRACE_S, Connection, Settings
@@ -88,10 +87,10 @@ def translate_errors(connection: Connection) -> Iterator[None]:
 
 
 def check_server_version(connection: Connection, agent: str) -> str:
-    """Return the server's version. Raises `UnsupportedVersionError` if it is older than Lodestar needs."""
+    """Return the server's version. Raises `DatabaseError` if it is older than Lodestar needs."""
     version = agent.partition("/")[2]
     if not agent.startswith("Neo4j/") or tuple(map(int, re.findall(r"\d+", version)[:2])) < MIN_VERSION:
-        raise UnsupportedVersionError(
+        raise DatabaseError(
             f"{connection.where} is {agent or 'an unknown server'}: "
             f"expected Neo4j {'.'.join(map(str, MIN_VERSION))} or newer"
         )

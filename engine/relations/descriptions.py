@@ -105,16 +105,14 @@ def read_descriptions(path: Path, catalogue: RelationCatalogue) -> dict[str, Rel
 
 
 def make_descriptions(
-    catalogue: RelationCatalogue, said: Iterable[tuple[str, Sequence[str]]]
+    catalogue: RelationCatalogue, written: str, texts: Sequence[str]
 ) -> dict[str, RelationDescription]:
-    """Return what is said of relations by name, from relations as they are written (``^name``) and their phrases.
+    """Return what is said of a relation, as it is written (``^name``), by phrases.
 
     Raises `UsageError` for a relation that the graph does not have, `InputError` for a phrase that cannot be one.
     """
-    known = _Names(catalogue)
-    return _describe(
-        (*known.find(written), _check_column(text)) for written, texts in said for text in texts if text.strip()
-    )
+    relation, inverse = find_relation(catalogue, written)
+    return _describe((relation, inverse, _check_column(text)) for text in texts if text.strip())
 
 
 Column = tuple[str, str]

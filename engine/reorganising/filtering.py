@@ -156,7 +156,11 @@ class FIFilter(Reorganiser):
         if graph.shared.settings.llm_model and (self.fine or self.integrate):
             _ = graph.shared.chat
         if self.model:
-            return "by attention", partial(score_items_by_attention, graph.shared.causal_lm(self.model))
+            from ...models.causal_lm import CausalLM
+
+            key, device = ("causal", self.model), graph.shared.device
+            model = graph.shared.get_or_make(key, lambda: CausalLM(self.model, device=device))
+            return "by attention", partial(score_items_by_attention, model)
         return "by similarity", partial(_compute_item_similarity, graph.shared.vectors)
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Item]]:

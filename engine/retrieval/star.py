@@ -19,7 +19,7 @@ from ...models.star.shipped import Floats, PairAttention, PairReader, ShippedSta
 from ...models.text import RelationWords
 from ...models.text.encoders import EncoderUnavailableError
 from ..data_model import Chain, RelationPath, Topic, check_scores_finite
-from ..errors import EncoderError, UsageError
+from ..errors import ModelError, UsageError
 from ..evidence import SIMILARITY, Calibration, Evidence, Kind, item_sort_key
 from ..linking import compute_link_penalties
 from ..parts import TrainedPart, option, part
@@ -93,7 +93,7 @@ class Star(TrainedPart, BeamRetriever):
 
 
 def _open_shipped_reader(shared: EngineResources) -> PairReader:
-    """Open the shipped scorer. Raises `EncoderError` if its encoder's weights are not there."""
+    """Open the shipped scorer. Raises `ModelError` if its encoder's weights are not there."""
     try:
         if shared.placement.is_gpu:
             from ...models.star.network import open_shipped_scorer
@@ -101,7 +101,7 @@ def _open_shipped_reader(shared: EngineResources) -> PairReader:
             return open_shipped_scorer(shared.device, shared.placement.dtype)
         return ShippedStar()
     except EncoderUnavailableError as error:
-        raise EncoderError(str(error)) from error
+        raise ModelError(str(error)) from error
 
 
 class CrossScorer:

@@ -299,7 +299,7 @@ def mine_paths(
     """
     open_miner = partial(_open_miner, engine.connection, options)
     size = batch_size or 32 >> 2 * max(0, options.max_hop - 2)
-    encoder = engine.resources.encoder
+    encoder = engine.resources.vectors.encoder
     found, catalogue = mine_questions(questions, engine, open_miner, size, workers, progress)
     words = {relation.name: make_relation_words(relation) for relation in catalogue.relations}
     index = RelationIndex(catalogue.relations, engine.resources.vectors)
@@ -313,7 +313,7 @@ def mine_paths(
         questions=questions.name,
         questions_sha256=questions.sha256,
         graph=catalogue.vocabulary,
-        encoder=engine.resources.encoder.revision,
+        encoder=engine.resources.vectors.encoder.revision,
         max_hop=options.max_hop,
         relations={name: (word.domain, *word.properties) for name, word in words.items()},
         options={name: value for name, value in asdict(options).items() if name != "max_hop"},

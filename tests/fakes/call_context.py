@@ -13,7 +13,7 @@ from lodestar.engine.llm import Completed, Prompt
 from lodestar.engine.neo4j.catalogue import read_graph_edition
 from lodestar.engine.parts import Expression
 from lodestar.engine.recipes import Recipe
-from lodestar.engine.settings import Connection, Settings
+from lodestar.engine.settings import Settings
 from lodestar.models.text import RelationWords
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -67,7 +67,7 @@ def make_context(
 def make_engine(db: MemoryGraph, stages: Expression, linker: Any) -> Engine:
     """An engine that runs stages over a graph in memory."""
     recipe = Recipe("made", stages, linker, ExtractiveAnswerer())
-    engine = Engine(Settings(), connection=Connection("bolt://nowhere"), recipe=recipe)
+    engine = Engine(Settings(uri="bolt://nowhere"), recipe=recipe)
     graph: Any = FakeGraph()
     graph.edition = db.run(read_graph_edition())
     engine._gateway = db  # type: ignore[assignment]

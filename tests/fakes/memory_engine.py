@@ -9,7 +9,7 @@ from typing import Any, Self
 from lodestar import Engine
 from lodestar.engine.neo4j import Row
 from lodestar.engine.neo4j.catalogue import GRAPH_VERSION
-from lodestar.engine.settings import Connection, Settings
+from lodestar.engine.settings import Settings
 
 from tests.fakes.memory_graph import MemoryGraph
 
@@ -50,6 +50,6 @@ class WholeGraph(MemoryGraph):
 
 def open_engine(tmp_path: Path, recipe: str) -> Engine:
     settings = Settings(home=str(tmp_path), uri="bolt://127.0.0.1:1")
-    engine = Engine(settings, recipe=recipe, connection=Connection("bolt://127.0.0.1:1"))
+    engine = Engine(settings, recipe=recipe)
     engine._gateway = WholeGraph(TRIPLES)  # type: ignore[assignment]
     return engine

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from lodestar.engine.data_model import Chain, ChainStep, Entity, Path, Question, RelationStep, Scored, Topic, Triple
+from lodestar.engine.data_model import Chain, ChainStep, Entity, Question, RelationStep, Scored, Topic, Triple
 from lodestar.engine.evidence import Calibration, Evidence, Item
 from lodestar.engine.linking import look_up_topics
 
@@ -17,15 +18,29 @@ CERTAIN = Calibration("logit", 0.0, 50.0)
 """Every item is right."""
 
 
+@dataclass(frozen=True)
+class Path:
+    """Triples joined end to end, with the direction in which each is walked."""
+
+    triples: tuple[Triple, ...]
+    inverses: tuple[bool, ...]
+
+    @property
+    def links(self) -> tuple[tuple[Entity, Entity], ...]:
+        steps = zip(self.triples, self.inverses, strict=True)
+        return tuple((t.tail, t.head) if inverse else (t.head, t.tail) for t, inverse in steps)
+
+
 def chain_of(*instances: Path, targets: tuple[Entity, ...] = (), cut: bool = False) -> Chain:
     """The chain of these entity paths, which all have the relations of the first."""
     first = instances[0]
     steps = []
     for at, (triple, inverse) in enumerate(zip(first.triples, first.inverses, strict=True)):
-        links = dict.fromkeys((i.entities_before[at], i.entities_after[at]) for i in instances)
-        to_mediator = first.entities_after[at].is_mediator and at + 1 < len(first.triples)
+        links = dict.fromkeys(path.links[at] for path in instances)
+        to_mediator = first.links[at][1].is_mediator and at + 1 < len(first.triples)
         steps.append(ChainStep(RelationStep(triple.relation, inverse, to_mediator), tuple(links)))
-    return Chain(first.start, tuple(steps), tuple(dict.fromkeys(i.end for i in instances)), targets, cut)
+    ends = tuple(dict.fromkeys(path.links[-1][1] for path in instances))
+    return Chain(first.links[0][0], tuple(steps), ends, targets, cut)
 
 
 def leads(relation: str, *ends: Entity, topic: Entity, via: Entity | None = None, **options: Any) -> Chain:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lodestar.engine.data_model import Chain, Entity, Path, Question, Scored, Topic, Triple
+from lodestar.engine.data_model import Chain, Entity, Question, Scored, Topic, Triple
 from lodestar.engine.evidence import Evidence
 
-from tests.made.evidence import chain_of
+from tests.made.evidence import Path, chain_of
 
 CAPITAL = "location.country.capital"
 CURRENCY = "location.country.currency_used"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 from lodestar.engine.data_model import Chain, Question
@@ -59,11 +61,9 @@ def test_every_triple_is_in_the_graph_and_every_path_leads_from_topic_to_end(
         for scored in evidence.items:
             path = scored.value
             instances = path.instances()
-            assert [i.end for i in instances] == list(path.ends)
+            assert [i[-1][1] for i in instances] == list(path.ends)
             assert {(t.head.id, t.relation, t.tail.id) for step in path.triples() for t in step} <= known
             for instance in instances:
-                assert instance.start == path.topic
-                assert {(t.head.id, t.relation, t.tail.id) for t in instance.triples} <= known
-                assert tuple(t.relation for t in instance.triples) == tuple(
-                    s.relation for s in path.relation_path.steps
-                )
+                assert instance[0][0] == path.topic
+                assert all(one[1] == other[0] for one, other in pairwise(instance))
+                assert {(t.head.id, t.relation, t.tail.id) for t in path.triples_of(instance)} <= known

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from importlib import import_module
 
 import lodestar
-from lodestar.engine.errors import EXTRA_OF_MODULE
+from lodestar.engine.errors import find_extra
 
-EXTRA_MODULES = frozenset(EXTRA_OF_MODULE)
 TOPS = ("cypher", "engine", "loaders", "models")
 _TRAINED = re.compile(
     r"models\.(gril|reg|star|training)(\.|$)"
@@ -48,7 +47,7 @@ def import_core() -> tuple[int, list[str]]:
         try:
             import_module(name)
         except ModuleNotFoundError as error:
-            assert (error.name or "").partition(".")[0] in EXTRA_MODULES, f"{name}: {error}"
+            assert find_extra((error.name or "").partition(".")[0]), f"{name}: {error}"
             assert _TRAINED.search(name), f"{name} is of the core and imports {error.name}"
             needed.append(name)
     return len(names) - len(needed), needed

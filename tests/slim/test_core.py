@@ -7,17 +7,16 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from lodestar import Engine, LodestarRetriever
-from lodestar.engine.errors import MissingExtraError, format_install_command
+from lodestar.engine.errors import MissingExtraError, format_install_command, missing_packages, read_extras
 from lodestar.engine.settings import Settings
 
-from tests.references.core_modules import EXTRA_MODULES, import_core
+from tests.references.core_modules import import_core
 
-THERE = sorted(module for module in EXTRA_MODULES if find_spec(module))
+THERE = [extra for extra in read_extras() if not missing_packages(extra)]
 pytestmark = [
     pytest.mark.skipif(bool(THERE), reason=f"{', '.join(THERE)} are installed: `make slim` has none of them"),
     pytest.mark.usefixtures("demonstrated"),

@@ -100,7 +100,7 @@ def test_bad_input_is_one_line_each(lodestar: Lodestar, source: Connection, driv
         ),
         (4, "no Neo4j answers at bolt://127.0.0.1:1: check --from", ("load", "neo4j", "--from", "bolt://127.0.0.1:1")),
         (2, "database address: expected one of", ("load", "neo4j", "--from", "http://127.0.0.1:7474")),
-        (2, "expected no user and no password in it", ("load", "neo4j", "--from", "bolt://neo4j:secret@127.0.0.1")),
+        (2, "expected bolt://HOST or bolt://HOST:PORT", ("load", "neo4j", "--from", "bolt://neo4j:secret@127.0.0.1")),
     ]
     for code, message, arguments in expected:
         ran = lodestar(*arguments)

@@ -9,7 +9,7 @@ from typing import Any
 import neo4j
 import pytest
 from lodestar.engine import neo4j_browser
-from lodestar.engine.data_model import Chain, Entity, Path, Question, Triple
+from lodestar.engine.data_model import Chain, Entity, Question, Triple
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.neo4j import Request, load_query
 from lodestar.engine.neo4j.catalogue import read_catalogue, read_graph_state
@@ -22,6 +22,7 @@ from lodestar.engine.neo4j_browser import (
 )
 from lodestar.engine.settings import Connection
 
+from tests.made.evidence import Path
 from tests.made.graphs import COUNTRIES, COUNTRY_NAMES, TripleSource, load
 from tests.made.pictures import country_retrieval, neighbours, scored
 from tests.places import ROOT

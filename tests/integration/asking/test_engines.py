@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import pickle
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import neo4j
@@ -62,7 +61,7 @@ def test_a_filter_restricts_the_answers(works: Engine, given: dict[str, str] | N
 def test_a_filter_of_a_relation_that_is_not_there_is_said(works: Engine) -> None:
     with pytest.raises(UsageError, match="colour"):
         works.ask(ASKED, filter={"colour": "red"})
-    with pytest.raises(UsageError, match="filter: expected a text or a number for 'kind'"):
+    with pytest.raises(UsageError, match="filter: expected keys with a text or a number"):
         works.ask(ASKED, filter={"kind": ["film"]})  # type: ignore[dict-item]
 
 
@@ -97,19 +96,6 @@ def test_asyncio_gives_the_same_and_leaves_nothing_open(works: Engine) -> None:
     for _ in range(NUM_CALLS):
         assert asyncio.run(ask(2)) == [expected] * 2
     assert num_open() <= before + NUM_CALLS // 2, "one more for each event loop"
-
-
-def test_closing_beside_calls_of_other_threads_and_event_loops_costs_them_nothing(works: Engine) -> None:
-    async def ask() -> list[tuple[str, ...]]:
-        async with works:
-            return [answer.names for answer in await asyncio.gather(*(works.aask(ASKED) for _ in range(4)))]
-
-    expected = works.ask(ASKED).names
-    with ThreadPoolExecutor(4) as pool:
-        blocking = [pool.submit(lambda: works.ask(ASKED).names) for _ in range(8)]
-        loops = [pool.submit(lambda: asyncio.run(ask())) for _ in range(6)]
-        assert [future.result() for future in blocking] == [expected] * 8
-        assert [future.result() for future in loops] == [[expected] * 4] * 6
 
 
 async def test_a_cancelled_task_lets_its_thread_end(works: Engine) -> None:

@@ -14,7 +14,7 @@ from lodestar.engine.errors import UsageError
 from lodestar.engine.linking.entity_index import (
     get_entity_index_folder,
     index_entities,
-    open_entity_index,
+    read_entity_index,
     read_index_description,
 )
 from lodestar.engine.neo4j.gateway import Gateway
@@ -52,7 +52,7 @@ def test_the_index_is_made_and_what_stays_is_not_encoded_again(
     first = index_entities(gateway, tmp_path, vectors_in(tmp_path))
     assert (first.num_entities, first.num_encoded) == (len(COUNTRY_NAMES), len(COUNTRY_NAMES))
     assert index_entities(gateway, tmp_path, vectors_in(tmp_path)).num_encoded == 0
-    index = open_entity_index(tmp_path, encoder)
+    index = read_entity_index(tmp_path, encoder)
     assert index is not None
     ((best, cosine), *_) = index.search(encoder.encode(["Peru, country"]), 3)[0]
     assert best == "m.peru"
@@ -77,7 +77,7 @@ def test_interrupted_it_goes_on_and_the_one_before_is_left(
     encoder = SentenceEncoder(ENCODER, device="cpu")
     report = index_entities(gateway, tmp_path, vectors_in(tmp_path))
     assert report.num_encoded == report.num_entities - 4
-    index = open_entity_index(tmp_path, encoder)
+    index = read_entity_index(tmp_path, encoder)
     assert index is not None
     assert [some[0][0] for some in index.search(encoder.encode(["Lima", "Quechua"]), 1)] == ["m.lima", "m.quechua"]
     assert sorted(path.name for path in tmp_path.glob("entities*")) == [
@@ -98,7 +98,7 @@ def test_an_index_that_does_not_fit_is_not_used_and_said(
     else:
         file = tmp_path / {"vectors": "entities.faiss", "rows": "entities.arrow"}[fault]
         file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    assert open_entity_index(tmp_path, encoder) is None
+    assert read_entity_index(tmp_path, encoder) is None
     assert "run `lodestar db index`" in caplog.text
     assert fault != "encoder" or ("another@1" in caplog.text and ENCODER in caplog.text)
 

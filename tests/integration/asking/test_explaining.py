@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lodestar import Engine
 from lodestar.engine.data_model import Chain, Question
-from lodestar.engine.errors import CheckpointError
+from lodestar.engine.errors import ModelError
 from lodestar.engine.evidence import SIMILARITY, Calibration
 from lodestar.engine.explaining import explain_answer
 from lodestar.engine.retrieval.star import Star
@@ -86,6 +86,6 @@ def test_scores_that_are_no_numbers_are_an_error(settings: Settings, checkpoint:
     recipe = Star(checkpoint=grow_weights(checkpoint, tmp_path / "huge"))
     with (
         Engine(settings, recipe=recipe) as asked,
-        pytest.raises(CheckpointError, match="expected finite scores of a checkpoint of kind"),
+        pytest.raises(ModelError, match="expected finite scores of a checkpoint of kind"),
     ):
         asked.ask(CURRENCY)

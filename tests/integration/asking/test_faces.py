@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
 from typing import Any, ClassVar
 
 import dspy
@@ -24,12 +23,6 @@ from tests.fakes.scripted_llm import ScriptedLLM, completion, says
 from tests.places import ROOT
 
 QUESTION = "What is the capital of Peru?"
-
-
-@pytest.fixture(autouse=True)
-async def connections_of_this_loop(engine: Engine) -> AsyncIterator[None]:
-    yield
-    await engine.aclose()
 
 
 def names_on_the_page(name: str) -> Any:

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 from lodestar import Engine
-from lodestar.engine.api import find_question_error
 from lodestar.engine.data_model import Question
 from lodestar.engine.evidence import Answer, PlanAnswer
-from lodestar.engine.plans.plan import CountMembers
 from lodestar.engine.settings import Settings
 from lodestar.loaders.formats import source_class
 
@@ -54,10 +52,9 @@ def test_sets_are_asked_for(company: Engine, text: str, right: set[str]) -> None
     assert {each.name for each in answer.answers} == right, answer.text
     plan = answer.evidence.extra_of(PlanAnswer)
     assert plan is not None
-    assert find_question_error(replace(answer.evidence, topics=())) is None  # it needs no name
+    assert answer.evidence.fault is None  # it needs no name
     assert answer.why == (plan.text,)
     assert answer.to_dict()["plan"]["plan"] == dict(plan.plan)
-    assert company.run(company.plan(text)).total == plan.total  # type: ignore[arg-type]
 
 
 def test_bounds_that_contradict_each_other_hold_for_none(company: Engine) -> None:
@@ -83,7 +80,6 @@ def test_plain_questions_keep_their_paths(company: Engine) -> None:
     answer = company.ask("Who manages Apollo?")
     assert answer.names == ("Ann Alder",)
     assert answer.evidence.extra_of(PlanAnswer) is None
-    assert isinstance(company.plan("How many employees are there?"), CountMembers)
 
 
 ONLY = "Which employees only work in Sales?"

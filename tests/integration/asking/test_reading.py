@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from lodestar import Engine
 from lodestar.engine.cli.main import main
 from lodestar.engine.data_model import Chain, Question
-from lodestar.engine.settings import Connection, Settings
+from lodestar.engine.settings import Settings
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, says, status
 
@@ -24,8 +24,8 @@ LANGUAGES = "Which official languages does Peru have?"
 pytestmark = pytest.mark.usefixtures("engine")
 
 
-def test_it_answers_from_a_real_graph_and_says_why(settings: Settings, connection: Connection) -> None:
-    with Engine(settings, recipe="similarity", options={"answerer.kind": "reader"}, connection=connection) as engine:
+def test_it_answers_from_a_real_graph_and_says_why(settings: Settings) -> None:
+    with Engine(settings, recipe="similarity", options={"answerer.kind": "reader"}) as engine:
         capital, languages = engine.ask_batch([CAPITAL, LANGUAGES])
     assert capital.answerer == "reader" and capital.why
     assert capital.entities[0].name == "Lima"
@@ -46,7 +46,7 @@ def reply_by_parity(request: Request) -> Reply:
 
 @pytest.mark.long
 def test_a_reader_learns_what_a_language_model_is_worth(
-    settings: Settings, connection: Connection, environment: dict[str, str], tmp_path: Path
+    settings: Settings, environment: dict[str, str], tmp_path: Path
 ) -> None:
     """Nothing but the model tells which of two paths a question asks for."""
     for place in ("Peru", "Chile"):
@@ -68,14 +68,14 @@ def test_a_reader_learns_what_a_language_model_is_worth(
             env={**environment, "LODESTAR_LLM_BASE_URL": llm.base_url, "LODESTAR_LLM_MODEL": "scripted"},
         )  # fmt: skip
         assert done.exit_code == 0, done.output
-        with Engine(there, recipe=recipe, options=options, connection=connection) as engine:
+        with Engine(there, recipe=recipe, options=options) as engine:
             answers = engine.ask_batch(asked)
     assert [[each.name for each in answer.entities] for answer in answers] == [["Santiago de Chile"], ["Chilean peso"]]
     assert any(each.startswith("the language model") for each in answers[0].why)
     assert [name for name, _ in answers[0].evidence.trace.sources] == ["chain", "llm", "closed-book"]
     with ScriptedLLM(repeat(status(400))) as llm:
         there = replace(settings, llm_base_url=llm.base_url, llm_model="scripted")
-        with Engine(there, recipe=recipe, options=options, connection=connection) as engine:
+        with Engine(there, recipe=recipe, options=options) as engine:
             (answer,) = engine.ask_batch(asked[:1])
     assert answer.failure is None
     assert [cut.partition(":")[0] for cut in answer.evidence.cuts] == ["llm", "closed-book"]

@@ -72,9 +72,10 @@ def test_neo4j_answers_as_the_fake_does(gateway: Gateway, driver: neo4j.Driver, 
     assert [unordered(r) for r in real] == [unordered(r) for r in (retrieved(fake, beam, questions, 20))]
     ends = [end for r in real for p in r.items for end in p.value.ends]
     assert {end.is_literal for end in ends} == {True, False}
-    instances = [i for r in real for p in r.items for i in p.value.instances()]
-    assert {(t.head.id, t.relation, t.tail.id) for path in instances for t in path.triples} <= set(triples)
-    assert not any(entity.is_literal for path in instances for entity in path.entities[:-1])
+    chains = [item.value for evidence in real for item in evidence.items]
+    walked = [(chain.triples_of(path), path) for chain in chains for path in chain.instances()]
+    assert {(t.head.id, t.relation, t.tail.id) for some, _ in walked for t in some} <= set(triples)
+    assert not any(start.is_literal for _, path in walked for start, _ in path)
 
 
 def test_a_literal_counts_for_its_head_and_has_no_signature(gateway: Gateway, driver: neo4j.Driver) -> None:

@@ -51,7 +51,7 @@ def live(graph: None, settings: Settings) -> Iterator[Engine]:
 
 def recorded(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Encoded:
     encoded = Encoded()
-    encode, encode_tokens = engine.resources.encoder.encode, engine.resources.encoder.encode_tokens
+    encode, encode_tokens = engine.resources.vectors.encoder.encode, engine.resources.vectors.encoder.encode_tokens
 
     def sentences(texts: Sequence[str]) -> Any:
         encoded.sentences += texts
@@ -61,8 +61,8 @@ def recorded(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Encoded:
         encoded.tokens += texts
         return encode_tokens(texts)
 
-    monkeypatch.setattr(engine.resources.encoder, "encode", sentences)
-    monkeypatch.setattr(engine.resources.encoder, "encode_tokens", tokens)
+    monkeypatch.setattr(engine.resources.vectors.encoder, "encode", sentences)
+    monkeypatch.setattr(engine.resources.vectors.encoder, "encode_tokens", tokens)
     return encoded
 
 

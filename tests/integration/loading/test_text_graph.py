@@ -8,6 +8,7 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.data_model import Question
+from lodestar.engine.evidence.conversion import collect_snippets
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph_requests import MENTIONED_WITH, read_snippets
 from lodestar.engine.settings import Settings
@@ -55,7 +56,7 @@ def test_texts_are_asked_added_and_taken_back(
         asked = Question("What is headache mentioned with?", topic_entities=("headache",))
         evidence = engine.retrieve(asked)
         best = next(rank for rank, item in enumerate(evidence.items) if str(item.value).count(MENTIONED_WITH) == 1)
-        (quotes,) = engine.quote([evidence], max_items=best + 1)
+        (quotes,) = collect_snippets(gateway, [evidence], best + 1)
         assert quotes[best] == (HEADACHE,)
 
     unload(gateway, str(report.number))

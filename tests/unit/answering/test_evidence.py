@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lodestar.engine.data_model import Entity, Path, RelationStep, Scored, Triple
+from lodestar.engine.data_model import Entity, RelationStep, Scored, Triple
 from lodestar.engine.evidence.text import (
     Order,
     format_chain,
@@ -23,7 +23,7 @@ from lodestar.engine.plans.plan import FindMembers, FollowPath, TopicSet
 from lodestar.engine.plans.plan_sentence import verbalise_plan
 from lodestar.models import one_line
 
-from tests.made.evidence import chain_of, ranked
+from tests.made.evidence import Path, chain_of, ranked
 
 PERU = Entity("m.016wzw", "Peru")
 LIMA = Entity("m.0lpfh", "Lima")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.engine.errors import AuthenticationError, DatabaseError, UnsupportedVersionError
+from lodestar.engine.errors import AuthenticationError, DatabaseError
 from lodestar.engine.neo4j import quote_identifier
 from lodestar.engine.neo4j.gateway import check_server_version, translate_errors
 from lodestar.engine.settings import Connection
@@ -28,7 +28,7 @@ def test_supported_versions(agent: str) -> None:
 
 @pytest.mark.parametrize("agent", ["Neo4j/4.4.30", "Neo4j/5.25.1", "Neo4j/dev", "Neo4j/", "Memgraph/5.26.0", ""])
 def test_other_servers_are_refused(agent: str) -> None:
-    with pytest.raises(UnsupportedVersionError, match=r"bolt://graph.example:7687 is .*: expected Neo4j 5.26 or newer"):
+    with pytest.raises(DatabaseError, match=r"bolt://graph.example:7687 is .*: expected Neo4j 5.26 or newer"):
         check_server_version(CONNECTION, agent)
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from lodestar.engine.data_model import Chain, Entity, Path, RelationPath, RelationStep, Scored, Topic, Triple
+from lodestar.engine.data_model import Chain, Entity, RelationPath, RelationStep, Scored, Topic, Triple
 from lodestar.engine.evaluation.runs import MissDiagnoser, MissReason
 from lodestar.engine.evidence import Answer
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
 from lodestar.engine.neo4j import Request
 
 from tests.fakes.memory_graph import MemoryGraph
-from tests.made.evidence import chain_of, evidence_of
+from tests.made.evidence import Path, chain_of, evidence_of
 from tests.made.mined_graphs import catalogue_of, mediating_of
 
 

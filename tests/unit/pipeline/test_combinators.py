@@ -17,7 +17,7 @@ from lodestar.engine.parts import Expression, NamedPart, Reorganiser, resolve_st
 
 from tests.fakes.call_context import make_engine
 from tests.fakes.memory_graph import MemoryGraph
-from tests.made.evidence import chain_of, evidence_of, leads
+from tests.made.evidence import evidence_of, leads
 
 PERU, LIMA, CUSCO, SOL = (Entity(name[0], name) for name in ("Peru", "Lima", "Cusco", "Sol"))
 QUESTION = LinkedQuestion(Question("?"), (Topic(PERU, relations=(1,)),))
@@ -76,7 +76,7 @@ def test_a_bridge_stands_where_kinds_differ() -> None:
 
 
 def test_the_score_of_a_triple_is_that_of_its_best_chain_and_so_is_its_group() -> None:
-    both = chain_of(*leads("capital", LIMA, topic=PERU).instances())
+    both = leads("capital", LIMA, topic=PERU)
     evidence = evidence_of(
         Scored(leads("capital", LIMA, topic=PERU), 0.9, 1),
         Scored(both, 0.2, 0),
@@ -123,8 +123,8 @@ def test_there_and_back_again_loses_no_triple_that_a_topic_leads_to(rows: list[t
     for item in chains.items:
         assert item.score == min(max(scores[t] for t in step) for step in item.value.triples())
         for instance in item.value.instances():
-            assert instance.start == entities[0]
-            assert len(set(instance.triples)) == len(instance.triples)
+            assert instance[0][0] == entities[0]
+            assert len(set(item.value.triples_of(instance))) == len(instance)
 
 
 def test_a_union_is_by_reciprocal_rank_whatever_the_probabilities() -> None:

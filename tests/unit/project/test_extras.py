@@ -9,6 +9,7 @@ import pytest
 from lodestar.engine.cli.start import check_installation
 from lodestar.engine.errors import (
     MissingExtraError,
+    find_extra,
     format_install_command,
     translate_import_errors,
 )
@@ -20,6 +21,11 @@ def test_a_missing_package_names_its_extra() -> None:
         raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
     assert str(raised.value) == (
         f"the reranker x needs torch, which is not installed; the extra `train` brings it: {format_install_command('train')}"
+    )
+    assert (find_extra("haystack"), find_extra("faiss"), find_extra("llama_index")) == (
+        "haystack",
+        "index",
+        "llama-index",
     )
     with pytest.raises(ModuleNotFoundError, match="mine"), translate_import_errors():
         raise ModuleNotFoundError("No module named 'mine'", name="mine")

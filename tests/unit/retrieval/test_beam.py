@@ -60,8 +60,9 @@ def test_two_hops_with_several_answers_and_their_entity_paths() -> None:
     (found,) = search(WORLD, [("capital of what borders it", "Peru")])
     path, ends = best(found)
     assert (str(path), ends) == ("borders → capital", {"Santiago", "Brasilia"})
-    for instance in found.items[0].value.instances():
-        assert all((t.head.id, t.relation, t.tail.id) in WORLD.triples for t in instance.triples)
+    chain = found.items[0].value
+    for instance in chain.instances():
+        assert all((t.head.id, t.relation, t.tail.id) in WORLD.triples for t in chain.triples_of(instance))
 
 
 def test_a_path_does_not_end_at_a_mediator_and_crossing_it_is_one_hop() -> None:
@@ -129,9 +130,9 @@ def test_every_triple_of_a_step_is_kept_and_each_end_has_one_instance() -> None:
         [("Peru", "Chile"), ("Peru", "Brazil")],
         [("Chile", "Rome"), ("Brazil", "Rome"), ("Brazil", "Bonn")],
     ]
-    assert [[e.id for e in i.entities] for i in chain.instances()] == [
-        ["Peru", "Chile", "Rome"],
-        ["Peru", "Brazil", "Bonn"],
+    assert [[(start.id, end.id) for start, end in path] for path in chain.instances()] == [
+        [("Peru", "Chile"), ("Chile", "Rome")],
+        [("Peru", "Brazil"), ("Brazil", "Bonn")],
     ]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lodestar.engine.errors import CheckpointError
+from lodestar.engine.errors import ModelError
 from lodestar.engine.resources import EngineResources
 from lodestar.engine.settings import Connection, Settings
 from lodestar.models.atomic_files import compute_file_sha256
@@ -40,7 +40,7 @@ def resources() -> EngineResources:
 
 
 def line(folder: Path, read: Callable[..., object] = EngineResources.model) -> str:
-    with pytest.raises(CheckpointError) as caught:
+    with pytest.raises(ModelError) as caught:
         read(resources(), str(folder), "star")
     said = str(caught.value)
     assert said.startswith(str(folder))

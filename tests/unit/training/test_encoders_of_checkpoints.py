@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from lodestar.engine.errors import CheckpointError
+from lodestar.engine.errors import ModelError
 from lodestar.engine.resources import EngineResources
 from lodestar.engine.settings import Connection, Settings
 from lodestar.models.causal_lm import CausalLMError, load_language_model
@@ -40,7 +40,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.parametrize("name", ["stranger/encoder", "/tmp/another", "", "x\n\x1b[31my"])
 def test_an_encoder_that_no_setting_names_is_not_loaded(name: str, loaded: list[str]) -> None:
-    with pytest.raises(CheckpointError, match="which no setting names") as caught:
+    with pytest.raises(ModelError, match="which no setting names") as caught:
         resources(encoders="other/one").vectors_for(replace(SAID, config=replace(SAID.config, encoder=name)))
     assert "\n" not in str(caught.value)
     assert "\x1b" not in str(caught.value)
@@ -51,7 +51,7 @@ def test_other_weights_of_the_same_name_are_an_error() -> None:
     digest = SentenceEncoder("all-MiniLM-L6-v2").weights_digest
     assert digest
     resources().vectors_for(replace(SAID, encoder_digest=digest))
-    with pytest.raises(CheckpointError, match="trained with other weights of the encoder 'all-MiniLM-L6-v2'"):
+    with pytest.raises(ModelError, match="trained with other weights of the encoder 'all-MiniLM-L6-v2'"):
         resources().vectors_for(replace(SAID, encoder_digest="0" * 32))
 
 
