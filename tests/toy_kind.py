@@ -22,7 +22,7 @@ from lodestar.models.kinds import (
     load_network,
 )
 from lodestar.models.reg import FIGURES
-from lodestar.models.reg.triples import GraphInputs, TripleObjective, encode_subgraph_sets, fit_scorer
+from lodestar.models.reg.triples import GraphInputs, TripleObjective, TripleScores, encode_subgraph_sets, fit_scorer
 from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.training import TrainingFolder
@@ -73,12 +73,12 @@ class ToyModel:
         self._weight = network.weight.detach().numpy()
         self._vectors = vectors
 
-    def score(self, graphs: QuestionGraphs) -> npt.NDArray[np.float32]:
+    def score(self, graphs: QuestionGraphs) -> TripleScores:
         question_of = np.repeat(np.arange(len(graphs)), np.diff(graphs.triple_starts))
         questions = self._vectors.stack(graphs.texts.questions)[question_of]
         relations = self._vectors.stack(graphs.texts.relations, lasting=True)[graphs.relation_of]
         scores: npt.NDArray[np.float32] = ((questions * relations) @ self._weight).astype(np.float32)
-        return scores
+        return scores, None, ()
 
 
 def open_model(folder: Path, opening: CheckpointOpenOptions) -> ToyModel:

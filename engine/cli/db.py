@@ -52,7 +52,7 @@ def start(server: EmbeddedServer, **ports_and_memory: Any) -> None:
     """
     server.start(**ports_and_memory)
     data = _describe(server)
-    show(data, _lines(data))
+    show(data, _server_lines(data))
 
 
 @db_command.command()
@@ -81,7 +81,7 @@ def status(settings: Settings) -> None:
     server = None if settings.uri else EmbeddedServer.of(settings)
     data = _describe(server) if server else {}
     graph = read_graph_figures(open_gateway(settings)) if server is None or data["running"] else None
-    lines = chain(_lines(data) if data else (), _graph_lines(graph) if graph else ())
+    lines = chain(_server_lines(data) if data else (), _graph_lines(graph) if graph else ())
     show(data | {"graph": graph}, lines)
 
 
@@ -189,7 +189,7 @@ def _describe(server: EmbeddedServer) -> dict[str, Any]:
     }
 
 
-def _lines(data: Mapping[str, Any]) -> Iterator[str]:
+def _server_lines(data: Mapping[str, Any]) -> Iterator[str]:
     yield f"{data['name']}: Neo4j {data['version']} {data['phase']}" + (f", pid {data['pid']}" if data["pid"] else "")
     if data["bolt_uri"]:
         memory = f"heap {data['heap_mb']:,} MB, page cache {data['pagecache_mb']:,} MB"

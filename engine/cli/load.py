@@ -217,7 +217,7 @@ def _open_neo4j(
             gateway.version()
             number = gateway.run(read_database_id())
         except (AuthenticationError, DatabaseUnavailableError) as error:
-            said = re.sub(r"(: |, then )(check|start) .*", "", str(error))
+            said = re.sub(r"(: |, then )(check|start) .*", "", str(error))  # what leads to the graph that is written
             raise type(error)(f"{said}: check --from, --from-user, --from-database and {PASSWORD}") from error
         if not dry_run:  # an embedded server that does not run yet is another one
             with suppress(DatabaseUnavailableError), Gateway(make_connection(settings)) as other:

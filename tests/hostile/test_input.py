@@ -169,8 +169,8 @@ def test_a_run_never_replaces_its_question_set(lodestar: Lodestar, questions: st
     place.mkdir()
     shutil.copy(questions, place / name)
     ran = lodestar("eval", str(place / name), "--format", "lodestar", "--out", str(place))
-    assert (ran.code, len(ran.err.splitlines())) == (2, 1), ran.err
-    assert "no run wrote" in ran.err
+    assert ran.code == 2, ran.err
+    assert "no run wrote" in ran.err.splitlines()[-1]
     assert (place / name).read_bytes() == Path(questions).read_bytes()
 
 
