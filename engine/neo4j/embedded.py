@@ -197,11 +197,7 @@ class EmbeddedServer:
                         server_process.kill_leftover_commands(incoming.home)
                         files.delete_graph(incoming.home)
 
-    def import_graph(
-        self,
-        written: ImportFiles,
-        progress: Progress = ignore_progress,
-    ) -> None:
+    def import_graph(self, written: ImportFiles, progress: Progress = ignore_progress) -> None:
         """Stop the server and replace its graph by the one in the files; raise as the function `import_graph`."""
         from .bulk_import import import_graph  # what connects to a server loads nothing
 
@@ -258,6 +254,10 @@ class EmbeddedServer:
                     f"{error}: starting it with all that was written before; `lodestar db check` compares it"
                 )
                 self._launch(given, progress=progress, cuts_log=True)
+            except EmbeddedServerError as error:
+                if "already in use" not in str(error) or given.get("bolt_port") or given.get("http_port"):
+                    raise
+                self._launch(given, progress=progress)  # another process took a port since the look: look again
         except BaseException:
             self._stop()
             self.home.write_state(last)

@@ -122,6 +122,22 @@ def test_a_server_that_speaks_no_tls_is_one_clear_line(server: EmbeddedServer) -
     assert "\n" not in str(caught.value)
 
 
+def test_a_port_that_is_taken_between_the_look_and_the_start(
+    home_dir: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance = EmbeddedServer("hurried", home_dir, cache_dir)
+    with socket.socket() as thief:
+        thief.bind(("127.0.0.1", 0))
+        thief.listen()
+        taken, look = thief.getsockname()[1], server_home.choose_port
+        looks = iter([taken])
+        monkeypatch.setattr(server_home, "choose_port", lambda *how, **more: next(looks, 0) or look(*how, **more))
+        try:
+            assert taken not in (instance.start(heap_mb=512, progress=False).bolt_port, instance.status().http_port)
+        finally:
+            instance.reset()
+
+
 @pytest.mark.long
 def test_a_second_server_lives_through_kill_stale_pid_and_taken_port(
     films: EmbeddedServer, server: EmbeddedServer
