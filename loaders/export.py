@@ -34,7 +34,7 @@ from ..engine.writing import EntityName, parse_name_properties
 from ..models import quote_line
 from ..models.atomic_files import atomic_write
 from .formats.triples import FREEBASE
-from .report import count_text
+from .loading import count_text
 
 Tails = Sequence[Sequence[Any]]
 STDOUT = "-"

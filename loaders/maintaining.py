@@ -19,8 +19,7 @@ from ..engine.relations import refresh_end_kinds
 from ..engine.relations.descriptions import add_source_descriptions, read_source_descriptions, store_descriptions
 from ..engine.writing import BATCH_SIZE, EntityName, make_write_request, parse_name_properties
 from ..engine.writing.changing import check_loads_complete
-from .loading import load_lock
-from .report import count_text
+from .loading import count_text, load_lock
 from .source import ROWS, record_batches
 from .stage import query
 

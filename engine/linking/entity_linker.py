@@ -13,8 +13,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ...models import Range
-from ...models.wording import FUNCTION_WORDS, INDEX_STOP_WORDS, join_stop_words, strip_marks
-from ...models.wording.operators import stands_in_comparison
+from ...models.wording import FUNCTION_WORDS, INDEX_STOP_WORDS, join_stop_words, stands_in_comparison, strip_marks
 from ..data_model import Entity, Question, Topic, format_literal_term
 from ..neo4j import Request, Row, load_query
 from ..neo4j.catalogue import verbalise_type

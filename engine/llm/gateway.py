@@ -16,8 +16,7 @@ from ..errors import InputError, LLMError, LodestarError, StorageError
 from ..parallel import start_in_thread
 from ..settings import Settings, is_address_of_openai
 from . import ChatUsage, Completed, Completion, Prompt, TokenUsage, compute_usage
-from .endpoint import ChatEndpoint
-from .gguf import GGUF, GgufEndpoint
+from .endpoint import GGUF, ChatEndpoint, GgufEndpoint
 
 Endpoint = ChatEndpoint | GgufEndpoint
 

@@ -7,9 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...models.wording import FUNCTION_WORDS, STOP_WORDS, fold_name, is_verb, singularise
+from ...models.wording import FUNCTION_WORDS, STOP_WORDS, find_operators, fold_name, is_verb, singularise
 from ...models.wording.answer_kinds import classify_noun
-from ...models.wording.operators import find_operators
 from ..data_model import Topic
 from .chart import (
     LEFT,

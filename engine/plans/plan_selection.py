@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ...models import Range, Share
 from ...models.calibration import sigmoid
-from ...models.wording import STOP_WORDS, singularise
-from ...models.wording.operators import find_operators, list_wanted_nouns
+from ...models.wording import STOP_WORDS, find_operators, list_wanted_nouns, singularise
 from ..answering import ExtractiveAnswerer
 from ..data_model import Chain, LinkedQuestion, Scored, Topic
 from ..evidence import LEAST_PROBABILITY, NOT_THERE, UNSTATED, Answer, AnswerCertainty, Evidence, PlanAnswer
@@ -40,8 +39,8 @@ from .plan import (
     TopicSet,
     iterate_parts,
     serialise_plan,
+    verbalise_plan,
 )
-from .plan_sentence import verbalise_plan
 from .planner import Candidate, Planner
 from .schema import GraphSchema, read_entity_types, read_schema
 from .unused_words import withhold_answers_with_unused_words

@@ -13,9 +13,16 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ...models.text import SUBCLASS_RELATIONS, RelationWords
-from ...models.wording import fold_name, pluralise, singularise
+from ...models.wording import (
+    Operator,
+    find_operators,
+    find_placed_names,
+    fold_name,
+    list_wanted_nouns,
+    pluralise,
+    singularise,
+)
 from ...models.wording.answer_kinds import classify_value
-from ...models.wording.operators import Operator, find_operators, find_placed_names, list_wanted_nouns
 from ..data_model import Chain, Entity, Topic
 from ..evidence import Answer, Item
 from ..evidence.text import format_relation

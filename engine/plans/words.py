@@ -18,7 +18,7 @@ from ...models.text import RelationWords
 from ...models.text.vectors import TextVectors
 from ...models.word_positions import stem_word
 from ...models.wording import STOP_WORDS, fold_name, replace_combining_marks, singularise
-from .plan_sentence import SAYS_NOTHING
+from .plan import SAYS_NOTHING
 from .schema import split_mediated_step
 
 Floats = npt.NDArray[np.float64]

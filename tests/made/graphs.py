@@ -12,9 +12,8 @@ from typing import Any
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.progress import Progress, ignore_progress
 from lodestar.engine.writing import RelationFacts
-from lodestar.loaders.loading import LoadOptions
+from lodestar.loaders.loading import LoadOptions, LoadReport
 from lodestar.loaders.loading import load as load_source
-from lodestar.loaders.report import LoadReport
 from lodestar.loaders.source import Part, Source, SourceRowBatches, StatementRow, name_row, record_batches, triple_row
 
 COUNTRIES: tuple[tuple[str, str, str], ...] = (

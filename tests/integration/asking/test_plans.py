@@ -37,8 +37,8 @@ from lodestar.engine.plans.plan import (
     ValueComparison,
     parse_plan,
     serialise_plan,
+    verbalise_plan,
 )  # fmt: skip
-from lodestar.engine.plans.plan_sentence import verbalise_plan
 from lodestar.engine.plans.schema import find_kinds_at_relation_ends, group_types_by_name
 from lodestar.engine.settings import Connection
 from lodestar.models.wording.answer_kinds import EndKind

@@ -12,10 +12,9 @@ from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Connection
 from lodestar.loaders.formats.neo4j_graphs import Neo4jGraph
-from lodestar.loaders.loading import LoadOptions, Mode, load
+from lodestar.loaders.loading import LoadOptions, LoadReport, Mode, load
 from lodestar.loaders.maintaining import verify
 from lodestar.loaders.property_graph import PropertyGraphSource
-from lodestar.loaders.report import LoadReport
 
 from tests.conftest import clear_database
 from tests.made.property_graphs import MOVIES, write_graph

@@ -19,8 +19,7 @@ from lodestar.engine.evidence.text import (
     order_for_prompt,
 )
 from lodestar.engine.neo4j.catalogue import RelationInfo, RelationPhrase
-from lodestar.engine.plans.plan import FindMembers, FollowPath, TopicSet
-from lodestar.engine.plans.plan_sentence import verbalise_plan
+from lodestar.engine.plans.plan import FindMembers, FollowPath, TopicSet, verbalise_plan
 from lodestar.models import one_line
 
 from tests.made.evidence import Path, chain_of, ranked

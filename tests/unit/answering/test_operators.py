@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lodestar.models.wording.operators import find_operators
+from lodestar.models.wording import find_operators
 
 
 @pytest.mark.parametrize(
