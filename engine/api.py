@@ -148,7 +148,7 @@ class Engine:
         """Return each question's ranked evidence; of one without a known entity the note says so."""
         with self._asking():
             asked = [_validate_question(question) for question in questions]
-            together = split_into_requests(asked, MAX_TOGETHER, Question.num_chars, MAX_CHARS_TOGETHER)
+            together = split_into_requests(asked, MAX_TOGETHER, lambda each: len(str(each)), MAX_CHARS_TOGETHER)
             return [each for some in together for each in self._retrieve(some, options)]
 
     def ask(self, question: str | Question, **options: Unpack[CallOptions]) -> Answer:

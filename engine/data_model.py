@@ -67,9 +67,6 @@ class Question:
     options: tuple[str, ...] = ()
     filter: tuple[tuple[str, str], ...] = ()
 
-    def num_chars(self) -> int:
-        return len(self.text) + sum(map(len, self.topic_entities))
-
     def __post_init__(self) -> None:
         if not self.text.strip():
             raise UsageError("the question is empty: expected some text")

@@ -170,7 +170,7 @@ def _from_file(environ: Mapping[str, str]) -> dict[str, Any]:
     for name in content:
         if name in SECRETS or name not in _FIELDS:
             known = ", ".join(sorted({*_FIELDS} - {*SECRETS}))
-            raise InputError(f"{path}: unknown setting {name!r}: known are {known}; LODESTAR_PASSWORD is not for files")
+            raise InputError(f"{path}: unknown setting {name!r}: known are {known}; secrets come from the environment")
     return content
 
 
@@ -214,11 +214,6 @@ class Connection:
     def where(self) -> str:
         """The address as it may be shown: without a routing context, which may hold anything."""
         return self.uri.partition("?")[0]
-
-    @property
-    def is_routed(self) -> bool:
-        """Whether the driver chooses among the servers of a cluster (``neo4j://``)."""
-        return self.uri.startswith("neo4j")
 
     @property
     def is_encrypted(self) -> bool:

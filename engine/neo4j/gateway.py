@@ -286,5 +286,6 @@ class Gateway:
     def _session(self, **options: Any) -> neo4j.Session:
         """Open a session. Its servers of a cluster wait for each other; a single one, which a bulk load may have given
         another graph, would wait for transactions of the graph that is gone."""
-        bookmarks = self._driver.execute_query_bookmark_manager if self.connection.is_routed else None
+        is_routed = self.connection.uri.startswith("neo4j")  # the driver chooses among a cluster's servers
+        bookmarks = self._driver.execute_query_bookmark_manager if is_routed else None
         return self._driver.session(database=self.connection.database, bookmark_manager=bookmarks, **options)

@@ -104,7 +104,7 @@ def test_an_address_is_shown_without_its_routing_context(uri: str, where: str) -
 
 def test_a_secret_in_the_file_is_refused(config: Path) -> None:
     config.write_text('password = "x"\n')
-    with pytest.raises(InputError, match=r"unknown setting 'password': .*LODESTAR_PASSWORD is not for files"):
+    with pytest.raises(InputError, match=r"unknown setting 'password': .*secrets come from the environment"):
         resolve_settings({}, {})
 
 
