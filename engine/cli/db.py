@@ -139,10 +139,9 @@ def unload(gateway: Gateway, which: str, yes: bool) -> None:
 
 
 @db_command.command()
-@click.option("--max-entities", type=click.IntRange(1), default=1_000_000, help="Refuse a larger graph than this.")
 @json_option
 @database_options
-def index(settings: Settings, max_entities: int) -> None:
+def index(settings: Settings) -> None:
     """Build the entity index: vectors of names, for words that no name matches ("peruvian" for Peru).
 
     Only what changed since the last time is encoded; after an interruption the same command continues.
@@ -154,7 +153,7 @@ def index(settings: Settings, max_entities: int) -> None:
     with show_progress_bar("the entities of the graph", "indexing") as (progress, _):
         folder = get_entity_index_folder(settings, gateway.connection)
         vectors = EngineResources(settings, gateway.connection).vectors
-        report = index_entities(gateway, folder, vectors, max_entities=max_entities, progress=progress)
+        report = index_entities(gateway, folder, vectors, progress=progress)
     print_report(f"{report.num_entities:,} entities, {report.num_encoded:,} encoded now", asdict(report))
 
 

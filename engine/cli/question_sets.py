@@ -83,9 +83,8 @@ def eval_command(
     if other == []:
         raise InputError(f"{against}: expected the folder of a run, found no records: `lodestar eval` writes one")
     folder = out or runs / f"{questions.name.partition('.')[0]}-{recipe.name}"
-    options = RunOptions(folder, **how)
     with show_progress_bar(questions.name, "asking") as (progress, _):
-        run = ask_remaining_questions(questions, recipe, settings, options, progress)
+        run = ask_remaining_questions(questions, recipe, settings, RunOptions(folder, **how), progress)
         report = make_report(run, _ask_command())
         write_report(folder, report)
     found = compare_runs(run.records, other) if other is not None else None
@@ -114,7 +113,6 @@ _OUT = click.option("--out", type=click.Path(path_type=Path, dir_okay=False), re
 @click.option("--pool", is_flag=True, help="Write ReG's candidate pools instead (docs/papers.md).")
 @click.option("--max-hop", type=click.IntRange(1, MAX_HOP), default=2, show_default=True, help="Longest path in hops.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the sample and of the random negatives.")
-@click.option("--negatives", "num_negatives", type=click.IntRange(0, 100), default=5, help="Of each hop (default: 5).")
 @click.option("--return-to-topic", is_flag=True, help="Allow a topic entity as an answer (default: no).")
 @worker_options
 @json_option
@@ -173,9 +171,9 @@ def refine_command(settings: Settings, pool: Path, out: Path, force: bool) -> No
     from ..supervision.pools import read_pool_file, refine_pool
 
     check_output_file("--out", out, reads=[pool], force=force)
-    read = read_pool_file(pool)
     with show_progress_bar(out.name, "refining") as (progress, _):
-        refined = refine_pool(read, settings, out.with_name(f"{out.name}.replies.sqlite"), progress=progress)
+        replies = Path(f"{out}.replies.sqlite")
+        refined = refine_pool(read_pool_file(pool), settings, replies, progress=progress)
     _write_mined(out, refined)
 
 
@@ -186,6 +184,5 @@ def _write_mined(out: Path, mined: Any) -> None:
     with translate_storage_errors(out):
         write_mined_file(out, mined.header, mined.questions)
     counts = dict(mined.header.counts)
-    width = max(36, *map(len, counts))
-    show({"out": str(out), "counts": counts}, (f"{name:<{width}}{num:>10,}" for name, num in counts.items() if num))
+    show({"out": str(out), "counts": counts}, (f"{name:<44}{num:>10,}" for name, num in counts.items() if num))
     print_to_stderr(f"{len(mined.questions):,} questions to {out}")

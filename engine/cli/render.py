@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MAX_ENDS = 5
 """Ends of a path that are named."""
+CLOSE = 0.3
+"""Share of a topic's score from which another entity of the same words is named."""
 
 
 def result_lines(
@@ -51,12 +53,14 @@ def result_lines(
     if cut := len(evidence.cut_paths):
         yield _dim(f"  bounds cut {cut} of the paths: not all their ends were read")
     yield from (_dim(f"  {text}") for text in evidence.left_out)
-    topics = ", ".join(dict.fromkeys(_topic_texts(evidence)))
+    topics, close = _describe_topics(evidence)
     trips = evidence.round_trips
     cost = f"{evidence.seconds * 1000:.0f} ms, {trips} round trip{'' if trips == 1 else 's'} to the database"
     every = f" for all {num_asked:,} questions" if num_asked > 1 else ""
     if last := "; ".join([f"about {topics}"] * bool(topics) + [cost + every] * bool(num_asked)):
         yield _dim(f"  {last}")
+    if close:
+        yield _dim(f"  or did you mean {close}? --topic ID to choose")
 
 
 def trace_lines(costs: Sequence[StageCost]) -> Iterator[str]:
@@ -81,24 +85,24 @@ def _answer_lines(answer: Answer) -> Iterator[str]:
         ranks = ", ".join(str(index + 1) for index in first.evidence)
         kind = "path" if answer.evidence.kind == "chain" else "triple"
         confidence = first.confidence if answer.confidence is None else answer.confidence
-        how_sure = (
-            "no confidence (these scores have no calibration, so there is no abstention)"
-            if confidence is None
-            else f"confidence {confidence:.2f}"
-        )
+        how_sure = "no calibrated confidence" if confidence is None else f"confidence {confidence:.2f}"
         yield _dim(f"  {how_sure}{f', resting on {kind} {ranks}' if ranks else ''}")
     if answer.why:
         yield _dim(f"  because: {'; '.join(answer.why)}")
 
 
-def _topic_texts(evidence: Evidence[Item]) -> Iterator[str]:
-    """Yield the topics that the items start from, each with its kind, and with the mention where that differs."""
-    topics = list(evidence.topics)
-    if evidence.kind == "chain":
-        known = {topic.entity.id: topic for topic in topics}
-        starts = dict.fromkeys(each.value.topic for each in evidence.items if isinstance(each.value, Chain))
-        topics = [known.get(entity.id, Topic(entity)) for entity in starts]
-    for topic in topics:
-        kind = f" ({topic.kind})" if topic.kind else ""
-        differs = topic.mention and fold_name(topic.mention) != fold_name(topic.entity.label)
-        yield f"{topic.entity.label}{kind}{f', “{topic.mention}”' if differs else ''}"
+def _describe_topics(evidence: Evidence[Item]) -> tuple[str, str]:
+    """Return the topics that the items start from, with the mention where that differs; and what else it may mean."""
+    starts = {each.value.topic.id for each in evidence.items if isinstance(each.value, Chain)}
+    used = [each for each in evidence.topics if each.entity.id in starts or evidence.kind == "triple"]
+    scores = {topic.span: topic.score for topic in used}
+    others = (each for each in evidence.topics if each.span and each not in used)
+    close = (each for each in others if each.score >= CLOSE * scores.get(each.span, float("inf")))
+    about = ", ".join(dict.fromkeys(map(_name_topic, used)))
+    return about, ", ".join(f"{_name_topic(each)}, {each.entity.id}" for each in close)
+
+
+def _name_topic(topic: Topic) -> str:
+    kind = f" ({topic.kind})" if topic.kind else ""
+    differs = topic.mention and fold_name(topic.mention) != fold_name(topic.entity.label)
+    return f"{topic.entity.label}{kind}{f', “{topic.mention}”' if differs else ''}"

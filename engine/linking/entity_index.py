@@ -23,7 +23,6 @@ from ...models.placement import count_call
 from ...models.text.encoders import FloatArray, SentenceEncoder
 from ...models.text.vectors import TextVectors
 from ..data_model import Entity
-from ..errors import UsageError
 from ..file_access import lock_file, translate_storage_errors
 from ..neo4j import Request, load_query
 from ..neo4j.catalogue import (
@@ -315,8 +314,6 @@ def _write_index(folder: Path, index: faiss.Index, ids: Sequence[str], edition: 
 
 
 PAGE = 10_000
-MAX_ENTITIES = 1_000_000
-"""Larger graphs need --max-entities; docs/how-it-works.md gives time and size."""
 
 
 def index_entities(
@@ -324,22 +321,16 @@ def index_entities(
     folder: Path,
     vectors: TextVectors,
     *,
-    max_entities: int = MAX_ENTITIES,
     progress: Progress = ignore_progress,
 ) -> EntityIndexReport:
     """Build or update the entity index of a graph.
 
-    After an interruption the next call continues. Raises `GraphError` for an empty graph, `UsageError` for
-    more than `max_entities` entities, `StorageError` if the folder cannot be written.
+    After an interruption the next call continues. Raises `GraphError` for an empty graph, `StorageError` if the folder
+    cannot be written.
     """
     state = gateway.run(read_graph_state())
     if state.is_empty:
         state.check()
-    if state.num_entities > max_entities:
-        raise UsageError(
-            f"the graph has {state.num_entities:,} entities, and their index takes much time and disk space "
-            f"(docs/how-it-works.md): expected at most {max_entities:,}; raise it with --max-entities"
-        )
     edition = gateway.run(read_graph_edition())
     kinds = EntityTypesFromRelations(gateway.run(read_catalogue()))
 

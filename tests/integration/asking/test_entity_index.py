@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from lodestar.engine.api import Engine
-from lodestar.engine.errors import UsageError
 from lodestar.engine.linking.entity_index import (
     get_entity_index_folder,
     index_entities,
@@ -62,8 +61,6 @@ def test_the_index_is_made_and_what_stays_is_not_encoded_again(
     second = index_entities(gateway, tmp_path, vectors_in(tmp_path))
     assert second.num_entities == first.num_entities + 1
     assert 1 <= second.num_encoded <= 2  # Bolivia; and the sol, should its kind be another now
-    with pytest.raises(UsageError, match="expected at most 3; raise it with --max-entities"):
-        index_entities(gateway, tmp_path, vectors_in(tmp_path), max_entities=3)
 
 
 def test_interrupted_it_goes_on_and_the_one_before_is_left(

@@ -9,10 +9,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 from lodestar.engine.cli import WarningLines
 from lodestar.engine.cli.db import db_command
+from lodestar.engine.cli.render import result_lines
+from lodestar.engine.data_model import Chain, ChainStep, Entity, Question, RelationStep, Scored, Topic
+from lodestar.engine.evidence import Evidence
 from lodestar.engine.linking.entity_index import get_entity_index_folder
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import Settings, make_connection
@@ -59,3 +63,21 @@ def test_a_warning_is_one_harmless_line_on_standard_error(capsys: pytest.Capture
     logging.getLogger("lodestar.engine.api").info("not shown")
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("", "lodestar: the load of a\\x1b[31m b did not finish\n")
+
+
+def test_what_else_the_words_of_a_topic_may_mean_is_named() -> None:
+    there, same, far, other = (Entity(f"m.{at}", "Paris") for at in range(4))
+    rome = Entity("m.9", "Rome")
+    chain = Chain(there, (ChainStep(RelationStep("twin"), ((there, rome),)),), (rome,))
+    topics = tuple(
+        Topic(entity, score=score, mention="Paris", span=span)
+        for entity, score, span in (
+            (there, 1.0, (0, 5)),
+            (same, 0.4, (0, 5)),
+            (far, 0.2, (0, 5)),
+            (other, 0.9, (9, 14)),
+        )
+    )
+    found = Evidence(Question("Paris and Paris?"), topics, "chain", (Scored(chain, 1.0),))
+    last = click.unstyle([*result_lines(found, 1)][-1])
+    assert ("m.1" in last, "m.2" in last, "m.3" in last) == (True, False, False)
