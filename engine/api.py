@@ -1,4 +1,4 @@
-"""Ask one graph, in batches or one by one, blocking or with asyncio; add and remove triples."""
+"""Ask one graph, in batches or one by one, blocking or with asyncio; load, change and export it from Python."""
 
 from __future__ import annotations
 
@@ -28,14 +28,20 @@ from .settings import Settings, make_connection, resolve_settings
 
 if TYPE_CHECKING:
     import neo4j
+    import networkx
+    import pandas as pd
 
+    from ..loaders.loading import LoadReport
     from .explaining import Explanation
     from .neo4j.gateway import Gateway
+    from .plans.compile import PlanResult
+    from .plans.plan import Plan
     from .writing.changing import ChangeReport, Names, Stated
 
 MAX_TOGETHER = 1_000
 MAX_CHARS_TOGETHER = 500_000
 """Questions that share round trips, and the characters of them and of their topics: the database holds them at once."""
+MAX_FILTERS = 10
 MAX_RECIPES = 16
 """With the options of calls, that are kept open."""
 
@@ -275,7 +281,55 @@ class Engine:
                 self._recipes = {}
             return self._graph
 
-    # Small changes
+    def plan(self, question: str | Question) -> Plan | None:
+        """Return the likeliest plan of a question, None where none is found; see `engine.plans`."""
+        from .plans.plan_selection import find_plans
+
+        linked = pipeline.link_questions(self._context(), self.recipe.linker, [_validate_question(question)])
+        (found,), _ = find_plans(self._context(), linked)
+        return found[0].plan if found else None
+
+    def run(self, plan: Plan | str) -> PlanResult:
+        """Return what a plan, or its JSON, gives by one query; raise `InputError` for what is no plan of the graph."""
+        from .plans.compile import compile_plan
+        from .plans.plan import parse_plan
+        from .plans.plan_selection import get_graph_schema
+
+        asked = parse_plan(plan) if isinstance(plan, str) else plan
+        return self.gateway().run(compile_plan(asked, get_graph_schema(self._context())))
+
+    # Loads, changes, exports
+
+    def load(self, given: Any, *, append: bool = False, replace: bool = False, **options: Any) -> LoadReport:
+        """Load what `lodestar load` reads from a path, or what Python has.
+
+        given: a file or a folder; triples as `add` takes them; a DataFrame of triples (pandas, polars, Arrow, a list of
+        dictionaries) with columns head, relation and tail or other usual names; DataFrames by the names of their
+        tables; a graph of NetworkX, in which an edge's relation is its attribute relation, label or type, else its key.
+        options: ``progress``, which is called with what is done, how far, and of how much; ``format`` and ``encoding``
+        of a file, where they cannot be told; those of the format, as ``names_path``; ``name`` of what is no file, and
+        ``names`` of triples' entities by id. Raises `InputError` for a fault of the input before it writes anything.
+
+        Example::
+
+            engine.load({"orders": orders, "customers": customers}, append=True)
+        """
+        from ..loaders.python import load_given
+
+        gateway = None if self._driver is None else self.gateway()
+        return load_given(given, self.settings, gateway, append=append, replace=replace, **options)
+
+    def export_dataframe(self) -> pd.DataFrame:
+        """Return all triples as a DataFrame: head, relation, tail, is_literal, datatype, language, both ends' names."""
+        from ..loaders.python import to_dataframe
+
+        return to_dataframe(self.gateway())
+
+    def export_networkx(self) -> networkx.MultiDiGraph:
+        """Return the graph as NetworkX's: nodes by id with names and literals, edges by relation."""
+        from ..loaders.python import to_networkx
+
+        return to_networkx(self.gateway())
 
     def add(self, triples: Iterable[Stated], *, names: Names | None = None) -> ChangeReport:
         """Add triples, and names of entities; the next question of every engine sees them. See `add_triples`.
@@ -347,6 +401,6 @@ def _validate_question(question: str | Question) -> Question:
 def _validate_filter(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return a call's filter as a question has it; raise `UsageError` for what is none."""
     is_filter = isinstance(given, Mapping) and all(isinstance(value, str | int | float) for value in given.values())
-    if not is_filter:
-        raise UsageError(f"filter: expected keys with a text or a number, found {given!r:.80}")
+    if not is_filter or len(given) > MAX_FILTERS:
+        raise UsageError(f"filter: expected at most {MAX_FILTERS} keys with a text or a number, found {given!r:.80}")
     return tuple(sorted((str(k), str(v).lower() if isinstance(v, bool) else str(v)) for k, v in given.items()))

@@ -91,17 +91,12 @@ class PropertyGraph(ABC):
         """Yield its nodes, then its relationships."""
 
 
-class FileGraph(PropertyGraph):
-    """The graph in a file (``-`` is standard input), packed or plain: nodes and edges with data, among which are their
-    kinds and relations; edges need no ids."""
+class EdgeGraph(PropertyGraph):
+    """A graph of nodes and edges with data, among which are their kinds and relations; edges need no ids."""
 
     unnamed_ids = EDGE_RECORDS
     needs_edges = True
     _num_edges = 0
-
-    def __init__(self, path: str) -> None:
-        self._file = RereadableFile(path)
-        super().__init__(self._file.name, self._file.shown)
 
     def node(self, id_: str, values: dict[str, Any], labels: Sequence[str] = ()) -> Node:
         """Return the node with this data; its label is among them where none is given."""
@@ -118,6 +113,14 @@ class FileGraph(PropertyGraph):
         self.notes[UNNAMED_EDGES] += not relation
         self._num_edges += 1
         return Relationship(f"edge/{self._num_edges}", relation or LINKED_TO, start, end, [*values.items()])
+
+
+class FileGraph(EdgeGraph):
+    """The graph in a file (``-`` is standard input), packed or plain."""
+
+    def __init__(self, path: str) -> None:
+        self._file = RereadableFile(path)
+        super().__init__(self._file.name, self._file.shown)
 
 
 SAMPLE_SIZE = 1_000  # values of each property of a label that are looked at

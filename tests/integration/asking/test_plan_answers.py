@@ -55,6 +55,7 @@ def test_sets_are_asked_for(company: Engine, text: str, right: set[str]) -> None
     assert answer.evidence.fault is None  # it needs no name
     assert answer.why == (plan.text,)
     assert answer.to_dict()["plan"]["plan"] == dict(plan.plan)
+    assert company.run(company.plan(text)).total == plan.total  # type: ignore[arg-type]
 
 
 def test_bounds_that_contradict_each_other_hold_for_none(company: Engine) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from lodestar import Engine
 from lodestar.engine.errors import InputError
 from lodestar.engine.neo4j.catalogue import RelationInfo
 from lodestar.engine.neo4j.gateway import Gateway
@@ -40,7 +41,7 @@ from lodestar.engine.plans.plan import (
     verbalise_plan,
 )  # fmt: skip
 from lodestar.engine.plans.schema import find_kinds_at_relation_ends, group_types_by_name
-from lodestar.engine.settings import Connection
+from lodestar.engine.settings import Connection, Settings
 from lodestar.models.wording.answer_kinds import EndKind
 
 from tests.conftest import clear_database, examples
@@ -239,6 +240,16 @@ def test_a_plan_that_is_too_deep_or_too_large_is_refused() -> None:
 def test_what_is_no_plan_at_all_is_said_with_its_place(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         parse_plan(text)
+
+
+@pytest.mark.usefixtures("towns")
+def test_the_engine_runs_a_plan(settings: Settings) -> None:
+    text = '{"do":"find","of":{"do":"best","of":{"do":"kind","name":"town"},"path":["size"]}}'
+    with Engine(settings) as engine:
+        (row,) = engine.run(text).rows
+        assert (row.entity.id, row.key, row.next) == ("t1", 9.0, ("t0", 5.0))
+        with pytest.raises(InputError):
+            engine.run("drop it")
 
 
 def test_kinds_are_types_with_their_subclasses_else_ends_of_relations() -> None:
