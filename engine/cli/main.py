@@ -26,8 +26,9 @@ SECTIONS = {
 }
 """The verbs, as --help lists them; the verb `ask` is `ask_command`, in the file of that name or in one of `FILES`."""
 VERBS = [verb for verbs in SECTIONS.values() for verb in verbs]
-FILES = {"browse": "ask", "demo": "start", "describe": "search", "doctor": "start", "explain": "ask", "export": "load"}
-FILES |= {"mcp": "serve", "recipes": "search"} | dict.fromkeys(("eval", "mine", "refine"), "question_sets")
+FILES = {"browse": "ask", "explain": "ask", "export": "load", "describe": "search", "recipes": "search"}
+FILES |= dict.fromkeys(("demo", "doctor", "mcp", "serve"), "start")
+FILES |= dict.fromkeys(("eval", "mine", "refine"), "question_sets")
 
 
 class VerbGroup(click.Group):
@@ -66,10 +67,19 @@ def main() -> None:
     """
 
 
+_signals = [int(signal.SIGINT)]
+"""By which this process was asked to end; DuckDB makes an interrupt of every signal in the middle of a query."""
+
+
+def _exit_by_signal(number: int, _: object) -> NoReturn:
+    _signals.append(number)
+    sys.exit(128 + number)
+
+
 def run() -> None:
     """Run the command line; an error that a user can act on becomes one line and an exit code."""
     logging.getLogger("lodestar").handlers = [WarningLines(logging.WARNING)]
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    signal.signal(signal.SIGTERM, _exit_by_signal)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -101,6 +111,7 @@ def _end(error: Exception) -> NoReturn:
         error = StorageError(f"no room left for the output{place}: write it to another disk or make room")
     if not isinstance(error, LodestarError | click.Abort):
         raise error
-    message, code = ("interrupted", 130) if isinstance(error, click.Abort) else (str(error), error.exit_code)
+    ended = "interrupted", 128 + _signals[-1]
+    message, code = ended if isinstance(error, click.Abort) else (str(error), error.exit_code)
     print_to_stderr(f"lodestar: {one_line(message, MAX_MESSAGE_CHARS)}")
     sys.exit(code)

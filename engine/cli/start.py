@@ -1,7 +1,8 @@
-"""Try Lodestar on a small world, check what is installed (`lodestar demo`, `doctor`)."""
+"""Try Lodestar on a small world, check what is installed, serve it (`lodestar demo`, `doctor`, `serve`, `mcp`)."""
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import sys
 from collections.abc import Iterator
@@ -10,16 +11,17 @@ from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
 from ..errors import GraphError, LodestarError, format_install_command, missing_packages, read_extras
 from ..progress import print_to_stderr, show_progress_bar
 from . import show
-from .options import database_options, json_option, settings_from
+from .options import database_options, json_option, recipe_options, settings_from
 
 if TYPE_CHECKING:
+    from ..recipes import Recipe
     from ..settings import Settings
 
 QUESTIONS = (
@@ -166,3 +168,43 @@ def _llm(settings: Settings) -> Iterator[Finding]:
     is_known = listed is None or model in listed
     advice = "" if is_known else f", but does not list {model!r}: check LODESTAR_LLM_MODEL"
     yield Finding("LLM", "ok" if is_known else "optional", f"{where} is reachable{advice}")
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address; another needs LODESTAR_TOKEN.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=8080, show_default=True, help="Port; 0: any free one.")
+@click.option("--allow-host", "hosts", metavar="NAME", multiple=True, help="Another host name to accept; repeatable.")
+@recipe_options
+def serve_command(settings: Settings, recipe: Recipe, **how: Any) -> None:
+    """Serve questions over HTTP, with a page at / and documentation at /docs, until Ctrl-C.
+
+    It listens on this machine alone; with LODESTAR_TOKEN set, requests need that token. MCP is at /mcp where the extra
+    mcp is installed. See docs/serving.md.
+
+    \b
+    Examples:
+      lodestar serve
+      lodestar serve --recipe star --checkpoint star
+      LODESTAR_TOKEN=… lodestar serve --host 0.0.0.0 --allow-host graph.example.org
+    """
+    from ..serving.server import ServerOptions, run_server
+
+    run_server(settings, recipe, ServerOptions(**how))
+
+
+@click.command()
+@recipe_options
+def mcp_command(settings: Settings, recipe: Recipe) -> None:
+    """Serve the Model Context Protocol over standard input and output, for an agent that starts this command.
+
+    Six tools, all read-only: ask, retrieve_paths, find_entities, list_relations, get_neighbours, verify_path. See
+    docs/serving.md for what to write into a client's configuration.
+
+    \b
+    Example:
+      lodestar mcp --name demo
+    """
+    from ..serving import Service
+    from ..serving.mcp import McpTools
+
+    asyncio.run(McpTools(Service(settings, recipe)).run_stdio())
