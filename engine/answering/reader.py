@@ -11,16 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models import Range
+from ...models.calibration import sigmoid
 from ...models.reader import (
-    ABSENT,
-    NAMES,
     READS,
     NamedColumns,
     Reader,
-    ReaderScores,
+    add_plan,
     asks_for_single_answer,
     choose_answer_count,
-    compute_confidence_features,
     load_shipped_reader,
 )
 from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, SimilarityWeights, TopicPaths
@@ -33,7 +31,7 @@ from ..evidence.conversion import convert_to_chains
 from ..parts import TrainedPart, option, part
 from ..retrieval import mask_mention, merge_mediator_hops
 from . import AbstainingAnswerer, ExtractiveAnswerer
-from .candidates import CLOSED_BOOK, LLM, AnswerCandidates, CandidateSource, find_candidates
+from .candidates import AnswerCandidates, CandidateSource, find_candidates
 
 if TYPE_CHECKING:
     from ..context import Context, Database
@@ -41,41 +39,6 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 """Chains that an answer shows, where they were made of triples."""
-REASONS = 3
-LEAST_GAIN = 0.05
-"""In log-odds; what decided by less is not said."""
-
-WORDS: Mapping[str, tuple[str, str]] = {
-    "two": ("it is two hops away", "it is not two hops away"),
-    "three": ("it is three hops away", "it is not three hops away"),
-    "loose": ("a triple alone names it", "a chain leads to it"),
-    "chain": ("its chain is likely", "its chain need not be the likeliest"),
-    "behind": ("no chain is likelier than its own", "it is not on the likeliest chain"),
-    "rank": ("its chain is among the first", "its chain is not among the first"),
-    "steady": ("each step of its chain is likely", "no step of its chain stands out"),
-    "last": ("the triple that leads to it is likely", "the triple that leads to it is less sure"),
-    "last_behind": ("its triple is the best of its relation", "other triples of its relation are better"),
-    "way": ("the whole way to it is likely", "a step on the way to it is weak"),
-    "on": ("a likely triple leads on from it", "nothing likely leads on from it"),
-    "on_first": ("one hop away a likely triple leads on from it", "one hop away nothing likely leads on from it"),
-    "stops": ("the evidence ends there", "the evidence leads on from there"),
-    "ends": ("its relation leads to many things", "its relation leads to few things"),
-    "ways": ("several ways lead to it", "a single way leads to it"),
-    "similarity": ("the words of its path fit the question", "its path shares few words with the question"),
-    "similarity_behind": ("no path fits the words better", "other paths fit the words better"),
-    "kind": ("it is the kind of thing that is asked for", "its kind is not the one that the words name"),
-    "kind_behind": ("no other path fits the kind of thing better", "other paths fit the kind of thing better"),
-    "plan": ("questions like this one ask for its path", "questions like this one seldom ask for its path"),
-    "plan_behind": ("no path is asked for more by such questions", "other paths are asked for more by such questions"),
-    "met": ("the topics of the question meet there", "one topic alone leads to it"),
-    "one": ("one thing is asked for", "one thing is asked for, and few are there"),
-}
-"""What is said of a feature that speaks for an answer: where its value is the higher of two, and where the lower."""
-
-NAMED_BY: Mapping[str, str] = {
-    LLM: "the language model reads it in the evidence",
-    CLOSED_BOOK: "the language model names it without the evidence",
-}
 
 
 @part("reader")
@@ -126,16 +89,17 @@ class ReaderAnswerer:
     def answer_batch(self, db: Database, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
         candidates = find_candidates(db, evidence)
         columns = make_reader_input(candidates, evidence, self.words, self.vectors)
-        vectors = None if self.reader.plan is None else encode_questions(evidence, self.vectors)
+        if self.reader.plan is not None:
+            columns = add_plan(columns, self.reader.plan, encode_questions(evidence, self.vectors))
         try:
-            read = self.reader.read(columns, vectors)
+            logits = self.reader.read(columns)
         except LookupError as error:
             raise UsageError(
                 f"answerer reader: its checkpoint was trained with another recipe: {error}: train one with "
                 "`lodestar train reader --recipe …`, or leave answerer.checkpoint out"
             ) from error
         chains = convert_to_chains(db, evidence)
-        return [self._answer(each, chains[place], place, candidates, read) for place, each in enumerate(evidence)]
+        return [self._answer(each, chains[place], place, candidates, logits) for place, each in enumerate(evidence)]
 
     def _answer(
         self,
@@ -143,16 +107,15 @@ class ReaderAnswerer:
         chains: Evidence[Chain],
         question: int,
         candidates: AnswerCandidates,
-        read: ReaderScores,
+        logits: npt.NDArray[np.float64],
     ) -> Answer:
         rows = np.arange(candidates.starts[question], candidates.starts[question + 1])
-        order = rows[np.argsort(-read.logits[rows], kind="stable")]
+        order = rows[np.argsort(-logits[rows], kind="stable")]
         if not len(order):
             reason = evidence.note or "no path leads on from its entities"
             return Answer(chains, (), f"{NO_ANSWER}: {reason}", "reader", confidence=0.0)
-        sources = [(source.name, source.kind) for source in candidates.sources]
-        sure = self.reader.confidence(compute_confidence_features(read, order), sources)
-        probabilities = read.probabilities[order]
+        sure = self.reader.confidence(float(logits[order[0]]))
+        probabilities = sigmoid(logits[order])
         chosen = order[: choose_answer_count(probabilities, one=asks_for_single_answer(evidence.question.text))]
         if sure < self.plain.min_probability:
             shown, _ = _select_shown_chains(evidence, chains, order[:1], candidates)
@@ -165,33 +128,7 @@ class ReaderAnswerer:
         )
         unsure = sure < self.plain.sure_from
         text = f"{'unsure: perhaps ' if unsure else ''}{format_entity_names(entities, unsure=unsure)}"
-        other = order[len(chosen)] if len(chosen) < len(order) else None
-        why = self._explain_choice(int(chosen[0]), None if other is None else int(other), candidates, read)
-        return Answer(shown, entities, text, "reader", confidence=sure, unsure=unsure, why=why)
-
-    def _explain_choice(
-        self, first: int, other: int | None, candidates: AnswerCandidates, read: ReaderScores
-    ) -> tuple[str, ...]:
-        found: list[tuple[float, str]] = []
-        for source, x, best in zip(candidates.sources, read.features, read.best_way, strict=True):
-            if best[first] < 0:
-                continue
-            there = other is not None and best[other] >= 0
-            weights = self.reader.of(source.name, source.kind)
-            difference = x[best[first]] - (x[best[other]] if there else np.zeros(len(NAMES)))
-            if source.name in NAMED_BY:
-                lead = weights.weights @ difference + (0.0 if there else weights.bias - ABSENT)
-                found.append((float(weights.share * lead), NAMED_BY[source.name]))
-                continue
-            name = f"{source.name}: " if len(candidates.sources) > 1 else ""
-            found += [
-                (float(gain), name + WORDS[feature][0 if change > 0 else 1])
-                for feature, gain, change in zip(NAMES, weights.weights * difference, difference, strict=True)
-            ]
-        best_name = "" if other is None else f"ahead of {candidates.entities[other].label}"
-        largest = sorted(found, key=lambda pair: -pair[0])[:REASONS]
-        reasons = [f"{text} (+{gain:.1f})" for gain, text in largest if gain > LEAST_GAIN]
-        return (*reasons, best_name) if best_name and reasons else tuple(reasons)
+        return Answer(shown, entities, text, "reader", confidence=sure, unsure=unsure)
 
 
 def make_reader_input(

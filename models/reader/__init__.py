@@ -3,7 +3,7 @@
     z(way) = w_source · features(way) + b_source
     a(candidate, source) = max z over the source's ways to it; ABSENT where the source has none
     logit(candidate) = Σ_source v_source · a(candidate, source) + v_0, P = σ(logit)
-    P(the first answer is right) = σ(c · ANSWER_FEATURES + c_0)
+    P(the first answer is right) = σ(c · logit + c_0)
 
 Our own. Shipped weights know the two kinds of evidence, chains and triples, fitted on training questions of several
 graphs; a reader of your own graph has weights of each source of its recipe and learns which paths questions ask for.
@@ -211,11 +211,6 @@ class PathPlanWeights(NamedTuple):
         return found.round(5)
 
 
-ANSWER_FEATURES = ("logit", "lead", "two", "three", "ends")
-"""What the confidence of an answer is computed from: the logit of its first candidate; how far that is ahead of the
-best candidate whose best way has another chain; and features of the best way to it, the mean over sources."""
-_OF_THE_WAY = [NAMES.index(name) for name in ANSWER_FEATURES[2:]]
-
 ABSENT = -6.0
 """The log-odds of a candidate that a source has no way to; no way is worth less."""
 SHIPPED = "weights.json"
@@ -225,12 +220,18 @@ READS = 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceWeights:
-    """w (len(NAMES),), b, and v: of one source. calibration: of answers from it alone, see `Reader`."""
+    """w (len(NAMES),), b, and v: of one source."""
 
     weights: Floats
     bias: float
     share: float = 1.0
-    calibration: Floats | None = None
+
+
+def add_plan(
+    sources: Sequence[NamedColumns], plan: PathPlanWeights, vectors: npt.NDArray[np.floating[Any]]
+) -> list[NamedColumns]:
+    """Return the columns with what a plan says of the chains. vectors: see `PathPlanWeights.score`."""
+    return [(name, kind, replace(ways, plan=plan.score(vectors, ways))) for name, kind, ways in sources]
 
 
 NAMED_BY_MODELS = ("llm", "closed-book")
@@ -238,32 +239,14 @@ NAMED_BY_MODELS = ("llm", "closed-book")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReaderScores:
-    """What the reader says of a batch: logits (num_candidates,); of each source the features of its ways, the best way
-    to each candidate, and the chain of that way, −1 where there is none."""
-
-    logits: Floats
-    features: tuple[Floats, ...]
-    best_way: tuple[Ints, ...]
-    best_chain: tuple[Ints, ...]
-
-    @property
-    def probabilities(self) -> Floats:
-        return sigmoid(self.logits)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Reader:
-    """Weights of sources by name or by kind, v_0, the calibration of answers, and the plan of paths, if learned.
-
-    calibration: (len(ANSWER_FEATURES) + 1,), c and c_0.
-    """
+    """Weights of sources by name or by kind, v_0, c and c_0, and the plan of paths, if learned."""
 
     sources: Mapping[str, SourceWeights]
     bias: float = 0.0
-    calibration: Floats = field(default_factory=lambda: np.eye(1, len(ANSWER_FEATURES) + 1)[0])
+    calibration: tuple[float, float] = (1.0, 0.0)
     plan: PathPlanWeights | None = None
-    trained: bool = field(default=False)
+    trained: bool = False
 
     def of(self, name: str, kind: str) -> SourceWeights:
         """Return the weights of a source: its own, else those of its kind; raise `LookupError` where it has neither."""
@@ -272,63 +255,33 @@ class Reader:
             raise LookupError(f"it has weights of {', '.join(self.sources)}, and none of {name} ({kind})")
         return found
 
-    def read(
-        self, sources: Sequence[NamedColumns], vectors: npt.NDArray[np.floating[Any]] | None = None
-    ) -> ReaderScores:
-        """Return what the weights say of candidates. vectors: (num_questions, dimension), of questions without topics,
-        for the plan; without them the columns have what it says.
+    def read(self, sources: Sequence[NamedColumns]) -> Floats:
+        """Return the logits of candidates, (num_candidates,).
 
         Shipped weights of several sources count alike; a reader of your own says how much each counts, and a source
         that found nothing for a whole batch is one without a way. Raises `LookupError` for a source it does not know.
         """
-        if self.plan is not None and vectors is not None:
-            plan = self.plan
-            sources = [(name, kind, replace(ways, plan=plan.score(vectors, ways))) for name, kind, ways in sources]
-        features = tuple(compute_way_features(ways) for _, _, ways in sources)
         logits = np.full(sources[0][2].num_candidates if sources else 0, self.bias)
-        best, chains = [], []
-        for (name, kind, ways), x in zip(sources, features, strict=True):
+        for name, kind, ways in sources:
             mine = self.of(name, kind)
-            each, which = find_best_ways(x @ mine.weights + mine.bias, ways.candidate, ways.num_candidates)
-            logits += each * (mine.share if self.trained else 1 / len(sources))
-            best.append(which)
-            chains.append(np.append(ways.chain, -1)[which])
+            scores = compute_way_features(ways) @ mine.weights + mine.bias
+            best, _ = find_best_ways(scores, ways.candidate, ways.num_candidates)
+            logits += best * (mine.share if self.trained else 1 / len(sources))
         if self.trained:
             seen = {name if name in self.sources else kind for name, kind, _ in sources}
             logits += sum(ABSENT * each.share for name, each in self.sources.items() if name not in seen)
-        return ReaderScores(logits, features, tuple(best), tuple(chains))
+        return logits
 
-    def confidence(self, features: Floats, sources: Sequence[tuple[str, str]] = ()) -> float:
-        """Return the probability that the first entity of an answer is right.
-
-        features: see `compute_confidence_features`. sources: names and kinds of what it is from; of shipped weights
-        each has a calibration of its own, and several count alike.
-        """
-        own = [self.of(*each).calibration for each in sources]
-        line = np.mean([each for each in own if each is not None] or [self.calibration], axis=0)
-        return float(sigmoid(features @ line[:-1] + line[-1]))
+    def confidence(self, logit: float) -> float:
+        """Return the probability that the first entity of an answer is right. logit: of that entity."""
+        slope, intercept = self.calibration
+        return float(sigmoid(slope * logit + intercept))
 
 
 def load_shipped_reader() -> Reader:
     data = json.loads(Path(__file__).with_name(SHIPPED).read_text(encoding="utf-8"))
-    sources = {
-        name: SourceWeights(np.array(each["weights"]), each["bias"], each["share"], np.array(each["calibration"]))
-        for name, each in data["sources"].items()
-    }
-    return Reader(sources, data["bias"], np.array(data["calibration"]))
-
-
-def compute_confidence_features(read: ReaderScores, order: Ints) -> Floats:
-    """Return `ANSWER_FEATURES` of the answer to a question. order: (n,), its candidates, the likeliest first."""
-    first = int(order[0])
-    with_way = [place for place, best in enumerate(read.best_way) if best[first] >= 0]
-    beside = np.zeros(len(order), dtype=np.bool_)
-    for place in with_way:
-        beside |= read.best_chain[place][order] == read.best_chain[place][first]
-    logit = float(read.logits[first])
-    lead = min(logit - float(read.logits[order[~beside]].max(initial=-SPAN)), SPAN)
-    ways = [read.features[place][read.best_way[place][first], _OF_THE_WAY] for place in with_way]
-    return np.array([logit, lead, *(np.mean(ways, axis=0) if ways else np.zeros(len(_OF_THE_WAY)))])
+    sources = {name: SourceWeights(np.array(each["weights"]), each["bias"]) for name, each in data["sources"].items()}
+    return Reader(sources, calibration=tuple(data["calibration"]))
 
 
 def find_best_ways(scores: Floats, candidate: Ints, num_candidates: int) -> tuple[Floats, Ints]:
@@ -345,41 +298,16 @@ def find_best_ways(scores: Floats, candidate: Ints, num_candidates: int) -> tupl
 LEAST = 0.005
 """Candidates that are less likely are no answers, and not counted among what may be missing: their number is an
 accident of retrieval."""
-MOST = 300
-"""Candidates that are looked at, the likeliest ones."""
-
-
-def compute_expected_f1(probabilities: Floats) -> Floats:
-    """Return the expected F1 of the k likeliest candidates, k = 1 … n, (n,); probabilities fall, (n,).
-
-    Under independence, exact in O(n²) (Ye et al. 2012, "Optimizing F-measures: a tale of two approaches"): with A_k
-    right ones among the first k and R_k among the rest, E[F1(k)] = Σ_a P(A_k = a) · 2a · E[1 / (k + a + R_k)], and
-    s(k, α) = E[1 / (α + R_k)] = p_{k+1} s(k + 1, α + 1) + (1 − p_{k+1}) s(k + 1, α), s(n, α) = 1 / α.
-    That no other set is better than the k likeliest is Lewis (1995).
-    """
-    n = len(probabilities)
-    rests = np.empty((n + 1, 2 * n + 2))
-    rests[n, 1:] = 1 / np.arange(1, 2 * n + 2)
-    for k in range(n - 1, -1, -1):
-        p = probabilities[k]
-        rests[k, 1:-1] = p * rests[k + 1, 2:] + (1 - p) * rests[k + 1, 1:-1]
-        rests[k, -1] = rests[k + 1, -1]
-    found = np.empty(n)
-    right = np.zeros(n + 1)
-    right[0] = 1.0
-    for k, p in enumerate(probabilities.tolist(), start=1):
-        right[1 : k + 1] = p * right[:k] + (1 - p) * right[1 : k + 1]
-        right[0] *= 1 - p
-        found[k - 1] = (right[1 : k + 1] * 2 * np.arange(1, k + 1)) @ rests[k, k + 1 : 2 * k + 1]
-    return found
 
 
 def choose_answer_count(probabilities: Floats, *, one: bool = False) -> int:
     """Return how many of the candidates, whose probabilities fall, are the answer; 0 where there is none.
 
-    one: the question asks for one thing.
+    The number k with the highest 2 · Σ_{i ≤ k} p_i / (k + Σ_i p_i), F1 of expected counts. one: the question asks for
+    one thing.
     """
-    likely = probabilities[:MOST][probabilities[:MOST] >= LEAST]
+    likely = probabilities[probabilities >= LEAST]
     if one or len(likely) < 2:
         return min(len(probabilities), 1)
-    return int(np.argmax(compute_expected_f1(likely))) + 1
+    counts = np.arange(1, len(likely) + 1)
+    return int(np.argmax(2 * np.cumsum(likely) / (counts + likely.sum()))) + 1

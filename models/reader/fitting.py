@@ -1,8 +1,8 @@
 """Fit the reader on questions with answers, and describe, train and open its checkpoints.
 
 Which way to a candidate is the right one is not known. As in multiple-instance learning (Andrews et al. 2003) a first
-fit takes all ways to right candidates for right; each following one only the way that is the best by the fit before,
-of right and wrong candidates alike, for that is the way that will count.
+fit takes all ways to right candidates for right; a second one only the way that is the best by the first, of right and
+wrong candidates alike, for that is the way that will count.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from .. import Range
-from ..calibration import fit_logistic_regression
+from ..calibration import fit_calibration, fit_logistic_regression, sigmoid
 from ..kinds import (
     CheckpointOpenOptions,
     ModelDescription,
@@ -34,18 +34,16 @@ from ..kinds import (
     write_weights,
 )
 from . import (
-    ANSWER_FEATURES,
     MAX_HOPS,
     NAMES,
     READS,
     NamedColumns,
     PathPlanWeights,
     Reader,
-    ReaderScores,
     SourceChainColumns,
     SourceWeights,
+    add_plan,
     choose_answer_count,
-    compute_confidence_features,
     compute_way_features,
     find_best_ways,
 )
@@ -61,7 +59,6 @@ PLAN_PENALTY = 1e-4
 PLAN_RATE = 0.03
 PLAN_STEPS = 100
 PENALTY = 1e-3
-ROUNDS = 6
 FOLDS = 5
 
 
@@ -112,11 +109,11 @@ class ReaderTrainingSet:
             found.append((name, kind, replace(ways, plan=own)))
         return replace(self, sources=tuple(found))
 
-    def rank(self, read: ReaderScores) -> Iterator[tuple[int, Ints]]:
+    def rank(self, logits: Floats) -> Iterator[tuple[int, Ints]]:
         """Yield each question that has a candidate, with its candidates, the likeliest first."""
         for question, (start, end) in enumerate(pairwise(self.starts.tolist())):
             if end > start:
-                yield question, start + np.argsort(-read.logits[start:end], kind="stable")
+                yield question, start + np.argsort(-logits[start:end], kind="stable")
 
     def agreement(self, ways: SourceChainColumns) -> Floats:
         """Return how right each chain is, (num_chains,): F1 of its ends against the right answers."""
@@ -127,113 +124,74 @@ class ReaderTrainingSet:
 def fit_reader(sets: Sequence[ReaderTrainingSet]) -> Reader:
     """Return the reader that is fitted on question sets with the same sources.
 
-    Each question weighs the same, however many candidates it has. The plan that weights are fitted with, and the
-    answers that confidence is calibrated on, are of questions left out (`FOLDS`).
+    Each question weighs the same, however many candidates it has. The plan that weights are fitted with is of other
+    questions (`FOLDS`).
     """
     plan, sets = _fit_plan(sets)
     fitted = _fit_weights(sets)
-    held_out = []
-    for fold in range(FOLDS):
-        part = _fit_weights(sets, leave_out=fold, start=fitted)
-        held_out += [_firsts(each, part, np.arange(len(each)) % FOLDS == fold) for each in sets]
-    answers, right = (np.concatenate(each) for each in zip(*held_out, strict=True))
-    calibration = fit_logistic_regression(answers, right, np.full(len(right), 1 / len(right)), PENALTY)
-    return replace(fitted, plan=plan, calibration=calibration)
+    firsts = [
+        (logits[order[0]], float(each.is_right[order[0]]))
+        for each in sets
+        for logits in [fitted.read(each.sources)]
+        for _, order in each.rank(logits)
+    ]
+    return replace(fitted, plan=plan, calibration=fit_calibration(firsts))
 
 
 def compute_reader_figures(readings: ReaderTrainingSet, reader: Reader) -> dict[str, float]:
-    """Return F1, Hits@1 and expected calibration error over ten bins of confidence, of questions and the best that
-    these candidates allow (``oracle``)."""
+    """Return F1, Hits@1 and expected calibration error over ten bins of confidence."""
     found = compute_question_metrics(readings, reader)
     sure, first = found["confidence"], found["hits_at_1"]
     bins = np.minimum((sure * 10).astype(int), 9)
     gaps = [abs(sure[bins == b].mean() - first[bins == b].mean()) * (bins == b).mean() for b in np.unique(bins)]
-    means = {name: float(found[name].mean()) for name in ("f1", "hits_at_1", "oracle")}
-    return {**means, "ece": float(sum(gaps))}
+    return {"f1": float(found["f1"].mean()), "hits_at_1": float(first.mean()), "ece": float(sum(gaps))}
 
 
 def compute_question_metrics(readings: ReaderTrainingSet, reader: Reader) -> dict[str, Floats]:
-    """Return F1, Hits@1 and confidence of the answer to each question, (num_questions,) each, and the highest F1 of
-    any set of its candidates (``oracle``)."""
-    read = reader.read(readings.sources, readings.vectors)
-    names = ("f1", "hits_at_1", "oracle", "confidence")
+    """Return F1, Hits@1 and confidence of the answer to each question, (num_questions,) each."""
+    plan, sources = reader.plan, readings.sources
+    logits = reader.read(sources if plan is None else add_plan(sources, plan, readings.vectors))
+    names = ("f1", "hits_at_1", "confidence")
     found = np.zeros((len(names), len(readings)))
-    sources = [source[:2] for source in readings.sources]
-    for question, order in readings.rank(read):
+    for question, order in readings.rank(logits):
         one = any(bool(ways.wants_one[question]) for _, _, ways in readings.sources)
-        number = choose_answer_count(read.probabilities[order], one=one)
+        number = choose_answer_count(sigmoid(logits[order]), one=one)
         right, num_right = readings.is_right[order], readings.num_right[question]
         f1 = 2 * right[:number].sum() / (number + num_right)
-        oracle = 2 * right.sum() / (right.sum() + num_right)
-        found[:, question] = f1, right[0], oracle, reader.confidence(compute_confidence_features(read, order), sources)
+        found[:, question] = f1, right[0], reader.confidence(float(logits[order[0]]))
     return dict(zip(names, found, strict=True))
 
 
-def _fit_weights(sets: Sequence[ReaderTrainingSet], leave_out: int = -1, start: Reader | None = None) -> Reader:
-    """Fit w and b of each source, then v over all; without one question in `FOLDS` where one is left out, which is
-    fitted in a single round from `start`."""
-    candidate_weights = []
-    for each in sets:
-        of = np.repeat(np.arange(len(each)), np.diff(each.starts))
-        sizes = np.maximum(np.diff(each.starts), 1)[of].astype(np.float64)
-        weight = np.where(of % FOLDS != leave_out, 1 / sizes, 0.0)
-        candidate_weights.append(weight / max(weight.sum(), 1e-12) * len(each))
-    right = np.concatenate([each.is_right for each in sets]).astype(np.float64)
-    weights = np.concatenate(candidate_weights)
+def _fit_weights(sets: Sequence[ReaderTrainingSet]) -> Reader:
+    """Fit w and b of each source, then v over all."""
+    sizes = np.concatenate([np.repeat(sizes, sizes) for each in sets for sizes in [np.diff(each.starts)]])
+    weights = 1 / sizes
     weights /= weights.sum()
+    right = np.concatenate([each.is_right for each in sets]).astype(np.float64)
     sources = {}
     columns = []
     for place, (name, _, _) in enumerate(sets[0].sources):
-        from_ = None if start is None else np.append(start.sources[name].weights, start.sources[name].bias)
-        coefficients, best = _fit_source([each.sources[place][2] for each in sets], right, weights, from_)
+        coefficients, best = _fit_source([each.sources[place][2] for each in sets], right, weights)
         sources[name] = SourceWeights(coefficients[:-1], float(coefficients[-1]))
         columns.append(best)
     if len(columns) == 1:
         return Reader(sources, trained=True)
-    stacked = np.stack(columns, axis=1)
-    used = weights > 0
-    shares = fit_logistic_regression(stacked[used], right[used], weights[used], PENALTY)
+    shares = fit_logistic_regression(np.stack(columns, axis=1), right, weights, PENALTY)
     shared = {name: replace(each, share=float(v)) for (name, each), v in zip(sources.items(), shares, strict=False)}
     return Reader(shared, bias=float(shares[-1]), trained=True)
 
 
-def _fit_source(
-    sets: Sequence[SourceChainColumns], right: Floats, weights: Floats, start: Floats | None
-) -> tuple[Floats, Floats]:
+def _fit_source(sets: Sequence[SourceChainColumns], right: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return w and b of a source, (len(NAMES) + 1,), and what they say of each candidate."""
     shifts = np.cumsum([0, *(each.num_candidates for each in sets)])
-    x = np.concatenate([compute_way_features(each) for each in sets]) if sets else np.zeros((0, len(NAMES)))
+    x = np.concatenate([compute_way_features(each) for each in sets])
     candidate = np.concatenate([each.candidate + shift for each, shift in zip(sets, shifts, strict=False)])
-    if start is None:
-        ways = np.bincount(candidate, minlength=len(right))
-        rows = np.flatnonzero(weights[candidate] > 0)
-        beta = fit_logistic_regression(
-            x[rows], right[candidate[rows]], (weights / np.maximum(ways, 1))[candidate[rows]], PENALTY
-        )
-    else:
-        beta = start
-    for _ in range(ROUNDS if start is None else 1):
-        _, which = find_best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))
-        rows = which[(which >= 0) & (weights > 0)]
-        before, beta = (
-            beta,
-            fit_logistic_regression(x[rows], right[candidate[rows]], weights[candidate[rows]], PENALTY, beta),
-        )
-        if np.abs(before - beta).max() < 1e-3:
-            break
+    shared = weights / np.maximum(np.bincount(candidate, minlength=len(right)), 1)
+    beta = fit_logistic_regression(x, right[candidate], shared[candidate], PENALTY)
+    _, best = find_best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))
+    rows = best[best >= 0]
+    beta = fit_logistic_regression(x[rows], right[candidate[rows]], weights[candidate[rows]], PENALTY, beta)
     return beta, find_best_ways(x @ beta[:-1] + beta[-1], candidate, len(right))[0]
-
-
-def _firsts(readings: ReaderTrainingSet, reader: Reader, asked: Bools) -> tuple[Floats, Floats]:
-    """Return `ANSWER_FEATURES` of the questions `asked` that have a candidate, and whether their first one is right."""
-    read = reader.read(readings.sources)
-    found = [
-        (compute_confidence_features(read, order), readings.is_right[order[0]])
-        for q, order in readings.rank(read)
-        if asked[q]
-    ]
-    answers = np.array([features for features, _ in found]).reshape(-1, len(ANSWER_FEATURES))
-    return answers, np.array([right for _, right in found], dtype=np.float64)
 
 
 def _fit_plan(sets: Sequence[ReaderTrainingSet]) -> tuple[PathPlanWeights, list[ReaderTrainingSet]]:
@@ -287,8 +245,8 @@ def fit_path_plan(sets: Sequence[tuple[npt.NDArray[np.floating[Any]], SourceChai
     return PathPlanWeights(*(table.detach().numpy() for table in plan))
 
 
-FIGURES = ("f1", "hits_at_1", "ece", "oracle")
-"""Figures of a checkpoint: F1, Hits@1 and calibration error of answers, and the F1 that the candidates allow."""
+FIGURES = ("f1", "hits_at_1", "ece")
+"""Figures of a checkpoint: F1, Hits@1 and calibration error of answers."""
 PART = "weights"
 
 
@@ -343,7 +301,7 @@ def _write(reader: Reader, part: Path) -> None:
         "weights": np.stack([one.weights for one in each]),
         "bias": np.array([*(one.bias for one in each), reader.bias]),
         "share": np.array([one.share for one in each]),
-        "answers": reader.calibration,
+        "answers": np.array(reader.calibration),
         **(reader.plan._asdict() if reader.plan is not None else {}),
     }
     write_weights({name: torch.from_numpy(column.copy()) for name, column in columns.items()}, part)
@@ -352,7 +310,7 @@ def _write(reader: Reader, part: Path) -> None:
 def open_model(folder: Path, _opening: CheckpointOpenOptions) -> tuple[ReaderDescription, Reader]:
     description = check_checkpoint(folder, ReaderDescription)
     num = len(description.sources)
-    shapes = {"weights": (num, len(NAMES)), "bias": (num + 1,), "share": (num,), "answers": (len(ANSWER_FEATURES) + 1,)}
+    shapes = {"weights": (num, len(NAMES)), "bias": (num + 1,), "share": (num,), "answers": (2,)}
     with translate_read_errors(folder / PART):
         columns = {name: each.double().numpy() for name, each in read_weights(folder / PART).items()}
         if description.features != tuple(NAMES) or any(columns[each].shape != shape for each, shape in shapes.items()):
@@ -364,7 +322,8 @@ def open_model(folder: Path, _opening: CheckpointOpenOptions) -> tuple[ReaderDes
             if "last" in columns
             else None
         )
-        return description, Reader(sources, float(columns["bias"][-1]), columns["answers"], plan, trained=True)
+        slope, intercept = columns["answers"].tolist()
+        return description, Reader(sources, float(columns["bias"][-1]), (slope, intercept), plan, trained=True)
 
 
 KIND = ModelKind(

@@ -49,7 +49,6 @@ def test_a_union_says_which_source_found_an_item_and_what_each_stage_left(settin
         answer = engine.ask(CURRENCY)
         left = engine.retrieve(CURRENCY).trace.sources[0][1]
     assert reasons.answer == answer
-    assert reasons.answer.why
     first, second = reasons.items
     assert [(each.source, each.rank) for each in first.rankings] == [("similarity + merge", 1), ("similarity", 1)]
     assert first.rankings[0].score == left.items[0].score
