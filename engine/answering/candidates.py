@@ -6,8 +6,7 @@ a candidate together with a chain that leads to it. The result is columns for a 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,10 +36,9 @@ NO_CHAIN = -1
 class CandidateSource:
     """One source of evidence about the candidates: its chains and the ways along them, as columns.
 
-    steps: of each chain, in walking order. columns: without what words say of the chains. Score, last, way and on are
-    log-odds: that the chain is right (of triples that of its weakest step); of the last triple that leads to the
-    candidate; of the weakest triple on the best way there; of the best triple that leads on from there, −`LIMIT` where
-    none does. Of evidence that scores whole chains all but `on` are the chain's.
+    steps: of each chain, in walking order. columns: without what words say of the chains. Score and last are log-odds:
+    that the chain is right (of triples that of its weakest step); of the best last triple that leads to the candidate,
+    or the chain's. Stops is 1 where no chain leads on from the candidate.
     """
 
     name: str
@@ -125,40 +123,12 @@ def _compute_log_odds(scores: Sequence[float], calibration: Calibration | None) 
     return np.clip(calibration.slope * values + calibration.intercept, -LIMIT, LIMIT)
 
 
-@dataclass(slots=True)
-class _PathEnd:
-    """How a path reaches an end: by its best triple (`last`), and by the best way there (`way`, its lowest score).
-
-    on: the score of the best triple that leads on from there, −∞ where none does.
-    """
-
-    last: float
-    way: float
-    on: float = float("-inf")
-
-
-def _measure_ends(paths: Sequence[GroundedRelationPath], scores: Sequence[float]) -> list[dict[Entity, _PathEnd]]:
-    """Return how each path reaches each of its ends; scores: of the triples that the paths are made of."""
-    found: list[dict[Entity, _PathEnd]] = []
-    for path in paths:
-        before = {path.topic: _PathEnd(math.inf, math.inf)} if path.parent is None else found[path.parent]
-        ends: dict[Entity, _PathEnd] = {}
-        for (source, end), triple in zip(path.steps[-1].links, path.walked[-1], strict=True):
-            score, start = scores[triple], before[source]
-            start.on = max(start.on, score)
-            known = ends.setdefault(end, _PathEnd(score, min(start.way, score)))
-            known.last, known.way = max(known.last, score), max(known.way, min(start.way, score))
-        found.append(ends)
-    return found
-
-
 class _ChainRow(NamedTuple):
     question: int
     topic: int
     steps: tuple[RelationStep, ...]
     hops: int
     score: float
-    mean: float
     num_ends: int
 
 
@@ -167,8 +137,7 @@ class _WayRow(NamedTuple):
     entity: Entity
     chain: int
     last: float
-    way: float
-    on: float
+    stops: bool
 
 
 @dataclass(slots=True)
@@ -185,25 +154,21 @@ class _SourceRows:
         topic: int,
         steps: tuple[RelationStep, ...],
         score: float,
-        mean: float,
-        ends: Mapping[Entity, _PathEnd],
+        ends: Mapping[Entity, float],
+        onward: Container[Entity],
         hops: int | None = None,
     ) -> None:
         hops = sum(not step.to_mediator for step in steps) if hops is None else hops
-        self.ways += (_WayRow(question, end, len(self.chains), at.last, at.way, at.on) for end, at in ends.items())
-        self.chains.append(_ChainRow(question, topic, steps, hops, score, mean, len(ends)))
+        self.ways += (_WayRow(question, end, len(self.chains), last, end not in onward) for end, last in ends.items())
+        self.chains.append(_ChainRow(question, topic, steps, hops, score, len(ends)))
 
     def add_chains(self, question: int, topics: Mapping[Entity, int], chains: Sequence[Scored[Chain]]) -> None:
         """Add the chains of one question, scored by log-odds."""
-        longer: dict[tuple[int, tuple[RelationStep, ...]], float] = {}
         keys = [(topics.get(each.value.topic, 0), each.value.relation_path.steps) for each in chains]
-        for (start, path), each in zip(keys, chains, strict=True):
-            for end in range(1, len(path)):
-                longer[start, path[:end]] = max(longer.get((start, path[:end]), -LIMIT), each.score)
+        longer = {(topic, steps[:end]) for topic, steps in keys for end in range(1, len(steps))}
         for key, each in zip(keys, chains, strict=True):
-            at = _PathEnd(each.score, each.score, longer.get(key, -LIMIT))
-            ends = {end: at for end in each.value.ends if not end.is_mediator}
-            self._add_chain(question, *key, each.score, each.score, ends)
+            ends = {end: each.score for end in each.value.ends if not end.is_mediator}
+            self._add_chain(question, *key, each.score, ends, ends if key in longer else ())
 
     def add_triples(
         self,
@@ -214,28 +179,33 @@ class _SourceRows:
     ) -> None:
         """Add the chains that the triples make, and as one chain without steps what no chain reaches."""
         reached: set[Entity] = set()
-        for path, reaches in zip(paths, _measure_ends(paths, [each.score for each in triples]), strict=True):
-            reached.update(reaches)
-            ends = {end: at for end, at in reaches.items() if not end.is_mediator and end not in topics}
+        onward: list[set[Entity]] = [set() for _ in paths]
+        for path in paths:
+            if path.parent is not None:
+                onward[path.parent].update(source for source, _ in path.steps[-1].links)
+        for path, left in zip(paths, onward, strict=True):
+            ends: dict[Entity, float] = {}
+            for (_, end), triple in zip(path.steps[-1].links, path.walked[-1], strict=True):
+                reached.add(end)
+                if not end.is_mediator and end not in topics:
+                    ends[end] = max(ends.get(end, -LIMIT), triples[triple].score)
             steps = tuple(each.step for each in path.steps)
-            best = [max(triples[triple].score for triple in step) for step in path.walked]
-            self._add_chain(question, topics[path.topic], steps, min(best), sum(best) / len(steps), ends)
-        loose: dict[Entity, _PathEnd] = {}
+            weakest = min(max(triples[triple].score for triple in step) for step in path.walked)
+            self._add_chain(question, topics[path.topic], steps, weakest, ends, left)
+        loose: dict[Entity, float] = {}
         for each in triples:
             for end in (each.value.head, each.value.tail):
                 if not end.is_mediator and end not in topics and end not in reached:
-                    known = loose.setdefault(end, _PathEnd(each.score, each.score))
-                    known.last = known.way = max(known.last, each.score)
+                    loose[end] = max(loose.get(end, -LIMIT), each.score)
         if loose:
-            best = max(at.last for at in loose.values())
-            self._add_chain(question, 0, (), best, best, loose, NO_CHAIN)
+            self._add_chain(question, 0, (), max(loose.values()), loose, (), NO_CHAIN)
 
     def columns(self, name: str, order: Mapping[tuple[int, str], int], num_topics: Ints) -> CandidateSource:
         """Return the source with the candidates' numbers in the place of questions and ids."""
         numbered = ((order.get((way.question, way.entity.id), -1), *way[2:]) for way in self.ways)
         ways = sorted(way for way in numbered if way[0] >= 0)
-        columns: dict[str, Any] = dict(zip(_ChainRow._fields, _transpose(self.chains, 7), strict=True))
-        columns |= zip(("candidate", *_WayRow._fields[2:]), _transpose(ways, 5), strict=True)
+        columns: dict[str, Any] = dict(zip(_ChainRow._fields, _transpose(self.chains, 6), strict=True))
+        columns |= zip(("candidate", *_WayRow._fields[2:]), _transpose(ways, 4), strict=True)
         steps = tuple(columns.pop("steps"))
         for each, column in columns.items():
             values = np.array(column, dtype=np.float64 if each in _LOG_ODDS else np.int64)
@@ -244,7 +214,7 @@ class _SourceRows:
         return CandidateSource(name, self.kind, steps, found)
 
 
-_LOG_ODDS = ("score", "mean", "last", "way", "on")
+_LOG_ODDS = ("score", "last")
 
 
 def _transpose(rows: Sequence[tuple[Any, ...]], width: int) -> list[tuple[Any, ...]]:

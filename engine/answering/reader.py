@@ -21,7 +21,7 @@ from ...models.reader import (
     choose_answer_count,
     load_shipped_reader,
 )
-from ...models.similarity import UNKNOWN_TYPE, PathSimilarity, SimilarityWeights, TopicPaths
+from ...models.similarity import PathSimilarity, SimilarityWeights, TopicPaths
 from ...models.text import Hop, RelationWords, verbalise_hop
 from ...models.text.vectors import TextVectors
 from ..data_model import AnswerEntity, Chain, RelationPath, RelationStep
@@ -143,11 +143,9 @@ def make_reader_input(
     found = []
     for source in candidates.sources:
         hops = {path: merge_mediator_hops(RelationPath(path), words) for path in dict.fromkeys(source.steps)}
-        fits, kinds = _compute_similarities(source, evidence, hops, similarity)
+        fits = _compute_similarities(source, evidence, hops, similarity)
         path, hop_vectors = _make_paths(source.steps, hops, vectors)
-        columns = replace(
-            source.columns, similarity=fits, kind=kinds, path=path, hop_vectors=hop_vectors, wants_one=wants_one
-        )
+        columns = replace(source.columns, similarity=fits, path=path, hop_vectors=hop_vectors, wants_one=wants_one)
         found.append((source.name, source.kind, columns))
     return found
 
@@ -180,9 +178,9 @@ def _compute_similarities(
     evidence: Sequence[Evidence[Item]],
     hops: Mapping[tuple[RelationStep, ...], tuple[Hop, ...]],
     similarity: PathSimilarity,
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return S and the type evidence of each chain; without a chain, S is 0 and the type evidence unknown."""
-    fits, kinds = np.zeros(len(source.steps)), np.full(len(source.steps), UNKNOWN_TYPE)
+) -> npt.NDArray[np.float64]:
+    """Return S of each chain; 0 where there is none."""
+    fits = np.zeros(len(source.steps))
     rows: dict[tuple[int, int], list[int]] = {}
     for row, key in enumerate(zip(source.columns.question.tolist(), source.columns.topic.tolist(), strict=True)):
         if source.steps[row] and evidence[key[0]].topics:
@@ -197,9 +195,9 @@ def _compute_similarities(
         ]
         for (question, topic), some in rows.items()
     ]
-    for some, ((fit, kind),) in zip(rows.values(), similarity.score_composed(asked), strict=True):
-        fits[some], kinds[some] = fit, kind
-    return fits, kinds
+    for some, ((fit, _),) in zip(rows.values(), similarity.score_composed(asked), strict=True):
+        fits[some] = fit
+    return fits
 
 
 def _select_shown_chains(

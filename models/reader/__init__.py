@@ -14,27 +14,16 @@ A *way* leads to one candidate along one chain; z are log-odds within ± 12:
 
 
     two, three     1 where the chain has two hops; three or more
-    loose          1 where no chain reaches the candidate, only a triple names it
-    chain          z(c): of the chain, of triples that of its weakest step (each step worth its best triple)
-    behind         z(c) − max z over the question's chains: 0 of the first one
-    rank           −ln(1 + place of the chain among the question's chains by z)
-    steady         mean z of the chain's steps − z(c)
-    last           z of the last triple that leads to the candidate: ends of one relation differ
-    last_behind    last − max last over the chain's ends
-    way            z of the weakest triple on the best way to the candidate − z(c)
-    on             z of the best triple that leads on from the candidate − last; 0 where none does
-    on_first       the same where the chain has one hop, else 0
-    stops          1 where nothing leads on
+    behind         z(c) − max z over the question's chains, z of triples that of the chain's weakest step (each step
+                   worth its best triple): 0 of the first one
+    last           z of the last triple that leads to the candidate: ends of one relation differ; of chains z(c)
+    stops          1 where nothing leads on from the candidate
     ends           ln(1 + ends of the chain)
     ways           ln(ways of this source to the candidate)
-    similarity     S of the relation path and the question (`models.similarity`, its composed cosine)
-    similarity_behind  S − max S over the question's chains
-    kind           cosine of what is asked for and what the last hop reaches
-    kind_behind    kind − max kind over the question's chains
+    similarity_behind  S − max S over the question's chains, S the similarity of the relation path and the question
+                   (`models.similarity`, its composed cosine)
     plan           ln P(relation path | question) among the question's chains, of a reader that learned it; else 0
-    plan_behind    the same − its max over the question's chains
     met            share of the question's topics with a chain to the candidate − 1 / topics
-    one            ends where the question asks for one thing, else 0
 
 Plan of paths
 -------------
@@ -63,14 +52,9 @@ from ..calibration import sigmoid
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Single = npt.NDArray[np.floating[Any]]
 
-NAMES: Sequence[str] = (
-    "two three loose chain behind rank steady last last_behind way on on_first stops ends ways similarity "
-    "similarity_behind kind kind_behind plan plan_behind met one"
-).split()
+NAMES: Sequence[str] = "two three behind last stops ends ways similarity_behind plan met".split()
 
-LIMIT = 12.0
 SPAN = 8.0
 """What differences of log-odds are cut at."""
 _ONE = re.compile(
@@ -81,29 +65,26 @@ _ONE = re.compile(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourceChainColumns:
-    """One source of a batch. question, topic, hops, score, mean, num_ends, similarity, kind: (num_chains,).
+    """One source of a batch. question, topic, hops, score, num_ends, similarity: (num_chains,).
 
     path: (num_chains, most hops), the hops of each as rows of `hop_vectors`, then −1. hop_vectors: v of each hop, see
     above, and a last row of zeros.
-    plan: (num_chains,), logits of the paths, or nothing. candidate, chain, last, way, on: (num_ways,), sorted by
-    candidate. num_topics, wants_one: (num_questions,). num_candidates: of the batch.
+    plan: (num_chains,), logits of the paths, or nothing. candidate, chain, last, stops: (num_ways,), by candidate.
+    num_topics, wants_one: (num_questions,). num_candidates: of the batch.
     """
 
     question: Ints
     topic: Ints
     hops: Ints
     score: Floats
-    mean: Floats
     num_ends: Ints
     candidate: Ints
     chain: Ints
     last: Floats
-    way: Floats
-    on: Floats
+    stops: Ints
     num_topics: Ints
     num_candidates: int
     similarity: Floats = field(default_factory=lambda: np.zeros(0))
-    kind: Floats = field(default_factory=lambda: np.zeros(0))
     path: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     hop_vectors: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     plan: Floats = field(default_factory=lambda: np.zeros(0))
@@ -122,61 +103,34 @@ def asks_for_single_answer(question: str) -> bool:
 def compute_way_features(ways: SourceChainColumns) -> Floats:
     """Return the features of each way, (num_ways, len(NAMES)), see above."""
     chain, question = ways.chain, ways.question
-    num_questions = len(ways.num_topics)
-    best = _largest(ways.score, question, num_questions)
-    of = question[chain]
-    score, hops = ways.score[chain], ways.hops[chain]
-    best_last = _largest(ways.last, chain, len(question))
-    leads_on = ways.on > -LIMIT
-    on = np.where(leads_on, np.clip(ways.on - ways.last, -SPAN, SPAN), 0.0)
-    similar, kind = (_largest(each, question, num_questions) for each in (ways.similarity, ways.kind))
-    ends = np.log1p(ways.num_ends[chain])
+    best, similar = (_largest(each, question, len(ways.num_topics)) for each in (ways.score, ways.similarity))
     columns = (
-        hops == 2,
-        hops >= 3,
-        hops < 0,
-        score,
-        np.maximum(score - best[of], -SPAN),
-        -np.log1p(_ranks(question, ways.score)[chain]),
-        np.minimum(ways.mean[chain] - score, SPAN),
+        ways.hops[chain] == 2,
+        ways.hops[chain] >= 3,
+        np.maximum(ways.score - best[question], -SPAN)[chain],
         ways.last,
-        np.maximum(ways.last - best_last[chain], -SPAN),
-        np.clip(ways.way - score, -SPAN, SPAN),
-        on,
-        on * (hops == 1),
-        ~leads_on,
-        ends,
+        ways.stops,
+        np.log1p(ways.num_ends[chain]),
         np.log(np.bincount(ways.candidate)[ways.candidate]),
-        ways.similarity[chain],
-        ways.similarity[chain] - similar[of],
-        ways.kind[chain],
-        ways.kind[chain] - kind[of],
-        *_plan(ways),
+        (ways.similarity - similar[question])[chain],
+        _plan(ways),
         _met(ways),
-        ends * ways.wants_one[of],
     )
     return np.stack([np.asarray(each, dtype=np.float64) for each in columns], axis=1)
 
 
-def _plan(ways: SourceChainColumns) -> tuple[Floats, Floats]:
+def _plan(ways: SourceChainColumns) -> Floats:
     if not len(ways.plan):
-        return np.zeros(len(ways.chain)), np.zeros(len(ways.chain))
+        return np.zeros(len(ways.chain))
     behind = ways.plan - _largest(ways.plan, ways.question, len(ways.num_topics))[ways.question]
     log = behind - np.log(np.bincount(ways.question, weights=np.exp(behind))[ways.question])
-    return np.maximum(log, -SPAN)[ways.chain], np.maximum(behind, -SPAN)[ways.chain]
+    return np.maximum(log, -SPAN)[ways.chain]
 
 
 def _met(ways: SourceChainColumns) -> Floats:
     most = int(ways.topic.max(initial=0)) + 1
     topics = np.bincount(np.unique(ways.candidate * most + ways.topic[ways.chain]) // most)
     return (topics[ways.candidate] - 1) / np.maximum(ways.num_topics, 1)[ways.question[ways.chain]]
-
-
-def _ranks(groups: Ints, values: Floats) -> Ints:
-    """Return the place of each value in its group, the largest first; equal ones share the better place."""
-    pairs = np.stack([groups, -values], axis=1)
-    _, place, counts = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - counts)[place.reshape(-1)] - np.searchsorted(np.sort(groups), groups)
 
 
 def _largest(values: Floats, groups: Ints, num_groups: int) -> Floats:

@@ -57,7 +57,7 @@ Bools = npt.NDArray[np.bool_]
 
 PLAN_PENALTY = 1e-4
 PLAN_RATE = 0.03
-PLAN_STEPS = 100
+PLAN_STEPS = 40
 PENALTY = 1e-3
 FOLDS = 5
 
@@ -130,7 +130,7 @@ def fit_reader(sets: Sequence[ReaderTrainingSet]) -> Reader:
     plan, sets = _fit_plan(sets)
     fitted = _fit_weights(sets)
     firsts = [
-        (logits[order[0]], float(each.is_right[order[0]]))
+        (float(logits[order[0]]), float(each.is_right[order[0]]))
         for each in sets
         for logits in [fitted.read(each.sources)]
         for _, order in each.rank(logits)

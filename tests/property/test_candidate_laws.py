@@ -45,7 +45,7 @@ def said(found: AnswerCandidates, question: int = 0) -> dict[str, set[tuple[floa
     }
     for source in found.sources:
         ways = source.columns
-        for row, chain, *values in zip(ways.candidate, ways.chain, ways.last, ways.way, ways.on, strict=True):
+        for row, chain, *values in zip(ways.candidate, ways.chain, ways.last, ways.stops, strict=True):
             if found.question[row] == question:
                 path = (ways.hops[chain], ways.score[chain], ways.num_ends[chain])
                 says[found.entities[row].id].add((*map(float, path), *map(float, values)))
@@ -79,4 +79,4 @@ def test_what_a_filter_takes_away_from_a_union_is_no_candidate(facts: list[Tripl
     found = find_candidates(MemoryGraph([]), [left])
     assert {each.id for each in found.entities} <= kept
     assert [source.name for source in found.sources] == ["a", "b"]
-    assert all(np.abs(source.columns.way).max(initial=0) <= LIMIT for source in found.sources)
+    assert all(np.abs(source.columns.last).max(initial=0) <= LIMIT for source in found.sources)

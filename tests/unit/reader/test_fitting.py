@@ -21,7 +21,7 @@ from lodestar.models.reader.fitting import (
     compute_reader_figures,
 )
 
-BY_CHAIN = SourceWeights(np.where([name == "chain" for name in NAMES], 1.0, 0.0), 0.0)
+BY_CHAIN = SourceWeights(np.where([name == "last" for name in NAMES], 1.0, 0.0), 0.0)
 """Weights with which the best score of a candidate's ways is its logit."""
 
 
@@ -42,17 +42,15 @@ def columns(questions: Sequence[Asked]) -> SourceChainColumns:
     question, candidate, score = (
         (np.array(each) for each in zip(*ways, strict=True)) if ways else [np.zeros(0, int)] * 3
     )
-    scores, zeros = score.astype(np.float64), np.zeros(len(ways))
+    scores = score.astype(np.float64)
     return made_columns(
         len(questions),
         question,
         score=scores,
-        mean=scores,
         candidate=candidate,
         chain=np.arange(len(ways)),
-        last=zeros,
-        way=scores,
-        on=zeros,
+        last=scores,
+        stops=np.zeros(len(ways), dtype=np.int64),
         wants_one=np.array([each.one for each in questions]),
         num_candidates=len(of),
     )
@@ -63,8 +61,8 @@ def made_columns(num_questions: int, question: np.ndarray, **given: Any) -> Sour
     num, none, whole = len(question), np.zeros(0), np.zeros(0, dtype=np.int64)
     ones, zeros = np.ones(num, dtype=np.int64), np.zeros(num)
     made: dict[str, Any] = {
-        "question": question, "topic": 0 * ones, "hops": ones, "score": zeros, "mean": zeros, "num_ends": ones,
-        "similarity": zeros, "kind": zeros, "candidate": whole, "chain": whole, "last": none, "way": none, "on": none,
+        "question": question, "topic": 0 * ones, "hops": ones, "score": zeros, "num_ends": ones,
+        "similarity": zeros, "candidate": whole, "chain": whole, "last": none, "stops": whole,
         "path": np.zeros((num, 1), dtype=np.int64), "hop_vectors": np.ones((1, 4), dtype=np.float32), "plan": none,
         "num_topics": np.ones(num_questions, dtype=np.int64), "wants_one": np.zeros(num_questions, dtype=np.bool_),
         "num_candidates": 0,

@@ -156,7 +156,8 @@ def test_chains_of_triples_by_hand() -> None:
     assert [len(steps) for steps in source.steps] == [1, 2, 0]
     assert chains.hops.tolist() == [1, 2, -1]
     assert chains.score.tolist() == [3.0, 1.0, -1.0]
-    assert chains.mean.tolist() == [3.0, 2.0, -1.0]
+    assert chains.last.tolist() == [3.0, 1.0, -1.0, -1.0]
+    assert chains.stops.tolist() == [0, 1, 1, 1]
     assert chains.num_ends.tolist() == [1, 1, 2]
     ways = {found.entities[c].id: len(source.steps[w]) for c, w in zip(chains.candidate, chains.chain, strict=True)}
     assert ways == {"director": 1, "other film": 2, "x": 0, "y": 0}
@@ -165,7 +166,7 @@ def test_chains_of_triples_by_hand() -> None:
 def test_an_answer_from_chains_rests_on_all_that_lead_to_it() -> None:
     chains = (leads("directed_by", BY, topic=FILM), leads("year", YEAR, topic=FILM), leads("seen_by", BY, topic=FILM))
     evidence = evidence_of(*ranked(*chains), text="who directed film", calibration=Calibration("logit"))
-    weights = np.where([name == "chain" for name in NAMES], 1.0, 0.0)
+    weights = np.where([name == "last" for name in NAMES], 1.0, 0.0)
     words = WORDS_OF | {"seen_by": RelationWords("", ("seen by",))}
     reader = Reader({"chain": SourceWeights(weights, 0.0)}, trained=True)
     reading = ReaderAnswerer(reader, words, vectors(), ExtractiveAnswerer(0.0, 0.5))
