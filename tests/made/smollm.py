@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 import pytest
-from lodestar.engine.llm import gguf
+from lodestar.engine.llm import endpoint
 
 
 def smollm() -> Path:
@@ -26,5 +26,5 @@ def smollm() -> Path:
 def one_thread() -> Iterator[None]:
     """Have llama.cpp compute by one thread: several wait for each other by spinning, beside the other tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gguf, "num_free_cpus", lambda: 1)
+        patch.setattr(endpoint, "num_free_cpus", lambda: 1)
         yield
