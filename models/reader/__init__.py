@@ -12,7 +12,6 @@ Features
 --------
 A *way* leads to one candidate along one chain; z are log-odds within ± 12:
 
-
     two, three     1 where the chain has two hops; three or more
     behind         z(c) − max z over the question's chains, z of triples that of the chain's weakest step (each step
                    worth its best triple): 0 of the first one
@@ -39,16 +38,15 @@ question. Fitted by Adam on the likelihood of the paths whose ends agree best wi
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-from ..calibration import sigmoid
+from pydantic import Field, FiniteFloat
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -57,10 +55,6 @@ NAMES: Sequence[str] = "two three behind last stops ends ways similarity_behind 
 
 SPAN = 8.0
 """What differences of log-odds are cut at."""
-_ONE = re.compile(
-    r"\b(which one|the (first|last|only|largest|biggest|smallest|oldest|youngest|highest|current))\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +64,7 @@ class SourceChainColumns:
     path: (num_chains, most hops), the hops of each as rows of `hop_vectors`, then −1. hop_vectors: v of each hop, see
     above, and a last row of zeros.
     plan: (num_chains,), logits of the paths, or nothing. candidate, chain, last, stops: (num_ways,), by candidate.
-    num_topics, wants_one: (num_questions,). num_candidates: of the batch.
+    num_topics: (num_questions,). num_candidates: of the batch.
     """
 
     question: Ints
@@ -88,16 +82,10 @@ class SourceChainColumns:
     path: Ints = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     hop_vectors: npt.NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     plan: Floats = field(default_factory=lambda: np.zeros(0))
-    wants_one: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
 
 NamedColumns = tuple[str, str, SourceChainColumns]
 """Name and kind of a source, and its columns."""
-
-
-def asks_for_single_answer(question: str) -> bool:
-    """Return whether a question asks for one thing by its words: "who is the", "the first", "what is the capital"."""
-    return bool(_ONE.search(question))
 
 
 def compute_way_features(ways: SourceChainColumns) -> Floats:
@@ -167,25 +155,17 @@ class PathPlanWeights(NamedTuple):
 
 ABSENT = -6.0
 """The log-odds of a candidate that a source has no way to; no way is worth less."""
-SHIPPED = "weights.json"
 READS = 100
 """Items of a question's evidence that are read, unless a reader learned from another number."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@pydantic_dataclass(frozen=True, slots=True)
 class SourceWeights:
-    """w (len(NAMES),), b, and v: of one source."""
+    """w, one of each of `NAMES`, b, and v: of one source."""
 
-    weights: Floats
-    bias: float
-    share: float = 1.0
-
-
-def add_plan(
-    sources: Sequence[NamedColumns], plan: PathPlanWeights, vectors: npt.NDArray[np.floating[Any]]
-) -> list[NamedColumns]:
-    """Return the columns with what a plan says of the chains. vectors: see `PathPlanWeights.score`."""
-    return [(name, kind, replace(ways, plan=plan.score(vectors, ways))) for name, kind, ways in sources]
+    weights: Annotated[tuple[FiniteFloat, ...], Field(min_length=len(NAMES), max_length=len(NAMES))]
+    bias: FiniteFloat
+    share: FiniteFloat = 1.0
 
 
 NAMED_BY_MODELS = ("llm", "closed-book")
@@ -194,7 +174,7 @@ NAMED_BY_MODELS = ("llm", "closed-book")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reader:
-    """Weights of sources by name or by kind, v_0, c and c_0, and the plan of paths, if learned."""
+    """Weights of sources by name or by kind, v_0, c and c_0, and the plan of paths. trained: not what is shipped."""
 
     sources: Mapping[str, SourceWeights]
     bias: float = 0.0
@@ -209,16 +189,17 @@ class Reader:
             raise LookupError(f"it has weights of {', '.join(self.sources)}, and none of {name} ({kind})")
         return found
 
-    def read(self, sources: Sequence[NamedColumns]) -> Floats:
-        """Return the logits of candidates, (num_candidates,).
+    def read(self, sources: Sequence[NamedColumns], vectors: npt.NDArray[np.float32]) -> Floats:
+        """Return the logits of candidates, (num_candidates,). vectors: of the questions, (num_questions, dimension).
 
         Shipped weights of several sources count alike; a reader of your own says how much each counts, and a source
         that found nothing for a whole batch is one without a way. Raises `LookupError` for a source it does not know.
         """
         logits = np.full(sources[0][2].num_candidates if sources else 0, self.bias)
-        for name, kind, ways in sources:
+        for name, kind, columns in sources:
             mine = self.of(name, kind)
-            scores = compute_way_features(ways) @ mine.weights + mine.bias
+            ways = replace(columns, plan=self.plan.score(vectors, columns)) if self.plan else columns
+            scores = compute_way_features(ways) @ np.array(mine.weights) + mine.bias
             best, _ = find_best_ways(scores, ways.candidate, ways.num_candidates)
             logits += best * (mine.share if self.trained else 1 / len(sources))
         if self.trained:
@@ -226,26 +207,20 @@ class Reader:
             logits += sum(ABSENT * each.share for name, each in self.sources.items() if name not in seen)
         return logits
 
-    def confidence(self, logit: float) -> float:
-        """Return the probability that the first entity of an answer is right. logit: of that entity."""
-        slope, intercept = self.calibration
-        return float(sigmoid(slope * logit + intercept))
-
 
 def load_shipped_reader() -> Reader:
-    data = json.loads(Path(__file__).with_name(SHIPPED).read_text(encoding="utf-8"))
-    sources = {name: SourceWeights(np.array(each["weights"]), each["bias"]) for name, each in data["sources"].items()}
+    data = json.loads(Path(__file__).with_name("weights.json").read_text(encoding="utf-8"))
+    sources = {name: SourceWeights(**each) for name, each in data["sources"].items()}
     return Reader(sources, calibration=tuple(data["calibration"]))
 
 
 def find_best_ways(scores: Floats, candidate: Ints, num_candidates: int) -> tuple[Floats, Ints]:
     """Return the highest score of the ways to each candidate, at least `ABSENT`, and which way that is, −1 for none."""
-    found = np.full(num_candidates, ABSENT)
-    np.maximum.at(found, candidate, scores)
-    order = np.lexsort((np.arange(len(scores)), -scores, candidate))
-    firsts = order[np.unique(candidate[order], return_index=True)[1]] if len(order) else order
-    which = np.full(num_candidates, -1)
-    which[candidate[firsts]] = firsts
+    found, which = np.full(num_candidates, ABSENT), np.full(num_candidates, -1)
+    order = np.lexsort((-scores, candidate))
+    reached, firsts = np.unique(candidate[order], return_index=True)
+    which[reached] = order[firsts]
+    found[reached] = np.maximum(scores[order[firsts]], ABSENT)
     return found, which
 
 
@@ -254,14 +229,13 @@ LEAST = 0.005
 accident of retrieval."""
 
 
-def choose_answer_count(probabilities: Floats, *, one: bool = False) -> int:
+def choose_answer_count(probabilities: Floats) -> int:
     """Return how many of the candidates, whose probabilities fall, are the answer; 0 where there is none.
 
-    The number k with the highest 2 · Σ_{i ≤ k} p_i / (k + Σ_i p_i), F1 of expected counts. one: the question asks for
-    one thing.
+    The number k with the highest 2 · Σ_{i ≤ k} p_i / (k + Σ_i p_i), F1 of expected counts.
     """
     likely = probabilities[probabilities >= LEAST]
-    if one or len(likely) < 2:
+    if len(likely) < 2:
         return min(len(probabilities), 1)
     counts = np.arange(1, len(likely) + 1)
     return int(np.argmax(2 * np.cumsum(likely) / (counts + likely.sum()))) + 1

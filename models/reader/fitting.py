@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from .. import Range
 from ..calibration import fit_calibration, fit_logistic_regression, sigmoid
 from ..kinds import (
     CheckpointOpenOptions,
+    Coefficient,
     ModelDescription,
     ModelKind,
     QuestionKey,
@@ -35,14 +36,14 @@ from ..kinds import (
 )
 from . import (
     MAX_HOPS,
-    NAMES,
     READS,
+    Floats,
+    Ints,
     NamedColumns,
     PathPlanWeights,
     Reader,
     SourceChainColumns,
     SourceWeights,
-    add_plan,
     choose_answer_count,
     compute_way_features,
     find_best_ways,
@@ -50,10 +51,6 @@ from . import (
 
 if TYPE_CHECKING:
     from ..training import TrainingFolder
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 PLAN_PENALTY = 1e-4
 PLAN_RATE = 0.03
@@ -78,7 +75,7 @@ class ReaderTrainingSet:
     topics: tuple[frozenset[str], ...]
     vectors: npt.NDArray[np.float32]
     starts: Ints
-    is_right: Bools
+    is_right: npt.NDArray[np.bool_]
     num_right: Ints
     sources: tuple[NamedColumns, ...]
 
@@ -129,37 +126,23 @@ def fit_reader(sets: Sequence[ReaderTrainingSet]) -> Reader:
     """
     plan, sets = _fit_plan(sets)
     fitted = _fit_weights(sets)
-    firsts = [
-        (float(logits[order[0]]), float(each.is_right[order[0]]))
-        for each in sets
-        for logits in [fitted.read(each.sources)]
-        for _, order in each.rank(logits)
-    ]
+    firsts = []
+    for each in sets:
+        logits = fitted.read(each.sources, each.vectors)
+        firsts += [(float(logits[order[0]]), float(each.is_right[order[0]])) for _, order in each.rank(logits)]
     return replace(fitted, plan=plan, calibration=fit_calibration(firsts))
 
 
 def compute_reader_figures(readings: ReaderTrainingSet, reader: Reader) -> dict[str, float]:
-    """Return F1, Hits@1 and expected calibration error over ten bins of confidence."""
-    found = compute_question_metrics(readings, reader)
-    sure, first = found["confidence"], found["hits_at_1"]
-    bins = np.minimum((sure * 10).astype(int), 9)
-    gaps = [abs(sure[bins == b].mean() - first[bins == b].mean()) * (bins == b).mean() for b in np.unique(bins)]
-    return {"f1": float(found["f1"].mean()), "hits_at_1": float(first.mean()), "ece": float(sum(gaps))}
-
-
-def compute_question_metrics(readings: ReaderTrainingSet, reader: Reader) -> dict[str, Floats]:
-    """Return F1, Hits@1 and confidence of the answer to each question, (num_questions,) each."""
-    plan, sources = reader.plan, readings.sources
-    logits = reader.read(sources if plan is None else add_plan(sources, plan, readings.vectors))
-    names = ("f1", "hits_at_1", "confidence")
-    found = np.zeros((len(names), len(readings)))
+    """Return mean F1 and Hits@1 of the answers."""
+    logits = reader.read(readings.sources, readings.vectors)
+    f1, hits = np.zeros(len(readings)), np.zeros(len(readings))
     for question, order in readings.rank(logits):
-        one = any(bool(ways.wants_one[question]) for _, _, ways in readings.sources)
-        number = choose_answer_count(sigmoid(logits[order]), one=one)
-        right, num_right = readings.is_right[order], readings.num_right[question]
-        f1 = 2 * right[:number].sum() / (number + num_right)
-        found[:, question] = f1, right[0], reader.confidence(float(logits[order[0]]))
-    return dict(zip(names, found, strict=True))
+        number = choose_answer_count(sigmoid(logits[order]))
+        right = readings.is_right[order]
+        f1[question] = 2 * right[:number].sum() / (number + readings.num_right[question])
+        hits[question] = right[0]
+    return {"f1": float(f1.mean()), "hits_at_1": float(hits.mean())}
 
 
 def _fit_weights(sets: Sequence[ReaderTrainingSet]) -> Reader:
@@ -172,10 +155,8 @@ def _fit_weights(sets: Sequence[ReaderTrainingSet]) -> Reader:
     columns = []
     for place, (name, _, _) in enumerate(sets[0].sources):
         coefficients, best = _fit_source([each.sources[place][2] for each in sets], right, weights)
-        sources[name] = SourceWeights(coefficients[:-1], float(coefficients[-1]))
+        sources[name] = SourceWeights(tuple(coefficients[:-1].tolist()), float(coefficients[-1]))
         columns.append(best)
-    if len(columns) == 1:
-        return Reader(sources, trained=True)
     shares = fit_logistic_regression(np.stack(columns, axis=1), right, weights, PENALTY)
     shared = {name: replace(each, share=float(v)) for (name, each), v in zip(sources.items(), shares, strict=False)}
     return Reader(shared, bias=float(shares[-1]), trained=True)
@@ -236,18 +217,11 @@ def fit_path_plan(sets: Sequence[tuple[npt.NDArray[np.floating[Any]], SourceChai
         for ways, vectors_of, hop_vectors, target_of in given:
             logits = plan.compute_logits(vectors_of, hop_vectors, ways.question, ways.path).double()
             groups = torch.from_numpy(ways.question)
-            highest = logits.new_full((len(vectors_of),), -torch.inf).scatter_reduce(0, groups, logits.detach(), "amax")
-            powers = (logits - highest[groups]).exp()
-            totals = torch.zeros_like(highest).index_add(0, groups, powers)
-            log_shares = logits - highest[groups] - totals.log()[groups]
+            totals = logits.new_zeros(len(vectors_of)).index_add(0, groups, logits.exp())
+            log_shares = logits - totals[groups].log()
             (-(target_of * log_shares).sum() / num_known).backward()
         optimizer.step()
     return PathPlanWeights(*(table.detach().numpy() for table in plan))
-
-
-FIGURES = ("f1", "hits_at_1", "ece")
-"""Figures of a checkpoint: F1, Hits@1 and calibration error of answers."""
-PART = "weights"
 
 
 @pydantic_dataclass(frozen=True, slots=True)
@@ -261,69 +235,42 @@ class ReaderConfig:
 
 @pydantic_dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderDescription(ModelDescription):
-    """The fields of ``reader.json``. features: names, in order. sources: names of what each row of the weights is
-    of."""
+    """The fields of ``reader.json``. sources, bias: see `Reader`. calibration: of the first answer's logit."""
 
     kind: ClassVar[str] = "reader"
-    parts: ClassVar[tuple[str, ...]] = (PART,)
+    parts: ClassVar[tuple[str, ...]] = ("plan",)
 
     config: ReaderConfig
-    features: tuple[str, ...]
-    sources: Annotated[tuple[str, ...], Field(min_length=1, max_length=20)]
-
-    @property
-    def reads(self) -> int:
-        return self.config.reads
+    sources: Annotated[dict[str, SourceWeights], Field(min_length=1, max_length=20)]
+    bias: Coefficient
 
 
 def fit(
     _config: ReaderConfig, train: Sequence[ReaderTrainingSet], dev: Sequence[ReaderTrainingSet], out: TrainingFolder
 ) -> ReaderDescription:
+    import torch
+
     from ..training import NothingToLearnError
 
     if not any(each.is_right.any() for each in train):
         raise NothingToLearnError("no question to learn from has a right answer among its candidates")
     reader = fit_reader(train)
+    plan = {name: torch.from_numpy(table) for name, table in cast(PathPlanWeights, reader.plan)._asdict().items()}
     return out.write(
-        {PART: partial(_write, reader)},
-        (1.0, 0.0),
+        {"plan": partial(write_weights, plan)},
+        reader.calibration,
         {each.name: compute_reader_figures(each, reader) for each in dev},
-        features=tuple(NAMES),
-        sources=tuple(reader.sources),
+        sources=reader.sources,
+        bias=reader.bias,
     )
 
 
-def _write(reader: Reader, part: Path) -> None:
-    import torch
-
-    each = list(reader.sources.values())
-    columns = {
-        "weights": np.stack([one.weights for one in each]),
-        "bias": np.array([*(one.bias for one in each), reader.bias]),
-        "share": np.array([one.share for one in each]),
-        "answers": np.array(reader.calibration),
-        **(reader.plan._asdict() if reader.plan is not None else {}),
-    }
-    write_weights({name: torch.from_numpy(column.copy()) for name, column in columns.items()}, part)
-
-
 def open_model(folder: Path, _opening: CheckpointOpenOptions) -> tuple[ReaderDescription, Reader]:
-    description = check_checkpoint(folder, ReaderDescription)
-    num = len(description.sources)
-    shapes = {"weights": (num, len(NAMES)), "bias": (num + 1,), "share": (num,), "answers": (2,)}
-    with translate_read_errors(folder / PART):
-        columns = {name: each.double().numpy() for name, each in read_weights(folder / PART).items()}
-        if description.features != tuple(NAMES) or any(columns[each].shape != shape for each, shape in shapes.items()):
-            raise ValueError("its weights are of other features or sources than those that are computed here")
-        rows = zip(description.sources, columns["weights"], columns["bias"], columns["share"], strict=False)
-        sources = {name: SourceWeights(weights, float(bias), float(share)) for name, weights, bias, share in rows}
-        plan = (
-            PathPlanWeights(*(columns[name].astype(np.float32) for name in PathPlanWeights._fields))
-            if "last" in columns
-            else None
-        )
-        slope, intercept = columns["answers"].tolist()
-        return description, Reader(sources, float(columns["bias"][-1]), (slope, intercept), plan, trained=True)
+    said = check_checkpoint(folder, ReaderDescription)
+    with translate_read_errors(folder / "plan"):
+        tables = read_weights(folder / "plan")
+        plan = PathPlanWeights(*(tables[name].numpy() for name in PathPlanWeights._fields))
+    return said, Reader(said.sources, said.bias, said.calibration, plan, trained=True)
 
 
 KIND = ModelKind(
@@ -334,5 +281,5 @@ KIND = ModelKind(
     code=__name__,
     about="Scores the candidates of evidence by features of each way to them: logistic regression. Use it with "
     "`--set answerer.kind=reader --set answerer.checkpoint=FOLDER` and the recipe it was trained with.",
-    figures=FIGURES,
+    figures=("f1", "hits_at_1"),
 )
