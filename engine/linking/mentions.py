@@ -27,7 +27,7 @@ from ...models.wording import (
     NEVER_NAMES,
     find_initials,
     fold_name,
-    replace_combining_marks,
+    replace_marks_by_letter,
 )
 from ..neo4j.graph_requests import NamedEntity
 
@@ -64,7 +64,7 @@ class Token:
 def tokenise(text: str) -> list[Token]:
     """Return the words of a text; a possessive ending is not part of its word, `U.S.` is one word, `us`."""
     tokens = []
-    for match in _WORD.finditer(replace_combining_marks(text.replace("_", " "))):
+    for match in _WORD.finditer(replace_marks_by_letter(text.replace("_", " "))):
         word = _POSSESSIVE.sub("", text[match.start() : match.end()])
         if folded := fold_name(word).replace(".", ""):
             tokens.append(Token(word, folded, match.start(), match.start() + len(word)))

@@ -17,7 +17,7 @@ from ...models.similarity import compute_word_match
 from ...models.text import RelationWords
 from ...models.text.vectors import TextVectors
 from ...models.word_positions import stem_word
-from ...models.wording import STOP_WORDS, fold_name, replace_combining_marks, singularise
+from ...models.wording import STOP_WORDS, fold_name, replace_marks_by_letter, singularise
 from .plan import SAYS_NOTHING
 from .schema import split_mediated_step
 
@@ -48,7 +48,7 @@ class Token:
 def tokenise(text: str) -> list[Token]:
     """Return the words of a question; "doesn't" is two, and "Ann's" or "who's" is its first part."""
     found = []
-    for m in _WORD.finditer(replace_combining_marks(text)):
+    for m in _WORD.finditer(replace_marks_by_letter(text)):
         word = fold_name(text[m.start() : m.end()])
         own = word.removesuffix("'s")
         found.append(Token(own, m.start(), m.end() - len(word) + len(own)))

@@ -125,7 +125,7 @@ def fold_name(text: str) -> str:
 LETTER_FOR_MARK = "\u02d1"
 
 
-def replace_combining_marks(text: str) -> str:
+def replace_marks_by_letter(text: str) -> str:
     """Return the text with a letter in the place of each mark and joiner, which Python's `\\w` does not match."""
     if text.isascii():
         return text
