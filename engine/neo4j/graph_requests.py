@@ -534,9 +534,9 @@ def find_shortest_paths(pairs: Sequence[tuple[str, str]], max_paths: int) -> Req
     return Request(load_query("find_shortest_paths"), params, decode)
 
 
-def read_neighbourhoods(ids: Sequence[str], max_degree: int) -> Request[dict[str, list[RelationPathGroup]]]:
-    """Read the one-hop neighbourhoods of the entities among `ids` as chains of one step, from at most `max_degree`
-    triples of each.
+def read_one_hop_paths(ids: Sequence[str], max_degree: int) -> Request[dict[str, list[RelationPathGroup]]]:
+    """Read the relation paths of one hop that start at the entities among `ids`, from at most `max_degree` triples of
+    each, literals included.
     """
 
     def decode(rows: Sequence[Row]) -> dict[str, list[RelationPathGroup]]:
@@ -546,7 +546,7 @@ def read_neighbourhoods(ids: Sequence[str], max_degree: int) -> Request[dict[str
         return found
 
     params = {"ids": list(ids), "max_degree": max_degree, "value_chars": VALUE_CHARS}
-    return Request(load_query("read_neighbourhoods"), params, decode)
+    return Request(load_query("read_one_hop_paths"), params, decode)
 
 
 Direction = Literal["out", "in", "both"]

@@ -45,7 +45,7 @@ from ..llm import Completed, Message, Prompt, fill_placeholders, parse_numbers
 from ..llm.gateway import ChatGateway
 from ..neo4j.catalogue import read_catalogue
 from ..neo4j.gateway import Gateway
-from ..neo4j.graph_requests import RelationPathGroup, find_shortest_paths, read_neighbourhoods
+from ..neo4j.graph_requests import RelationPathGroup, find_shortest_paths, read_one_hop_paths
 from ..parallel import HERE, WorkerPool
 from ..progress import Progress, ignore_progress
 from ..relations import make_words_by_relation
@@ -86,7 +86,7 @@ def collect_pools(
     pairs = list(dict.fromkeys((topic, answer) for _, topics, ends in asked for topic in topics for answer in ends))
     ids = list(dict.fromkeys(id_ for _, topics, answers in asked for id_ in (*topics, *answers)))
     between, around = gateway.run_all(
-        [find_shortest_paths(pairs, options.max_paths), read_neighbourhoods(ids, options.max_degree)]
+        [find_shortest_paths(pairs, options.max_paths), read_one_hop_paths(ids, options.max_degree)]
     )
     paths = dict(zip(pairs, between, strict=True))
     found = (_pool(*each, paths, around, options) for each in asked)
