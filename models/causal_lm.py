@@ -95,7 +95,7 @@ class PromptAttention:
     offsets: Ints
 
 
-class CausalLM:
+class AttentionExtractor:
     """Any Hugging Face causal LM with safetensors, by name or path, loaded at first use. Threads take turns."""
 
     def __init__(self, name: str, *, device: str | None = None) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models import Positive, Range, one_line
-from ...models.causal_lm import CausalLM, CausalLMError, PromptTooLongError
+from ...models.causal_lm import AttentionExtractor, CausalLMError, PromptTooLongError
 from ...models.graphrag_fi import (
     ConfidenceThresholds,
     choose_relevance_layer,
@@ -56,7 +56,7 @@ Relevance = Callable[[Evidence[Any]], Floats]
 """Returns the relevance of each item, (num_items,)."""
 
 
-def score_items_by_attention(model: CausalLM, evidence: Evidence[Item]) -> Floats:
+def score_items_by_attention(model: AttentionExtractor, evidence: Evidence[Item]) -> Floats:
     """Return â of each item: what a local language model attends to as it begins to answer (GraphRAG-FI, sections 3.4
     and A.6).
 
@@ -77,7 +77,7 @@ def score_items_by_attention(model: CausalLM, evidence: Evidence[Item]) -> Float
     return relevances
 
 
-def _attention_to_texts(model: CausalLM, question: str, texts: Sequence[str]) -> Floats:
+def _attention_to_texts(model: AttentionExtractor, question: str, texts: Sequence[str]) -> Floats:
     spans: list[tuple[int, int]] = []
     content = BEFORE
     for text in texts:
@@ -156,10 +156,10 @@ class FIFilter(Reorganiser):
         if graph.shared.settings.llm_model and (self.fine or self.integrate):
             _ = graph.shared.chat
         if self.model:
-            from ...models.causal_lm import CausalLM
+            from ...models.causal_lm import AttentionExtractor
 
             key, device = ("causal", self.model), graph.shared.device
-            model = graph.shared.get_or_make(key, lambda: CausalLM(self.model, device=device))
+            model = graph.shared.get_or_make(key, lambda: AttentionExtractor(self.model, device=device))
             return "by attention", partial(score_items_by_attention, model)
         return "by similarity", partial(_compute_item_similarity, graph.shared.vectors)
 

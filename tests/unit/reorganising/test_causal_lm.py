@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lodestar.models.causal_lm import CausalLM, CausalLMError, Messages, load_language_model
+from lodestar.models.causal_lm import AttentionExtractor, CausalLMError, Messages, load_language_model
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -25,16 +25,16 @@ def asked(text: str) -> Messages:
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def lm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> CausalLM:
-    return CausalLM(str(write_tiny_causal_lm(tmp_path_factory.mktemp("lm"), kind=request.param)))
+def lm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AttentionExtractor:
+    return AttentionExtractor(str(write_tiny_causal_lm(tmp_path_factory.mktemp("lm"), kind=request.param)))
 
 
 @pytest.fixture(scope="module")
-def chat(tmp_path_factory: pytest.TempPathFactory) -> CausalLM:
-    return CausalLM(str(write_tiny_causal_lm(tmp_path_factory.mktemp("chat"), is_chat=True)))
+def chat(tmp_path_factory: pytest.TempPathFactory) -> AttentionExtractor:
+    return AttentionExtractor(str(write_tiny_causal_lm(tmp_path_factory.mktemp("chat"), is_chat=True)))
 
 
-def eager(lm: CausalLM, text: str) -> Any:
+def eager(lm: AttentionExtractor, text: str) -> Any:
     """Return what the model gives with all attention kept."""
     model = AutoModelForCausalLM.from_pretrained(lm.name, attn_implementation="eager").eval()
     encoded = AutoTokenizer.from_pretrained(lm.name)(text, return_tensors="pt", return_token_type_ids=False)
@@ -43,7 +43,9 @@ def eager(lm: CausalLM, text: str) -> Any:
 
 
 class TestLoading:
-    @pytest.mark.parametrize("load", [lambda name: CausalLM(name).attention(asked("x"), 0), load_language_model])
+    @pytest.mark.parametrize(
+        "load", [lambda name: AttentionExtractor(name).attention(asked("x"), 0), load_language_model]
+    )
     @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
     def test_code_beside_a_model_is_not_run(
         self, load: Callable[[str], object], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -66,24 +68,24 @@ class TestLoading:
         torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
         (folder / "model.safetensors").unlink()
         with pytest.raises(CausalLMError, match="cannot be loaded"):
-            CausalLM(str(folder)).attention(asked("x"), 0)
+            AttentionExtractor(str(folder)).attention(asked("x"), 0)
 
 
 class TestAttention:
     @pytest.mark.parametrize("layer", [0, 3])
-    def test_it_is_the_last_row_of_the_whole(self, lm: CausalLM, layer: int) -> None:
+    def test_it_is_the_last_row_of_the_whole(self, lm: AttentionExtractor, layer: int) -> None:
         found = lm.attention(asked(TEXT), layer)
         whole = eager(lm, lm.render(asked(TEXT))).attentions[layer][0, :, -1]
         np.testing.assert_allclose(found.weights, whole.numpy(), atol=1e-5)
         assert len(found.offsets) == found.weights.shape[1]
 
-    def test_offsets_are_those_of_the_content(self, chat: CausalLM) -> None:
+    def test_offsets_are_those_of_the_content(self, chat: AttentionExtractor) -> None:
         content = "  lima is the capital\n"
         assert chat.render(asked(content)) == "<user>lima is the capital<end><assistant>"
         offsets = chat.attention(asked(content), 1).offsets.tolist()
         pieces = [content[first:after] for first, after in offsets if first >= 2 and after <= len(content.rstrip())]
         assert "".join(pieces) == content.strip()
 
-    def test_a_prompt_that_is_too_long_is_refused(self, chat: CausalLM) -> None:
+    def test_a_prompt_that_is_too_long_is_refused(self, chat: AttentionExtractor) -> None:
         with pytest.raises(CausalLMError, match=r"a prompt of 5\d\d tokens exceeds the 512"):
             chat.attention(asked("x" * 520), 1)
