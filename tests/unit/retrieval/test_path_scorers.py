@@ -65,7 +65,6 @@ SCORERS: dict[str, Callable[[], PathScorer]] = {
     "WordScorer": WordScorer,
     "SimilarityScorer": similarity,
     "DualScorer": star,
-    "CrossScorer": shipped,
 }
 
 
