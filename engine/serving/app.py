@@ -253,6 +253,8 @@ async def chat(body: lookups.ChatForm, request: Request) -> Response:
 
 def _read_question(body: lookups.ChatForm) -> Question:
     content = next((message.content for message in reversed(body.messages) if message.role == "user"), None)
+    if isinstance(content, list):
+        content = "\n".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
     if not content or not content.strip():
         raise UsageError("messages: expected a question in the last message of the user, found no text")
     return Question(content.strip())
@@ -273,6 +275,8 @@ def _write_stream(answer: Answer, body: lookups.ChatForm) -> bytes:
         {"choices": [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]}
         for delta, finish in deltas
     ]
+    if (body.stream_options or {}).get("include_usage"):
+        chunks.append({"choices": [], "usage": _make_usage(answer)})
     return b"".join(b"data: " + to_json(head | chunk) + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
 
 

@@ -98,7 +98,7 @@ class ChatMessage(BaseModel):
     """A message of a conversation."""
 
     role: str = Field(max_length=40)
-    content: str | None = None
+    content: str | Annotated[list[dict[str, Any]], Field(max_length=100, fail_fast=True)] | None = None
 
 
 class ChatForm(BaseModel):
@@ -107,6 +107,7 @@ class ChatForm(BaseModel):
     model: str = Field(default="lodestar", max_length=200)
     messages: list[ChatMessage] = Field(min_length=1, max_length=200, fail_fast=True)
     stream: bool = False
+    stream_options: dict[str, Any] | None = None
 
 
 class GraphData(TypedDict):

@@ -72,7 +72,10 @@ def test_openais_client_lists_models_and_asks(url: str) -> None:
     whole = client.chat.completions.create(model="lodestar", messages=messages)
     content = whole.choices[0].message.content or ""
     assert content.startswith("Peruvian sol\n\n- Peru —[country currency used]→ Peruvian sol")
-    chunks = list(client.chat.completions.create(model="lodestar", messages=messages, stream=True))
+    usage, parts = {"include_usage": True}, [{"type": "text", "text": messages[-1]["content"]}]
+    asked = [{"role": "user", "content": parts}]
+    chunks = list(client.chat.completions.create(model="lodestar", messages=asked, stream=True, stream_options=usage))
+    assert chunks[-1].usage is not None
     said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
     assert said.startswith("Peruvian sol")
     with pytest.raises(openai.BadRequestError, match="is not served here"):
