@@ -87,7 +87,7 @@ def run() -> None:
         plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # https://no-color.org
         verb = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
         with translate_import_errors(f"lodestar {verb}".rstrip()):
-            code = main(standalone_mode=False, color=False if plain else None)
+            code = main(prog_name="lodestar", standalone_mode=False, color=False if plain else None)
     except (LodestarError, click.ClickException, click.Abort, OSError) as error:
         _end(error)
     sys.exit(code if isinstance(code, int) else 0)
