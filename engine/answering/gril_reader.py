@@ -34,102 +34,86 @@ class GrilReader(Answerer):
 
     checkpoint: str = option("", "folder of a gril that was trained with a reader", source="lodestar train gril")
 
-    def open(self, graph: GraphResources) -> GrilAnswerer:
+    def open(self, graph: GraphResources) -> tuple[ReaderModel, HopModel, Mapping[str, str]]:
+        """Return the reader, the predictor of hops, and the words of each relation, by name."""
         self.check()
         model = graph.shared.model(self.checkpoint, *self.kinds)
         texts = {name: verbalise_hop((DirectedRelation(words),)) for name, words in graph.words.items()}
-        return GrilAnswerer(model.reader, model.hops, texts)
+        return model.reader, model.hops, texts
 
     def num_read(self, graph: GraphResources) -> int:
         from ...models.gril.network import TRIPLES_PER_HOP  # with PyTorch
 
-        opened: GrilAnswerer = self.opened(graph)
-        return TRIPLES_PER_HOP * opened.hops.max_hops
+        _, hops, _ = self.opened(graph)
+        return TRIPLES_PER_HOP * hops.max_hops
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
-        """Return an answer to each question; raises `UsageError` for evidence without the graph token it reads."""
-        opened: GrilAnswerer = self.opened(ctx.graph)
-        return opened.answer(evidence)
+        return self.answer_batch(evidence, *self.opened(ctx.graph))
 
-
-@dataclass(frozen=True, slots=True)
-class GrilAnswerer:
-    """Answers with the reader from the best triples of each question, five for each predicted hop. relation_texts: the
-    words of each relation, by name.
-    """
-
-    reader: ReaderModel
-    hops: HopModel
-    relation_texts: Mapping[str, str]
-
-    def answer(self, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
-        """Return an answer to each question: entities that the reader points at, or names that it writes."""
+    def answer_batch(
+        self, evidence: Sequence[Evidence[Item]], reader: ReaderModel, hops: HopModel, relation_texts: Mapping[str, str]
+    ) -> list[Answer]:
+        """Return an answer to each question from its best triples, five for each predicted hop: entities that the
+        reader points at, or names that it writes. Raises `UsageError` for evidence without the graph token it reads.
+        """
         from ...models.gril.network import TRIPLES_PER_HOP
 
-        hops = predict_hops(self.hops, [each.question.text for each in evidence])
-        taken = [convert_to_triples(each).cut_to(TRIPLES_PER_HOP * c) for each, c in zip(evidence, hops, strict=True)]
+        nums = predict_hops(hops, [each.question.text for each in evidence])
+        taken = [convert_to_triples(each).cut_to(TRIPLES_PER_HOP * c) for each, c in zip(evidence, nums, strict=True)]
         tokens = [find_graph_token(each) for each in taken]
-        if self.reader.options.token and not all(tokens):
+        if reader.options.token and not all(tokens):
             raise UsageError(
                 "answerer gril: expected evidence with a graph token, found none: use it with the recipe gril and the "
                 "same checkpoint, or train with --set joint.token=false for evidence of any retriever"
             )
-        written = [self.write_passage(each) for each in taken]
-        passages = [passage for passage, _ in written]
+        written = [_write_passage(each, relation_texts) for each in taken]
+        found = reader.read([passage for passage, _ in written], tokens)
         return [
-            _point(each, some, *found) if isinstance(found, tuple) else _quote(each, found)
-            for each, (_, some), found in zip(taken, written, self.reader.read(passages, tokens), strict=True)
+            _point(each, some, said) if isinstance(said, np.ndarray) else _quote(each, said)
+            for each, (_, some), said in zip(taken, written, found, strict=True)
         ]
 
-    def write_passage(self, evidence: Evidence[Triple]) -> tuple[ReaderPassage, list[Entity]]:
-        """Return the passage of a question, and the entities in it that may be answers: named, and no topics."""
-        from ...models.gril.readers import ReaderPassage
 
-        triples = [item.value for item in evidence.items]
-        place: dict[Entity, int] = {}
-        for triple in triples:
-            place.setdefault(triple.head, len(place))
-            place.setdefault(triple.tail, len(place))
-        topics = {topic.entity.id for topic in evidence.topics}
-        candidates = [each for each in place if not each.is_mediator and each.id not in topics]
-        passage = ReaderPassage(
-            evidence.question.text,
-            tuple(None if each.is_mediator else each.label for each in place),
-            tuple((place[t.head], self.relation_texts.get(t.relation, t.relation), place[t.tail]) for t in triples),
-            tuple(place[each] for each in candidates),
-        )
-        return passage, candidates
+def _write_passage(evidence: Evidence[Triple], relation_texts: Mapping[str, str]) -> tuple[ReaderPassage, list[Entity]]:
+    """Return the passage of a question, and the entities in it that may be answers: named, and no topics."""
+    from ...models.gril.readers import ReaderPassage
+
+    triples = [item.value for item in evidence.items]
+    place: dict[Entity, int] = {}
+    for triple in triples:
+        place.setdefault(triple.head, len(place))
+        place.setdefault(triple.tail, len(place))
+    topics = {topic.entity.id for topic in evidence.topics}
+    candidates = [each for each in place if not each.is_mediator and each.id not in topics]
+    passage = ReaderPassage(
+        evidence.question.text,
+        tuple(None if each.is_mediator else each.label for each in place),
+        tuple((place[t.head], relation_texts.get(t.relation, t.relation), place[t.tail]) for t in triples),
+        tuple(place[each] for each in candidates),
+    )
+    return passage, candidates
 
 
 _READER = "the reader of a checkpoint of kind gril"
 
 
-def _point(
-    evidence: Evidence[Triple],
-    candidates: Sequence[Entity],
-    scores: npt.NDArray[np.float32],
-    is_answer: npt.NDArray[np.bool_],
-) -> Answer:
+def _point(evidence: Evidence[Triple], candidates: Sequence[Entity], scores: npt.NDArray[np.float32]) -> Answer:
     """Return the entities that the reader points at, each with its probability and the triples that name it.
 
     The answer's confidence is the highest of their probabilities.
     """
+    from ...models.gril.readers import choose_candidates
+
     check_scores_finite(scores, _READER)
-    named = [(float(scores[place]), candidates[place]) for place in is_answer.nonzero()[0].tolist()]
-    entities = tuple(
-        AnswerEntity(
-            entity.label,
-            entity.id,
-            probability,
-            "graph",
-            tuple(n for n, item in enumerate(evidence.items) if entity in (item.value.head, item.value.tail)),
-        )
-        for probability, entity in sorted(named, key=lambda pair: (-pair[0], pair[1].id))
-    )
+    entities = []
+    for place in choose_candidates(scores):
+        end = candidates[place]
+        rests_on = [n for n, item in enumerate(evidence.items) if end in (item.value.head, item.value.tail)]
+        entities.append(AnswerEntity(end.label, end.id, float(scores[place]), "graph", tuple(rests_on)))
     if not entities:
         reason = evidence.note or "nothing in it can be pointed at"
         return Answer(evidence, (), f"{NO_ANSWER}: {reason}", "gril", confidence=0.0)
-    return Answer(evidence, entities, format_entity_names(entities), "gril", confidence=entities[0].confidence)
+    return Answer(evidence, tuple(entities), format_entity_names(entities), "gril", confidence=entities[0].confidence)
 
 
 def _quote(evidence: Evidence[Triple], reply: WrittenReply) -> Answer:

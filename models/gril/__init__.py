@@ -96,10 +96,8 @@ class GrilConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrilDescription(ModelDescription):
-    """The fields of ``gril.json``. dimension: of the encoder's vectors.
-
-    Of a reader: reader_width: of its embeddings, None without a reader. share: the fraction of the best candidate's
-    probability from which another candidate is an answer, too.
+    """The fields of ``gril.json``. dimension: of the encoder's vectors. reader_width: of the reader's embeddings, None
+    without a reader.
     """
 
     kind: ClassVar[str] = "gril"
@@ -108,7 +106,6 @@ class GrilDescription(ModelDescription):
     config: GrilConfig
     dimension: Dimension
     reader_width: Dimension | None = None
-    share: Share = 1.0
 
     @property
     def networks(self) -> tuple[str, ...]:

@@ -35,6 +35,8 @@ NEAR_ONE = 1.0 - 1e-6
 """Keeps log(1 − P) finite."""
 CLAMP = 1e-6
 """An only neighbour has attention 1, whose logit is infinite, so that P is clamped. Ours."""
+TINY = 1e-9
+"""Keeps a sum above 0."""
 TRIPLES_PER_HOP = 5
 """The paper's: the reader gets 5 · c triples."""
 
@@ -152,22 +154,17 @@ class GraphRetriever(nn.Module):
         return entities.index_copy(0, places, changed.to(entities.dtype))
 
 
-def group_softmax(scores: Tensor, groups: Tensor, num_groups: int) -> Tensor:
-    """Return the softmax of each score within its group, (num_rows,)."""
+def group_softmax(scores: Tensor, groups: Tensor, num_groups: int, weights: Tensor | float = 1.0) -> Tensor:
+    """Return the softmax of each score within its group, (num_rows,), its powers times their weights."""
     highest = scores.new_full((num_groups,), float("-inf")).scatter_reduce(0, groups, scores.detach(), "amax")
-    powers = (scores - highest[groups]).exp()
-    return powers / powers.new_zeros(num_groups).index_add(0, groups, powers)[groups]
+    powers = weights * (scores - highest[groups]).exp()
+    return powers / powers.new_zeros(num_groups).index_add(0, groups, powers).clamp(min=TINY)[groups]
 
 
 def group_noisy_or(probabilities: Tensor, groups: Tensor, num_groups: int) -> Tensor:
     """Return 1 − Π (1 − P) over each group, (num_groups,); 0 for an empty group."""
     left = torch.log1p(-probabilities.clamp(max=NEAR_ONE))
     return 1 - left.new_zeros(num_groups).index_add(0, groups, left).exp()
-
-
-def _count_in_groups(flags: Tensor, groups: Tensor, num_groups: int) -> Tensor:
-    """Return how many rows of each group are flagged, (num_groups,) int64."""
-    return flags.new_zeros(num_groups, dtype=torch.int64).index_add(0, groups, flags.long())
 
 
 def mark_best_of_groups(values: Tensor, groups: Tensor, num_groups: int, top_k: int) -> Tensor:
@@ -178,7 +175,7 @@ def mark_best_of_groups(values: Tensor, groups: Tensor, num_groups: int, top_k: 
         return torch.zeros_like(values, dtype=torch.bool)
     order = torch.argsort(values.detach(), descending=True)
     order = order[torch.argsort(groups[order], stable=True)]
-    counts = _count_in_groups(torch.ones_like(groups), groups, num_groups)
+    counts = torch.bincount(groups, minlength=num_groups)
     starts = counts.cumsum(0) - counts
     last = order[(starts + counts.clamp(max=top_k) - 1).clamp(min=0)]
     return values >= values[last][groups]
@@ -236,9 +233,6 @@ class HopModel:
         return logits.float().cpu().numpy()
 
 
-TINY = 1e-9
-
-
 class GraphTokenNetwork(nn.Module):
     """The graph token h_GT = MLP(Σ_i A_i h'_i) for the reader (section 4.2).
 
@@ -275,12 +269,7 @@ class GraphTokenNetwork(nn.Module):
         total = torch.zeros_like(own).index_add(0, ends, weights)
         scores = own + messages / total.clamp(min=TINY)
         weight = inputs.is_topic.to(own.dtype).scatter_reduce(0, ends, weights, "amax")
-        questions = inputs.node_question
-        highest = scores.new_full((len(inputs.questions),), float("-inf"))
-        highest = highest.scatter_reduce(0, questions, scores.detach(), "amax")
-        powers = weight * (scores - highest[questions]).exp()
-        sums = powers.new_zeros(len(inputs.questions)).index_add(0, questions, powers)
-        return powers / sums.clamp(min=TINY)[questions]
+        return group_softmax(scores, inputs.node_question, len(inputs.questions), weight)
 
 
 def mask_grown_triples(grown: GrownSubgraph, temperature: float, *, is_sampled: bool) -> Tensor:

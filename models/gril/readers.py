@@ -17,6 +17,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,11 @@ from ..causal_lm import (
 )
 from ..kinds import LoraOptions, copy_weights, read_weights, write_weights
 from ..placement import move_batch
+from ..reader import choose_answer_count
 from ..text.bert import Backbone, open_pretrained, open_stored_backbone, pad_token_ids, write_backbone_description
-from ..text.vectors import LRUCache
 from ..wording import fold_spelling
-from . import GrilDescription, JointOptions
-from .network import Bools, Floats
+from . import JointOptions
+from .network import Floats
 
 ARROW, END = "→", ";"
 UNNAMED_TEXT = "?"
@@ -107,15 +108,8 @@ class ReaderQuestion:
     answers: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ReaderOutput:
-    """A reader's output: the probability of each candidate, which are right, and the number of right answers."""
-
-    scores: Floats
-    is_right: Bools
-    num_answers: int
-
-
+ReaderOutput = tuple[list[bool], int]
+"""Whether each answer of a reader is right, the likeliest first, and the number of right answers that there are."""
 MAX_KEPT = 100_000
 
 
@@ -125,9 +119,10 @@ def _insert_tokens(embedded: Tensor, seen: Tensor, graph_tokens: Tensor, place: 
     return torch.cat(parts, dim=1), torch.cat([seen[:, :1], seen], dim=1)
 
 
-def select_answers(scores: Floats, share: float) -> Bools:
-    """Return which candidates are answers: those with at least this fraction of the best one's probability."""
-    return (scores > 0) & (scores >= share * scores.max(initial=0.0))
+def choose_candidates(scores: Floats) -> list[int]:
+    """Return which candidates are answers, the likeliest first: as many as have the highest F1 of expected counts."""
+    order = np.argsort(-scores, kind="stable")[: np.count_nonzero(scores)]
+    return order[: choose_answer_count(scores[order].astype(np.float64))].tolist()
 
 
 CERTAIN = 1e-9
@@ -145,7 +140,8 @@ class PointingReader(nn.Module):
         self.inner = nn.Linear(backbone.dimension, backbone.dimension)
         self.out = nn.Linear(backbone.dimension, 1)
         self._tokenizer: Any = backbone.tokenizer
-        self._tokens: LRUCache[str, list[int]] = LRUCache(MAX_KEPT)
+        tokenise = partial(self._tokenizer, add_special_tokens=False, verbose=False)
+        self._tokenise = lru_cache(MAX_KEPT)(lambda text: tokenise(text)["input_ids"])
 
     @property
     def width(self) -> int:
@@ -162,7 +158,9 @@ class PointingReader(nn.Module):
 
         graph_tokens: (num_passages, width); None for a reader without them.
         """
-        texts = [self.encode(passage) for passage in passages]
+        begin, separate = self._tokenizer.cls_token_id, self._tokenizer.sep_token_id
+        longest = self.max_tokens - 1  # with room for the graph token
+        texts = [encode_passage(each, self._tokenise, begin, separate, longest) for each in passages]
         shift = 0 if graph_tokens is None else 1
         found: list[Tensor] = []
         for passage, (_, mentions), state in zip(
@@ -176,11 +174,6 @@ class PointingReader(nn.Module):
                 probabilities = probabilities.index_add(0, candidates, shares)
             found.append(probabilities)
         return found
-
-    def encode(self, passage: ReaderPassage) -> tuple[list[int], list[Mention]]:
-        """Return a passage as tokens and its mentions, with room for the graph token."""
-        begin, separate = self._tokenizer.cls_token_id, self._tokenizer.sep_token_id
-        return encode_passage(passage, self._tokenise, begin, separate, self.max_tokens - 1)
 
     def states(self, texts: Sequence[Sequence[int]], graph_tokens: Tensor | None) -> Tensor:
         """Return the last hidden states, (num_texts, length, width) float32.
@@ -196,11 +189,6 @@ class PointingReader(nn.Module):
         states: Tensor = self.encoder(inputs_embeds=embedded, attention_mask=seen.long()).last_hidden_state
         return states.float()
 
-    def _tokenise(self, text: str) -> list[int]:
-        if text not in self._tokens:
-            self._tokens[text] = self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
-        return self._tokens[text]
-
     def loss(self, questions: Sequence[ReaderQuestion], tokens: Tensor | None) -> Tensor:
         return compute_reading_loss(
             self([each.passage for each in questions], tokens), [each.is_right for each in questions]
@@ -209,7 +197,7 @@ class PointingReader(nn.Module):
     def outputs(self, questions: Sequence[ReaderQuestion], tokens: Tensor | None) -> list[ReaderOutput]:
         pointed = self([each.passage for each in questions], tokens)
         return [
-            ReaderOutput(scores.cpu().numpy(), np.array(each.is_right, dtype=np.bool_), each.num_answers)
+            ([each.is_right[place] for place in choose_candidates(scores.cpu().numpy())], each.num_answers)
             for scores, each in zip(pointed, questions, strict=True)
         ]
 
@@ -259,18 +247,27 @@ class GenerativeReader(nn.Module):
             return self._embeddings.weight.new_zeros(())
         prompts = [self._prompt(questions[place].passage) for place in answerable]
         answers = [BETWEEN.join(questions[place].answers[:MAX_ANSWERS]) for place in answerable]
-        graph_tokens = None if tokens is None else tokens[answerable]
-        return -self._log_likelihoods(prompts, answers, graph_tokens).mean()
+        written = [[*self._ids(answer), self._end] for answer in answers]
+        rows = [[*prompt, *answer] for prompt, answer in zip(prompts, written, strict=True)]
+        embedded, seen = self._embed(rows, None if tokens is None else tokens[answerable])
+        logits = self.language_model(inputs_embeds=embedded, attention_mask=seen, use_cache=False).logits
+        labels = torch.full_like(seen, IGNORED)
+        shift = 0 if tokens is None else 1
+        for row, (prompt, answer) in enumerate(zip(prompts, written, strict=True)):
+            start = len(prompt) + shift
+            labels[row, start : start + len(answer)] = torch.tensor(answer)
+        losses = cross_entropy(
+            logits[:, :-1].float().transpose(1, 2), labels[:, 1:], ignore_index=IGNORED, reduction="none"
+        )
+        return (losses.sum(dim=1) / (labels[:, 1:] != IGNORED).sum(dim=1)).mean()
 
     def outputs(self, questions: Sequence[ReaderQuestion], tokens: Tensor | None) -> list[ReaderOutput]:
-        """Return the written names as candidates, the first as the best; a name is right if it matches, case aside."""
-        results = []
+        """Return whether each written name is right: it matches one, case aside."""
+        results: list[ReaderOutput] = []
         replies = self.replies([each.passage for each in questions], tokens)
         for each, reply in zip(questions, replies, strict=True):
             right = {fold_spelling(name) for name in each.answers}
-            scores = np.linspace(1.0, 0.9, len(reply.names), dtype=np.float32)
-            is_right = np.array([fold_spelling(name) in right for name in reply.names], dtype=np.bool_)
-            results.append(ReaderOutput(scores, is_right, len(right)))
+            results.append(([fold_spelling(name) in right for name in reply.names], len(right)))
         return results
 
     def replies(self, passages: Sequence[ReaderPassage], tokens: Tensor | None) -> list[WrittenReply]:
@@ -309,22 +306,6 @@ class GenerativeReader(nn.Module):
     def _embeddings(self) -> Any:
         return self.language_model.get_input_embeddings()
 
-    def _log_likelihoods(self, prompts: Sequence[list[int]], answers: Sequence[str], tokens: Tensor | None) -> Tensor:
-        """Return the mean log-probability of the tokens of each answer, with its end, (num_prompts,)."""
-        written = [[*self._ids(answer), self._end] for answer in answers]
-        rows = [[*prompt, *answer] for prompt, answer in zip(prompts, written, strict=True)]
-        embedded, seen = self._embed(rows, tokens)
-        logits = self.language_model(inputs_embeds=embedded, attention_mask=seen, use_cache=False).logits
-        labels = torch.full_like(seen, IGNORED)
-        shift = 0 if tokens is None else 1
-        for row, (prompt, answer) in enumerate(zip(prompts, written, strict=True)):
-            start = len(prompt) + shift
-            labels[row, start : start + len(answer)] = torch.tensor(answer)
-        losses = cross_entropy(
-            logits[:, :-1].float().transpose(1, 2), labels[:, 1:], ignore_index=IGNORED, reduction="none"
-        )
-        return -losses.sum(dim=1) / (labels[:, 1:] != IGNORED).sum(dim=1)
-
     def _embed(self, rows: Sequence[list[int]], tokens: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return embeddings, (num_rows, length, width), and the attention mask, padded on the right."""
         ids, mask = move_batch(pad_token_ids(rows, self._tokenizer.pad_token_id), self._embeddings.weight.device)
@@ -340,12 +321,8 @@ class GenerativeReader(nn.Module):
             f" {ARROW} ".join((passage.names[head] or UNNAMED_TEXT, relation, passage.names[tail] or UNNAMED_TEXT))
             for head, relation, tail in passage.triples
         ]
-        budget = self.max_tokens - len(self._render(passage, ()))
-        kept = 0
-        while kept < len(facts) and (budget := budget - len(self._ids(facts[kept] + "\n"))) > 0:
-            kept += 1
-        while len(ids := self._render(passage, facts[:kept])) > self.max_tokens and kept:
-            kept -= 1
+        while len(ids := self._render(passage, facts)) > self.max_tokens and facts:
+            facts.pop()
         return ids
 
     def _render(self, passage: ReaderPassage, facts: Sequence[str]) -> list[int]:
@@ -368,26 +345,20 @@ width); None for a reader without. Its pretrained parameters, and those of a LoR
 """
 
 
-def make_reader(options: JointOptions, device: str = "cpu") -> JointReader:
-    """Return an untrained reader; raise `EncoderUnavailableError` or `CausalLMError` if its model is unavailable."""
+def make_reader(options: JointOptions, device: str = "cpu", stored: Path | None = None) -> JointReader:
+    """Return an untrained reader, or the one stored in a folder; a writing reader is its language model, by name, with
+    a LoRA. Raises `EncoderUnavailableError` or `CausalLMError` if its model is unavailable.
+    """
+    reader: JointReader
     if options.reads == "writing":
-        model = load_language_model(options.reader, device=device)
-        return GenerativeReader(model, options.lora, options.max_tokens)
-    return PointingReader(open_pretrained(options.reader), options.max_tokens)
-
-
-def open_reader(options: JointOptions, folder: Path, device: str = "cpu") -> JointReader:
-    """Return the reader stored in `folder`; a writing reader is its language model, by name, with a LoRA."""
-    weights: dict[str, Tensor] = read_weights(folder)
-    if options.reads == "writing":
-        model = load_language_model(options.reader, device=device, fetch=False)
-        writer = GenerativeReader(model, options.lora, options.max_tokens)
-        copy_weights(writer.trained_weights(), weights)
-        return writer.eval()
-    backbone = open_stored_backbone(options.reader, folder)
-    reader = PointingReader(backbone, options.max_tokens)
-    reader.load_state_dict(weights)
-    return reader.eval()
+        model = load_language_model(options.reader, device=device, fetch=stored is None)
+        reader = GenerativeReader(model, options.lora, options.max_tokens)
+    else:
+        backbone = open_stored_backbone(options.reader, stored) if stored else open_pretrained(options.reader)
+        reader = PointingReader(backbone, options.max_tokens)
+    if stored:
+        copy_weights(reader.trained_weights(), read_weights(stored))
+    return reader.eval() if stored else reader
 
 
 def write_reader(reader: JointReader, part: Path) -> None:
@@ -399,16 +370,15 @@ def write_reader(reader: JointReader, part: Path) -> None:
 class ReaderModel:
     """Answers with a checkpoint; threads take turns."""
 
-    def __init__(self, description: GrilDescription, reader: JointReader) -> None:
-        self.options = description.config.joint
-        self._share = description.share
+    def __init__(self, options: JointOptions, reader: JointReader) -> None:
+        self.options = options
         self._reader = reader
         self._turn = threading.RLock()
 
     def read(
         self, passages: Sequence[ReaderPassage], tokens: Sequence[Sequence[float]]
-    ) -> list[WrittenReply] | list[tuple[Floats, Bools]]:
-        """Return, for each passage, the probability of each candidate, and which are answers; or what was written.
+    ) -> list[WrittenReply] | list[Floats]:
+        """Return, for each passage, the probability of each candidate, or what was written.
 
         tokens: graph tokens, one per passage; ignored by a reader that takes none.
         """
@@ -419,5 +389,4 @@ class ReaderModel:
             given = torch.tensor(tokens).to(device) if self.options.token else None
             if isinstance(self._reader, GenerativeReader):
                 return self._reader.replies(passages, given)
-            pointed = [each.cpu().numpy() for each in self._reader(passages, given)]
-        return [(scores, select_answers(scores, self._share)) for scores in pointed]
+            return [each.cpu().numpy() for each in self._reader(passages, given)]

@@ -86,8 +86,6 @@ from .readers import (
     ReaderPassage,
     ReaderQuestion,
     make_reader,
-    open_reader,
-    select_answers,
     write_reader,
 )
 
@@ -327,10 +325,6 @@ def build_passage(encoded: EncodedSubgraphs, question: int, rows: Ints) -> tuple
     return ReaderPassage(texts.questions[question], names, triples, tuple(may)), nodes[may]
 
 
-SHARES: tuple[float, ...] = tuple(np.linspace(0.05, 1.0, 20).tolist())
-"""Fractions of the best candidate's probability from which another candidate is an answer, too; dev decides."""
-
-
 class JointObjective(Objective[JointNetwork, int]):
     """Figures cover all dev questions with an answer in their subgraph, found or not."""
 
@@ -357,28 +351,16 @@ class JointObjective(Objective[JointNetwork, int]):
         return torch.stack(list(losses.values())).sum()
 
     def evaluate(self) -> Figures:
-        """Return Hits@1 and F1 on dev, F1 at the best of `SHARES`."""
-        found = self.outputs()
-        right = [bool(s.max(initial=0) > 0 and each.is_right[s.argmax()]) for each in found for s in (each.scores,)]
-        hits = float(np.mean(right)) if found else 0.0
-        f1: float = max(_mean_f1_at(share, found) for share in SHARES)
-        return {HITS: hits, F1: f1, "selection_metric": hits + TIE_BREAK * f1}
-
-    def best_share(self) -> float:
-        """Return the one of `SHARES` with the best F1 on dev; ties go to the highest."""
-        found = self.outputs()
-        return max(SHARES, key=lambda share: (_mean_f1_at(share, found), share))
-
-    def outputs(self) -> list[ReaderOutput]:
-        asked = _answerable_questions(self._dev)
-        batches = (asked[start : start + self.batch_size] for start in range(0, len(asked), self.batch_size))
-        numbers = self._num_dev_triples
+        """Return Hits@1 and F1 on dev."""
+        asked, numbers = _answerable_questions(self._dev), self._num_dev_triples
+        found: list[ReaderOutput] = []
         with torch.no_grad():
-            return [
-                output
-                for batch in batches
-                for output in self.network.outputs(self._dev, batch, [numbers[each] for each in batch])
-            ]
+            for start in range(0, len(asked), self.batch_size):
+                batch = asked[start : start + self.batch_size]
+                found += self.network.outputs(self._dev, batch, [numbers[each] for each in batch])
+        hits = sum(any(right[:1]) for right, _ in found) / max(len(found), 1)
+        f1 = sum(2 * sum(right) / (len(right) + number) for right, number in found) / max(len(found), 1)
+        return {HITS: hits, F1: f1, "selection_metric": hits + TIE_BREAK * f1}
 
 
 def _answerable_questions(encoded: EncodedSubgraphs) -> list[int]:
@@ -390,15 +372,6 @@ def predict_triple_counts(hops: HopPredictor, encoded: EncodedSubgraphs) -> list
     with torch.no_grad():
         predicted = hops(encoded.questions).argmax(dim=1) + 1
     return [TRIPLES_PER_HOP * c for c in predicted.tolist()]
-
-
-def _mean_f1_at(share: float, found: Sequence[ReaderOutput]) -> float:
-    predicted = [select_answers(each.scores, share) for each in found]
-    f1 = [
-        2 * int((some & each.is_right).sum()) / max(int(some.sum()) + each.num_answers, 1)
-        for some, each in zip(predicted, found, strict=True)
-    ]
-    return float(np.mean(f1)) if f1 else 0.0
 
 
 def fit(
@@ -422,7 +395,7 @@ def fit(
         "retriever": partial(write_weights, retriever.state_dict()),
         "hops": partial(write_weights, hops.state_dict()),
     }
-    own: dict[str, Any] = {}
+    reader_width = None
     if config.joint.reader:
         torch.manual_seed(config.joint_training.seed)
         reader = make_reader(config.joint, out.device)
@@ -431,9 +404,9 @@ def fit(
         objective = JointObjective(network, hops, learned, chosen, config)
         out.train("reader", "reader", objective, {key: options[key] for key in options if key != "joint_training"})
         parts |= {"bridge": partial(write_weights, bridge.state_dict()), "reader": partial(write_reader, reader)}
-        own = {"reader_width": reader.width, "share": objective.best_share()}
+        reader_width = reader.width
     scored = fit_calibration(make_calibration_pairs(growing.iterate_scores()))
-    return out.write(parts, scored, dimension=dimension, **own)
+    return out.write(parts, scored, dimension=dimension, reader_width=reader_width)
 
 
 class GrilCheckpoint:
@@ -464,6 +437,7 @@ class GrilCheckpoint:
 
     @cached_property
     def reader(self) -> ReaderModel:
+        options = self.description.config.joint
         if self.description.reader_width is None:
             raise BadCheckpointError(
                 f"{self._folder}: expected a checkpoint with a reader, found only a retriever: train one with "
@@ -471,10 +445,10 @@ class GrilCheckpoint:
             )
         try:
             with translate_read_errors(self._folder):
-                reader = open_reader(self.description.config.joint, self._folder / "reader", self._opening.device)
+                reader = make_reader(options, self._opening.device, self._folder / "reader")
         except CausalLMError as error:
             raise BadCheckpointError(f"{self._folder}: {error}") from error
-        return ReaderModel(self.description, reader.to(torch.device(self._opening.device)))
+        return ReaderModel(options, reader.to(torch.device(self._opening.device)))
 
     def _load(self, network: NetworkT, part: str) -> NetworkT:
         return load_network(network, self._folder / part, self._opening.device)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from lodestar.engine.answering.gril_reader import GrilAnswerer, GrilReader
+from lodestar.engine.answering.gril_reader import GrilReader
 from lodestar.engine.data_model import Entity, Question, Scored, Topic, Triple
 from lodestar.engine.errors import UsageError
 from lodestar.engine.evidence import Answer, Evidence, GraphToken, NoEvidenceReason
-from lodestar.models.gril import GrilConfig, GrilDescription, JointOptions
+from lodestar.models.gril import JointOptions
 from lodestar.models.gril.network import HopModel, HopPredictor
 from lodestar.models.gril.readers import PointingReader, ReaderModel, WrittenReply
 from lodestar.models.text.vectors import TextVectors
@@ -30,32 +30,17 @@ def evidence(*triples: Triple, token: bool = True) -> Evidence[Triple]:
     return replace(found, extras=(GraphToken((0.1,) * DIMENSION),) if token else ())
 
 
-def answerer(*, token: bool = True, share: float = 0.0, **joint: Any) -> GrilAnswerer:
+def answers(*asked: Evidence[Triple], token: bool = True, **joint: Any) -> list[Answer]:
     torch.manual_seed(0)
     options = JointOptions(reader="tiny", inner=4, token=token, max_tokens=120, **joint)
-    description = GrilDescription(
-        calibration=(1.0, 0.0),
-        config=GrilConfig(encoder="letters", hidden=8, joint=options),
-        train=(),
-        dev=(),
-        figures={},
-        dimension=26,
-        reader_width=DIMENSION,
-        share=share,
-    )
     reader = PointingReader(tiny_backbone(), 120).eval()
     hops = HopModel(HopPredictor(26, 4, 4).eval(), TextVectors(LetterEncoder()))
     texts = {"capital": "capital", "money": "currency used"}
-    return GrilAnswerer(ReaderModel(description, reader), hops, texts)
-
-
-def answers(pointing: GrilAnswerer, *asked: Evidence[Triple]) -> list[Answer]:
-    found: list[Answer] = pointing.answer(asked)
-    return found
+    return GrilReader().answer_batch(asked, ReaderModel(options, reader), hops, texts)
 
 
 def test_it_names_entities_with_the_triples_that_name_them() -> None:
-    (answer,) = answers(answerer(), evidence(*TRIPLES))
+    (answer,) = answers(evidence(*TRIPLES))
     assert {entity.id for entity in answer.entities} == {"m.lima", "m.sol"}  # neither the topic nor the unnamed
     sure = [entity.confidence or 0.0 for entity in answer.entities]
     assert sum(sure) == pytest.approx(1, abs=1e-5)
@@ -65,22 +50,21 @@ def test_it_names_entities_with_the_triples_that_name_them() -> None:
 
 
 def test_a_batch_is_each_question_alone_and_nothing_is_no_answer() -> None:
-    pointing = answerer()
-    both = answers(pointing, evidence(*TRIPLES), evidence())
+    both = answers(evidence(*TRIPLES), evidence())
     assert [entity.id for entity in both[0].entities] == [
-        entity.id for entity in answers(pointing, evidence(*TRIPLES))[0].entities
+        entity.id for entity in answers(evidence(*TRIPLES))[0].entities
     ]
     assert not both[1].found
     assert both[1].text == "no answer found: nothing in it can be pointed at"
     assert both[1].confidence == 0
-    (noted,) = answers(pointing, replace(evidence(), absence=NoEvidenceReason("nothing is known")))
+    (noted,) = answers(replace(evidence(), absence=NoEvidenceReason("nothing is known")))
     assert noted.text == "no answer found: nothing is known"
 
 
 def test_without_the_token_that_it_reads_it_is_one_line() -> None:
     with pytest.raises(UsageError, match="expected evidence with a graph token, found none"):
-        answers(answerer(), evidence(*TRIPLES, token=False))
-    assert answers(answerer(token=False), evidence(*TRIPLES, token=False))[0].found
+        answers(evidence(*TRIPLES, token=False))
+    assert answers(evidence(*TRIPLES, token=False), token=False)[0].found
     with pytest.raises(UsageError, match=r"answerer\.checkpoint=FOLDER"):
         GrilReader().check()
 
@@ -96,6 +80,6 @@ def test_what_is_written_is_looked_up_in_the_triples(
     reply: WrittenReply, expected: list[tuple[str, str, tuple[int, ...]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ReaderModel, "read", lambda *_: [reply])
-    (answer,) = answerer(reads="writing").answer([evidence(*TRIPLES)])
+    (answer,) = answers(evidence(*TRIPLES), reads="writing")
     assert [(each.name, each.origin, each.evidence) for each in answer.entities] == expected
     assert answer.confidence == (0.75 if expected else 0.0)
