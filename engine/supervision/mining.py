@@ -163,7 +163,8 @@ def make_negatives(
     found: dict[tuple[int, WalkedPath], NegativePath] = {}
     for path in positives:
         for hops, kind in _corrupt(path, reach[path.topic], nearest, num_negatives, rng):
-            if not is_answer(path.topic, hops):
+            goes_back = any(len(hop) > 1 and hop[-1].reverses(hop[-2]) for hop in hops)  # from a mediator to the start
+            if not goes_back and not is_answer(path.topic, hops):
                 found.setdefault((path.topic, hops), NegativePath(path.topic, tuple(map(serialise_hop, hops)), kind))
     return tuple(found.values())
 

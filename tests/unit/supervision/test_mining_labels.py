@@ -109,3 +109,10 @@ def test_what_leads_to_an_answer_is_no_negative_and_none_comes_twice() -> None:
     assert len(hops) == len(set(hops))
     assert not set(hops) & {"a ^b", "a ^a", "b", "a ^b c"}
     assert "c" in hops
+
+
+def test_none_goes_back_from_a_mediator_by_the_relation_that_led_there() -> None:
+    way = TopicAnswerPath(0, (hop("c → ^b"),), 1.0, 1.0, gold=False, answers=frozenset("x"))
+    found = [hops for _, hops in kinds([way], num_negatives=4)]
+    assert "c → ^a" in found
+    assert "c → ^c" not in found
