@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 
 
 class CallOptions(TypedDict, total=False):
-    """What a call may change. An option of another part is named with it in a mapping: ``**{"star.mix": 0.5}``.
+    """What a call may change. An option of another part is named with it in a mapping: ``**{"star.max_hop": 2}``.
 
     top_k: items of evidence that are kept. plans: whether sets, numbers and times are asked for by plans. max_hop:
     longest path in hops between named entities. beam_width: paths kept at each hop. return_to_topic: allow a topic
@@ -197,7 +197,7 @@ class Engine:
         """Return the answer with the reasons of its first items: how paths are read, what a scorer attends to."""
         from .explaining import explain_answer
 
-        return explain_answer(self.ask(question), self.recipe, self.read_graph(), self.gateway(), top_k=top_k)
+        return explain_answer(self.ask(question), self.read_graph(), self.gateway(), top_k=top_k)
 
     # What every call does
 

@@ -55,12 +55,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with questions-dev.jsonl.gz")
     parser.add_argument("--link", action="store_true", help="find the topic entities too, instead of the gold ones")
     parser.add_argument("--checkpoint", default="", help="folder of a trained scorer (default: similarity)")
-    parser.add_argument("--shortlist", type=int, help="paths that its cross-attentive scorer reads (default: its own)")
     arguments = parser.parse_args()
-    if arguments.shortlist and not arguments.checkpoint:
-        parser.error("--shortlist is of a trained scorer: name its --checkpoint")
     checkpoint = arguments.checkpoint
-    recipe = Star(checkpoint=checkpoint, shortlist=arguments.shortlist) if checkpoint else Similarity()
+    recipe = Star(checkpoint=checkpoint) if checkpoint else Similarity()
     path = arguments.data / "questions-dev.jsonl.gz"
     golds, sha256 = gold_questions(path)
     questions = [Question(each.text) if arguments.link else each for each in golds]

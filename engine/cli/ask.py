@@ -154,12 +154,11 @@ def _parse_question(line: str, topics: tuple[str, ...]) -> Question:
 def explain_command(question: str, topics: tuple[str, ...], top_k: int, settings: Settings, recipe: Recipe) -> None:
     """Show an answer with what decided for it.
 
-    Of each path you see how it is read, where each source of a union has it, and in per cent what a cross-attentive
-    scorer attends to: [QSP] in the question, [PSP] in the path (STAR, section 5.4). Then, what each stage left.
+    Of each path you see how it is read, and where each source of a union has it. Then, what each stage left.
 
     \b
     Example:
-      lodestar explain "Which currency is used in Peru?" --checkpoint star
+      lodestar explain "Which currency is used in Peru?"
     """
     from ..api import Engine
     from .render import result_lines

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ...models import Range, Share
 from ...models.calibration import lower_scores_except
-from ...models.star.shipped import Floats, PairAttention, PairReader, ShippedStar
+from ...models.star.shipped import Floats, PairReader, ShippedStar
 from ...models.text import RelationWords
 from ...models.text.encoders import EncoderUnavailableError
 from ..data_model import Chain, RelationPath, Topic, check_scores_finite
-from ..errors import ModelError, UsageError
+from ..errors import ModelError
 from ..evidence import SIMILARITY, Calibration, Evidence, Kind, item_sort_key
 from ..linking import compute_link_penalties
-from ..parts import TrainedPart, option, part
-from . import PathQuery, PathScorer, PathScores, get_topic_mention, mask_mention, merge_mediator_hops
+from ..parts import TrainedPart, part
+from . import PathQuery, PathScores, get_topic_mention, mask_mention, merge_mediator_hops
 from .beam import BeamRetriever, OpenedSearch
 from .similarity import Similarity
 
@@ -45,51 +44,23 @@ class Star(TrainedPart, BeamRetriever):
 
     kinds: ClassVar[tuple[str, ...]] = ("star",)
 
-    shortlist: Annotated[int, Range(0, 1_000)] | None = option(
-        None, "paths that the cross-attentive scorer reads", source="the checkpoint"
-    )
-    mix: Share | None = option(None, "weight of the cross-attentive scorer", source="the checkpoint")
-
     def check(self) -> None:
         """Nothing is missing: without a checkpoint the shipped scorer reads the paths that similarity finds."""
 
     def open(self, graph: GraphResources) -> OpenedSearch:
-        """Return the search of a graph; raise `UsageError` for a checkpoint without the scorer that is wanted."""
-        reader, mix, model = self.reader(graph), self.weigh_reader(graph), self._model(graph)
-        if mix and reader is None:
-            raise UsageError(f"{self.name}: {self.checkpoint} has only a dual encoder: mix must be 0")
-        if model is None:  # similarity searches
-            scorer: PathScorer = Similarity().scorer(graph)
-            calibration, shortlist, link_weight = SIMILARITY, SHORTLIST, 0.0
-        else:
-            scorer, shortlist = DualScorer(graph.words, model), model.description.shortlist
-            calibration = Calibration("logit", *model.description.calibration)
-            link_weight = calibration.from_log_odds(self.link_weight)
-        rescoring = None
-        if mix and reader is not None:
-            shortlist = shortlist if self.shortlist is None else self.shortlist
-            rescoring = ShortlistRescorer(reader, shortlist, mix, link_weight, adds=model is None)
-        return self.open_search(graph, scorer, calibration, rescoring, doubts=model is None)
-
-    def _model(self, graph: GraphResources) -> StarModel | None:
-        if not self.checkpoint:
-            return None
-        return graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
-
-    def weigh_reader(self, graph: GraphResources) -> float:
-        """Return the weight of the cross-attentive scorer."""
-        model = self._model(graph)
-        return self.mix if self.mix is not None else MIX if model is None else model.description.mix
-
-    def reader(self, graph: GraphResources) -> CrossScorer | None:
-        """Return the cross-attentive scorer; None where the checkpoint has none."""
-        model = self._model(graph)
-        read: PairReader | None
-        if model is None:
+        if not self.checkpoint:  # similarity searches, and the shipped scorer reads the best paths
             read = graph.shared.get_or_make("shipped star", lambda: _open_shipped_reader(graph.shared))
-        else:
-            read = model.reader
-        return read and CrossScorer(graph.words, read)
+            rescoring = ShortlistRescorer(CrossScorer(graph.words, read), SHORTLIST, MIX, 0.0, adds=True)
+            return self.open_search(graph, Similarity().scorer(graph), SIMILARITY, rescoring, doubts=True)
+        model: StarModel = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
+        said = model.description
+        calibration = Calibration("logit", *said.calibration)
+        rescoring = None
+        if said.mix and model.reader is not None:
+            link_weight = calibration.from_log_odds(self.link_weight)
+            reader = CrossScorer(graph.words, model.reader)
+            rescoring = ShortlistRescorer(reader, said.config.cross.shortlist, said.mix, link_weight)
+        return self.open_search(graph, DualScorer(graph.words, model), calibration, rescoring, doubts=False)
 
 
 def _open_shipped_reader(shared: EngineResources) -> PairReader:
@@ -122,10 +93,6 @@ class CrossScorer:
         )
         check_scores_finite(scores, "a checkpoint of kind star")
         return scores.astype(np.float32)
-
-    def attention(self, question: str, topic: Topic, path: RelationPath) -> PairAttention:
-        """Return what it attends to."""
-        return self._reader.attention(question, get_topic_mention(topic), merge_mediator_hops(path, self.words))
 
 
 class DualScorer:

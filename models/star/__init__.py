@@ -95,11 +95,6 @@ class StarDescription(ModelDescription):
     def networks(self) -> tuple[str, ...]:
         return self.parts[:1] if self.config.mix == 0 else self.parts
 
-    @property
-    def shortlist(self) -> int:
-        """Paths per question that the cross-attentive scorer reads."""
-        return self.config.cross.shortlist
-
 
 KIND = ModelKind(
     title="STAR path scorer",

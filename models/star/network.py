@@ -44,10 +44,8 @@ from .shipped import (
     MAX_QUESTION_TOKENS,
     QUESTION_AT,
     HopSequence,
-    PairAttention,
     PairIds,
     PairReader,
-    format_path_for_scorer,
     load_shipped_weights,
 )
 
@@ -123,21 +121,19 @@ def _by_length(
     return torch.cat(parts)[torch.argsort(torch.tensor(order))]
 
 
-def compute_attention(
-    query: Tensor, states: Tensor, mask: Tensor, query_map: nn.Linear, key_map: nn.Linear
-) -> tuple[Tensor, Tensor]:
+def compute_attention(query: Tensor, states: Tensor, mask: Tensor, query_map: nn.Linear, key_map: nn.Linear) -> Tensor:
     """Attend from the query to the states (STAR, section 4.1).
 
         attend(h, S) = softmax( (h·W_Q)(S·W_K)ᵀ / √d_k ) · S
 
     query: h, (batch, d). states: S, (batch, length, d). mask: (batch, length) bool, true for states that count; at
-    least one per row. query_map, key_map: W_Q and W_K, d → d_k, without bias. Returns the result, (batch, d), and the
-    weights, (batch, length), which sum to 1. Deviations: none; the values are the states themselves.
+    least one per row. query_map, key_map: W_Q and W_K, d → d_k, without bias. Returns (batch, d). Deviations: none; the
+    values are the states themselves.
     """
     keys = key_map(states)
     logits = torch.einsum("bk,blk->bl", query_map(query), keys) / keys.shape[-1] ** 0.5
     weights = logits.float().masked_fill(~mask, float("-inf")).softmax(dim=1)
-    return torch.einsum("bl,bld->bd", weights.to(states.dtype), states), weights
+    return torch.einsum("bl,bld->bd", weights.to(states.dtype), states)
 
 
 INITIAL_SCALE = 20.0
@@ -236,12 +232,9 @@ class CrossAttentiveScorer(nn.Module):
 
     def forward(self, pairs: Sequence[PairTokens], part: int = PART // 2) -> Tensor:
         """Return the logits of s, (num_pairs,); part: pairs that are read together."""
-        return _by_length(pairs, lambda pair: len(pair[0]), part, lambda some: self.read(some)[0])
+        return _by_length(pairs, lambda pair: len(pair[0]), part, self._read)
 
-    def read(self, pairs: Sequence[PairTokens]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the logits of s, (num_pairs,), and the attention of `[QSP]` over the question's tokens and of `[PSP]`
-        over the path's, (num_pairs, length) each, 0 outside; rows sum to 1.
-        """
+    def _read(self, pairs: Sequence[PairTokens]) -> Tensor:
         places = torch.tensor([at for _, at in pairs])
         ids, mask, path_at = move_batch(
             [*pad_token_ids([tokens for tokens, _ in pairs]), places], get_network_device(self)
@@ -252,10 +245,10 @@ class CrossAttentiveScorer(nn.Module):
         is_path = (place > path_at[:, None]) & (place < mask.sum(dim=1, keepdim=True) - 1)
         question, path = hidden[:, QUESTION_AT], hidden[row, path_at]
         maps = (self.query_map, self.key_map)
-        from_question, question_weights = compute_attention(question, hidden, is_question, *maps)
-        from_path, path_weights = compute_attention(path, hidden, is_path, *maps)
+        from_question = compute_attention(question, hidden, is_question, *maps)
+        from_path = compute_attention(path, hidden, is_path, *maps)
         joined = torch.cat([hidden[:, 0], question + from_question, path + from_path], dim=1)
-        return self.feed_forward(joined)[:, 0].float(), question_weights, path_weights
+        return self.feed_forward(joined)[:, 0].float()
 
 
 def mix_shortlist_scores(stop: Floats, cross: Floats, rows: Ints, mix: float) -> Floats:
@@ -283,17 +276,6 @@ class _CrossReader(PairReader):
         with torch.inference_mode():
             scores: Floats = self.network([self.texts.pair(*pair) for pair in pairs]).cpu().numpy()
         return scores
-
-    def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
-        tokens, at = self.texts.pair(question, format_path_for_scorer(mention, path))
-        with torch.inference_mode():
-            logit, *weights = self.network.read([(tokens, at)])
-        strings = [str(each) for each in self.texts.tokenizer.convert_ids_to_tokens(list(tokens))]
-        named = [
-            tuple((strings[place], float(some[0, place])) for place in places)
-            for places, some in zip(self.texts.ids.places(len(tokens), at), weights, strict=True)
-        ]
-        return PairAttention(float(logit.sigmoid()[0]), *named)
 
 
 def open_shipped_scorer(device: str, precision: torch.dtype) -> _CrossReader:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..calibration import sigmoid
 from ..text import Hop, verbalise_hop
 from ..text.encoders import (
     INSTALL_WEIGHTS,
@@ -44,14 +43,6 @@ QUESTION_AT = 1
 """The place of `[QSP]`."""
 
 
-class PairAttention(NamedTuple):
-    """The attention of one pair's special tokens: token strings with weights that sum to 1."""
-
-    score: float
-    question: tuple[tuple[str, float], ...]
-    path: tuple[tuple[str, float], ...]
-
-
 class PairIds(NamedTuple):
     """The ids of the special tokens ``[CLS] [SEP] [QSP] [PSP] [END]``."""
 
@@ -68,10 +59,6 @@ class PairIds(NamedTuple):
         """
         before = (self.first, self.question, *question[:MAX_QUESTION_TOKENS], self.last)
         return (*before, self.path, *path[:MAX_PATH_TOKENS], self.end, self.last), len(before)
-
-    def places(self, num_tokens: int, path_at: int) -> tuple[range, range]:
-        """Return where the question's tokens stand, and the path's with `[END]`, in what `join` returned."""
-        return range(QUESTION_AT + 1, path_at - 1), range(path_at + 1, num_tokens - 1)
 
 
 def format_path_for_scorer(mention: str, hops: Sequence[Hop]) -> str:
@@ -96,10 +83,6 @@ class PairReader(ABC):
     @abstractmethod
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         """Return the logits of texts, (num_pairs,)."""
-
-    @abstractmethod
-    def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
-        """Return what the scorer attends to."""
 
 
 class ShippedStar(PairReader):
@@ -126,40 +109,24 @@ class ShippedStar(PairReader):
         tokens = [self._ids.join(*map(self._encoder.tokenise, pair)) for pair in pairs]
         found = np.zeros(len(pairs), dtype=np.float32)
         for place, states in self._encoder.states([np.array(ids) for ids, _ in tokens]):
-            found[place] = self._read_states(states, *tokens[place])[0]
+            found[place] = self._read_states(states, *tokens[place])
         return found
 
-    def attention(self, question: str, mention: str, path: HopSequence) -> PairAttention:
-        ids, at = self._ids.join(*map(self._encoder.tokenise, (question, format_path_for_scorer(mention, path))))
-        with self._turn:
-            ((_, states),) = self._encoder.states([np.array(ids)])
-        logit, of_question, of_path = self._read_states(states, ids, at)
-        special = dict(zip(self._ids[2:], SPECIAL_TOKENS, strict=True))
-        names = [special.get(id_) or self._encoder.tokenizer.id_to_token(id_) or "" for id_ in ids]
-        asked, walked = (names[places.start : places.stop] for places in self._ids.places(len(ids), at))
-        return PairAttention(
-            float(sigmoid(logit)),
-            tuple(zip(asked, of_question.tolist(), strict=True)),
-            tuple(zip(walked, of_path.tolist(), strict=True)),
-        )
-
-    def _read_states(self, states: Floats, ids: Sequence[int], path_at: int) -> tuple[float, Floats, Floats]:
-        """Return the logit of a pair, and the attention; states: (num_tokens, d). See `CrossAttentiveScorer`."""
-        asked, walked = self._ids.places(len(ids), path_at)
-        question, of_question = self._attend(states[QUESTION_AT], states[asked])
-        path, of_path = self._attend(states[path_at], states[walked])
+    def _read_states(self, states: Floats, ids: Sequence[int], path_at: int) -> float:
+        """Return the logit of a pair; states: (num_tokens, d). See `CrossAttentiveScorer`."""
+        question = self._attend(states[QUESTION_AT], states[QUESTION_AT + 1 : path_at - 1])
+        path = self._attend(states[path_at], states[path_at + 1 : len(ids) - 1])
         joined = np.concatenate([states[0], states[QUESTION_AT] + question, states[path_at] + path])
         inner = gelu(self._heads["feed_forward.1.weight"] @ joined + self._heads["feed_forward.1.bias"])
         logit = self._heads["feed_forward.4.weight"] @ inner + self._heads["feed_forward.4.bias"]
-        return float(logit[0]), of_question, of_path
+        return float(logit[0])
 
-    def _attend(self, query: Floats, states: Floats) -> tuple[Floats, Floats]:
+    def _attend(self, query: Floats, states: Floats) -> Floats:
         """See `models.star.network.attend`; states: (num_tokens, d)."""
         keys = states @ self._heads["key_map.weight"].T
         logits = keys @ (self._heads["query_map.weight"] @ query) / np.float32(keys.shape[1] ** 0.5)
         weights = np.exp(logits - logits.max())
-        weights /= weights.sum()
-        return weights @ states, weights
+        return (weights / weights.sum()) @ states
 
 
 def _read_heads() -> dict[str, Floats]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -20,11 +19,7 @@ def test_in_the_terminal(lodestar: Lodestar, checkpoint: str) -> None:
     assert ran.code == 0, ran.err
     lines = ran.out.splitlines()
     assert lines[0] == QUESTION
-    weighed = [line for line in lines if line.split()[0] in ("[QSP]", "[PSP]")]
-    assert len(weighed) == 4
-    for line in weighed:
-        assert sum(map(int, re.findall(r"\((\d+)\)", line))) == pytest.approx(100, abs=4)
-    assert re.search(r"which\(\d+\) currency\(\d+\) is\(\d+\) used\(\d+\) in\(\d+\) peru\(\d+\) \?\(\d+\)", weighed[0])
+    assert sum("read by its own words: " in line for line in lines) == 2
     assert any("after each stage: " in line for line in lines)
     assert "\x1b" not in ran.out
 

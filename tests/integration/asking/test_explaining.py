@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 from lodestar import Engine
-from lodestar.engine.data_model import Chain, Question
+from lodestar.engine.data_model import Question
 from lodestar.engine.errors import ModelError
 from lodestar.engine.evidence import SIMILARITY, Calibration
-from lodestar.engine.explaining import explain_answer
 from lodestar.engine.retrieval.star import Star
 from lodestar.engine.settings import Settings
 
@@ -24,21 +23,6 @@ CURRENCY = Question("Which currency is used in Peru?", ("m.peru",))
 def trained(checkpoint: str, settings: Settings) -> Iterator[Engine]:
     with Engine(settings, recipe=Star(checkpoint=checkpoint)) as engine:
         yield engine
-
-
-def test_each_path_is_explained_with_the_search_s_own_words(trained: Engine) -> None:
-    explanation = trained.explain(CURRENCY, top_k=4)
-    assert explanation.answer == trained.ask(CURRENCY)
-    assert [0 < item.words.cross_score < 1 for item in explanation.items if item.words] == [True] * 4
-    explanation = trained.explain(CURRENCY, top_k=100)
-    texts = {
-        str(item.value.relation_path): " ".join(word.text for word in reasons.words.path)
-        for item, reasons in zip(explanation.answer.evidence.items, explanation.items, strict=True)
-        if isinstance(item.value, Chain) and reasons.words
-    }
-    assert texts["location.country.currency_used"] == "peru , country currency used [END]"
-    mediated = "location.location.adjoin_s → location.adjoining_relationship.adjoins"
-    assert texts[mediated] == "peru , location adjoin s adjoins [END]"
 
 
 @pytest.mark.usefixtures("engine")
@@ -75,10 +59,10 @@ def test_answers_take_their_probability_from_the_checkpoint(trained: Engine, eng
 
 def test_without_a_checkpoint_the_shipped_scorer_reads_the_best_paths_again(settings: Settings) -> None:
     with Engine(settings, recipe="star") as engine, Engine(settings) as plain:
-        answer = engine.ask("Which currency is used in Peru?")
-        assert answer.text == plain.ask("Which currency is used in Peru?").text
-        shown = explain_answer(answer, engine.recipe, engine.read_graph(), engine.gateway(), top_k=1)
-    assert shown.items[0].words is not None, "what the scorer attended to is shown"
+        answer, by_similarity = (each.ask(CURRENCY) for each in (engine, plain))
+    assert answer.text == by_similarity.text
+    first, before = (each.evidence.items[0] for each in (answer, by_similarity))
+    assert first.value == before.value and first.score != before.score
 
 
 def test_scores_that_are_no_numbers_are_an_error(settings: Settings, checkpoint: str, tmp_path: Path) -> None:

@@ -40,9 +40,3 @@ def test_the_path_that_a_question_asks_for_is_above_another_one(shipped: Shipped
 def test_numpy_and_pytorch_agree(shipped: ShippedStar) -> None:
     by_torch = open_shipped_scorer("cpu", torch.float32)
     assert np.allclose(shipped.cross(PAIRS), by_torch.cross(PAIRS), atol=1e-4)
-    one, other = (each.attention(*PAIRS[2]) for each in (shipped, by_torch))
-    assert one.score == pytest.approx(other.score, abs=1e-4)
-    for mine, theirs in ((one.question, other.question), (one.path, other.path)):
-        assert [token for token, _ in mine] == [token for token, _ in theirs]
-        assert np.allclose([weight for _, weight in mine], [weight for _, weight in theirs], atol=1e-4)
-        assert sum(weight for _, weight in mine) == pytest.approx(1, abs=1e-4)
