@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -289,12 +290,13 @@ class Engine:
         (found,), _ = find_plans(self._context(), linked)
         return found[0].plan if found else None
 
-    def run(self, plan: Plan | str) -> PlanResult:
+    def run(self, plan: Plan | Mapping[str, Any] | str) -> PlanResult:
         """Return what a plan, or its JSON, gives by one query; raise `InputError` for what is no plan of the graph."""
         from .plans.compile import compile_plan
         from .plans.plan import parse_plan
         from .plans.plan_selection import get_graph_schema
 
+        plan = json.dumps(plan) if isinstance(plan, Mapping) else plan
         asked = parse_plan(plan) if isinstance(plan, str) else plan
         return self.gateway().run(compile_plan(asked, get_graph_schema(self._context())))
 

@@ -321,6 +321,7 @@ class PathSimilarity:
                 [len(hop) == 1 and asked.is_turned(hop[0].words.properties[-1], inverse=hop[0].inverse) for hop in hops]
             ),
             np.array([asked.is_contrary(some) for some in stems]),
+            np.array([asked.noun in some for some in stems]),
         )
 
     def _stems_of(self, hop: Hop) -> frozenset[str]:

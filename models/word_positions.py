@@ -108,7 +108,8 @@ class AskedWords:
 
     distances: how far each is from the topic, in such words, (num_words,). asked: the noun of what is asked for.
     between: nouns of what lies between. goes_back: whether a word says that the way leads back over the same relation,
-    as "other" and "with" do. doer: the root of "owner" of "X's owner" and "the owner of X". done: that of "owned by X".
+    as "other" and "with" do. doer: the root of "owner" of "X's owner" and "the owner of X", and of "who owns X". done:
+    that of "owned by X". noun: what "the … of X" and "X's …" ask for.
     """
 
     words: tuple[str, ...]
@@ -118,6 +119,7 @@ class AskedWords:
     goes_back: bool
     doer: str = ""
     done: str = ""
+    noun: str = ""
 
     def is_turned(self, relation: str, *, inverse: bool) -> bool:
         """Return whether a first step over a relation such as "owned by", by its words, leads the wrong way: from X to
@@ -165,17 +167,19 @@ def read_asked_words(question: str, topic: str) -> AskedWords:
     distances |= {at: rank + further for rank, at in enumerate((at for at in content if at >= after), start=1)}
     asked, between = _find_nouns(words, {at for at in content if words[at] not in _JOINTS}, (first, after))
     two = ["", "", *(word for word in words[:first] if word not in _ARTICLES)][-2:]
-    noun = (
-        "".join(words[after + 1 : after + 2]) if words[after : after + 1] == ["s"] else two[0] if two[1] == "of" else ""
-    )
+    verb = two[1] if two[1] not in STOP_WORDS and not _is_doer(two[1]) else ""  # "who owns X", not "the owner X"
+    noun = two[0] if two[1] == "of" else ""
+    if words[after : after + 1] == ["s"]:
+        noun = "".join(words[after + 1 : after + 2])
     return AskedWords(
         tuple(words[at] for at in content),
         tuple(distances[at] for at in content),
         tuple(words[at] for at in asked[-2:]),
         tuple(words[at] for at in between),
         not _BACK.isdisjoint(words),
-        _find_root(noun) if _is_doer(noun) else "",
+        _find_root(noun if _is_doer(noun) else verb),
         _find_root(two[0]) if two[1] == "by" else "",
+        stem_word(noun) if noun not in STOP_WORDS else "",
     )
 
 
@@ -249,7 +253,7 @@ class WordPositions:
     hop_words: (D, num_words), how much of each of `AskedWords.words` each hop means; distances: (num_words,). asked,
     between: (D,), how well what a hop reaches is called by the noun that is asked for, and by the best of those
     between; 0 where there is none. reverse: (D,), the hop straight back; −2 where there is none or a word asks for it.
-    turned, contrary: (D,), see `AskedWords`.
+    turned, contrary: (D,), see `AskedWords`. named: (D,), whether a hop is called by the noun next to the topic.
     """
 
     hop_words: Floats
@@ -259,11 +263,13 @@ class WordPositions:
     reverse: Ints
     turned: Bools
     contrary: Bools
+    named: Bools
 
     def score(self, paths: Ints, *, order: float, between: float, noun: float, back: float, against: float) -> Floats:
         """Return what the places of words add to the score of each path, by a weight each; back: of a path that goes
-        straight back over a relation; against: of one whose first hop is turned, or with a contrary hop. paths: see
-        `score_word_order`. Returns (num_paths,)."""
+        straight back over a relation; against: of one whose first hop is turned, with a contrary hop, or with the noun
+        next to the topic in a later hop alone. paths: see `score_word_order`. Returns (num_paths,)."""
+        later = (self.named[paths[:, 1:]] & (paths[:, 1:] >= 0)).any(axis=1) & ~self.named[paths[:, 0]]
         last = (paths >= 0).sum(axis=1) - 1
         on_the_way = np.where(np.arange(paths.shape[1]) < last[:, None], self.between[paths], np.float32(0.0)).max(
             axis=1
@@ -273,5 +279,5 @@ class WordPositions:
             + between * on_the_way
             + noun * self.asked[paths[np.arange(len(paths)), last]]
             + back * (self.reverse[paths[:, :-1]] == paths[:, 1:]).any(axis=1)
-            + against * (self.turned[paths[:, 0]] | (self.contrary[paths] & (paths >= 0)).any(axis=1))
+            + against * (self.turned[paths[:, 0]] | (self.contrary[paths] & (paths >= 0)).any(axis=1) | later)
         ).astype(np.float32)

@@ -36,6 +36,7 @@ from .plan import (
     KindSet,
     Plan,
     RankGroups,
+    TopByValue,
     TopicSet,
     iterate_parts,
     serialise_plan,
@@ -223,6 +224,8 @@ def _set_probability(evidence: Evidence[Any], probability: float) -> Evidence[An
 def _may_need_plan(question: LinkedQuestion) -> bool:
     """Whether a question has a sign of asking for more than a path: an operator word, a verb in front, things in the
     plural, a number, a comparative, a clause, and, or, where, two names. Only then is the schema of plans read."""
+    if question.question.filter:  # a plan would not keep to it
+        return False
     text = question.question.text
     given = [each.entity.label.casefold() for each in question.topics if not each.mention]
     if (question.question.topic_entities and not given) or any(name not in text.casefold() for name in given):
@@ -360,10 +363,18 @@ def choose_plans(ctx: Context, found: Sequence[Sequence[Candidate]]) -> list[Exe
             if result is None:
                 continue
             emptied = replace(plan, feats={**plan.feats, "gives_nothing": 1.0}, score=plan.score + weight)
-            each, best = emptied if result.is_empty else plan, chosen[at]
+            each, best = emptied if result.is_empty or _gives_back(plan.plan, result) else plan, chosen[at]
             if best is None or each.score > best.candidate.score:
                 chosen[at] = ExecutedPlan(each, result, compute_plan_certainty(each, found[at]))
     return chosen
+
+
+def _gives_back(plan: Plan, result: PlanResult) -> bool:
+    """Whether a plan leads to nothing but things that it names itself: "both Spain and Germany" to Spain."""
+    named = {id_ for each in iterate_parts(plan) if isinstance(each, TopicSet) for id_ in each.ids}
+    is_chosen = any(isinstance(each, TopByValue) and isinstance(each.of, TopicSet) for each in iterate_parts(plan))
+    is_find = isinstance(plan, FindMembers) and bool(result.rows)
+    return is_find and not is_chosen and {row.entity.id for row in result.rows} <= named
 
 
 def compute_plan_certainty(best: Candidate, others: Sequence[Candidate]) -> float:
@@ -396,7 +407,9 @@ def _make_evidence(
     dimension = get_graph_schema(ctx).dimensions.get(plan.path[-1], "") if isinstance(plan, AggregateValue) else ""
     answer = _make_answer(plan, best.result, names, dimension, ctx.graph.labels)
     is_unsure = best.probability < stated_from
-    if best.probability < NONE_FROM and answer.number == 0 and not items:
+    if _gives_back(plan, best.result):
+        answer = replace(answer, found=(), total=0, reason="it leads back to what the question names")
+    elif best.probability < NONE_FROM and answer.number == 0 and not items:
         answer = replace(answer, number=None, says="", reason=f"there is none: {answer.how}")
     answer = replace(answer, probability=best.probability, unsure=is_unsure)
     return Evidence(question.question, tuple(topics), "triple", items, extras=(answer,))

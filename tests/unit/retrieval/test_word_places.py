@@ -44,10 +44,11 @@ def test_the_score_of_places_term_by_term() -> None:
         reverse=np.array([2, -2, 0]),
         turned=np.array([False, True, False]),
         contrary=np.array([False, False, True]),
+        named=np.array([False, True, False]),
     )
     paths = np.array([[0, -1], [0, 1], [0, 2], [1, -1]])
     found = places.score(paths, order=1, between=10, noun=100, back=1000, against=10_000)
-    assert found == pytest.approx([10, 5 + 20, 5 + 30 + 1000 + 10_000, 20 + 10_000])
+    assert found == pytest.approx([10, 5 + 20 + 10_000, 5 + 30 + 1000 + 10_000, 20 + 10_000])
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,10 @@ def test_the_score_of_places_term_by_term() -> None:
         ("Who was taught by Ann Alder?", "Ann Alder", "taught by", True, False),
         ("Who are Ann Alder's employees?", "Ann Alder", "employed by", False, False),
         ("What are Ann Alder's paintings?", "Ann Alder", "painted by", False, False),
-        ("Who mentored Ann Alder?", "Ann Alder", "mentored by", False, False),
+        ("Who mentored Ann Alder?", "Ann Alder", "mentored by", False, True),
+        ("Who owns the Vega?", "Vega", "owned by", False, True),
+        ("Which films are of director Ann Alder?", "Ann Alder", "directed by", False, False),
+        ("What does Ann Alder own?", "Ann Alder", "owned by", False, False),
     ],
 )
 def test_a_relation_of_what_was_done_has_one_direction(
