@@ -167,8 +167,9 @@ def read_asked_words(question: str, topic: str) -> AskedWords:
     distances |= {at: rank + further for rank, at in enumerate((at for at in content if at >= after), start=1)}
     asked, between = _find_nouns(words, {at for at in content if words[at] not in _JOINTS}, (first, after))
     two = ["", "", *(word for word in words[:first] if word not in _ARTICLES)][-2:]
-    verb = two[1] if two[1] not in STOP_WORDS and not _is_doer(two[1]) else ""  # "who owns X", not "the owner X"
-    noun = two[0] if two[1] == "of" else ""
+    ends_phrase = after == len(words) or words[after] in STOP_WORDS  # not "the directors of X films"
+    is_verb = ends_phrase and two[1] not in STOP_WORDS and not _is_doer(two[1])  # "who owns X", not "the owner X"
+    verb, noun = two[1] if is_verb else "", two[0] if ends_phrase and two[1] == "of" else ""
     if words[after : after + 1] == ["s"]:
         noun = "".join(words[after + 1 : after + 2])
     return AskedWords(

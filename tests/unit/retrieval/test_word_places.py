@@ -64,6 +64,7 @@ def test_the_score_of_places_term_by_term() -> None:
         ("Who owns the Vega?", "Vega", "owned by", False, True),
         ("Which films are of director Ann Alder?", "Ann Alder", "directed by", False, False),
         ("What does Ann Alder own?", "Ann Alder", "owned by", False, False),
+        ("Who is the director of Ann Alder films?", "Ann Alder", "directed by", False, False),
     ],
 )
 def test_a_relation_of_what_was_done_has_one_direction(
