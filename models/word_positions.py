@@ -124,18 +124,13 @@ class AskedWords:
     def is_turned(self, relation: str, *, inverse: bool) -> bool:
         """Return whether a first step over a relation such as "owned by", by its words, leads the wrong way: from X to
         what X owns for "X's owner", to the owner of X for "owned by X"."""
-        words = [m.group().lower() for m in WORD.finditer(relation)]
         wanted = self.doer if inverse else self.done
-        return len(words) == 2 and words[1] == "by" and bool(wanted) and _find_root(words[0]) == wanted
+        words = [m.group().lower() for m in WORD.finditer(relation)] if wanted else []
+        return len(words) == 2 and words[1] == "by" and _find_root(words[0]) == wanted
 
     def is_contrary(self, stems: Set[str]) -> bool:
         """Return whether a hop with these stems is of the opposite of a word: a mother for "father"."""
-        own = find_stems(self.words)
-        return any(
-            own & one and stems & other and not own & other and not stems & one
-            for pair in _read_contrasts()
-            for one, other in permutations(pair)
-        )
+        return any(stems & other and not stems & one for one, other in _find_opposites(self.words))
 
 
 def _find_root(word: str) -> str:
@@ -145,6 +140,14 @@ def _find_root(word: str) -> str:
 
 def _is_doer(word: str) -> bool:
     return not re.search("ees?$", word) and (bool(re.search("[eo]rs?$", word)) or classify_noun(word) == "person")
+
+
+@lru_cache(4096)
+def _find_opposites(words: tuple[str, ...]) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    """Return the stems that words of a question are among, each with the stems of the opposite that no word has."""
+    own = find_stems(words)
+    both = (sides for pair in _read_contrasts() for sides in permutations(pair))
+    return tuple((one, other) for one, other in both if own & one and not own & other)
 
 
 @lru_cache(1)
