@@ -286,8 +286,9 @@ class Engine:
         """Return the likeliest plan of a question, None where none is found; see `engine.plans`."""
         from .plans.plan_selection import find_plans
 
-        linked = pipeline.link_questions(self._context(), self.recipe.linker, [_validate_question(question)])
-        (found,), _ = find_plans(self._context(), linked)
+        ctx = self._context()
+        linked = pipeline.link_questions(ctx, self.recipe.linker, [_validate_question(question)])
+        (found,), _ = find_plans(ctx, linked)
         return found[0].plan if found else None
 
     def run(self, plan: Plan | Mapping[str, Any] | str) -> PlanResult:

@@ -10,18 +10,15 @@ thumb for English, our own, no paper's.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
 
-from . import wording
-from .wording import EDGE_WORDS, STOP_WORDS, singularise
+from .wording import EDGE_WORDS, STOP_WORDS, read_lexicon, singularise
 from .wording.answer_kinds import classify_noun
 
 Floats = npt.NDArray[np.float32]
@@ -146,14 +143,13 @@ def _is_doer(word: str) -> bool:
 def _find_opposites(words: tuple[str, ...]) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
     """Return the stems that words of a question are among, each with the stems of the opposite that no word has."""
     own = find_stems(words)
-    both = (sides for pair in _read_contrasts() for sides in permutations(pair))
+    both = (sides for pair in _stem_contrasts() for sides in permutations(pair))
     return tuple((one, other) for one, other in both if own & one and not own & other)
 
 
 @lru_cache(1)
-def _read_contrasts() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    data = tomllib.loads(files(wording).joinpath("lexicon.toml").read_text(encoding="utf-8"))
-    return tuple((find_stems((one,)), find_stems((other,))) for one, other in data["contrasts"]["pairs"])
+def _stem_contrasts() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
+    return tuple((find_stems((one,)), find_stems((other,))) for one, other in read_lexicon().contrasts)
 
 
 @lru_cache(4096)

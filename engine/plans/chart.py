@@ -101,6 +101,11 @@ class ComparedValue:
         return int(number) if number is not None and number == int(number) and self.last is None else None
 
 
+def is_one_name(plan: Any) -> bool:
+    """Return whether a plan is one thing that the question names."""
+    return isinstance(plan, TopicSet) and len(plan.ids) == 1
+
+
 LEFT = "operator_left_out"
 NOTHING = SetStatistics()
 SEVERAL = SetStatistics()
@@ -235,7 +240,7 @@ class Chart:
         """Return whether a plan is one thing: a topic, or what a relation that leads to one leads to from there."""
         if isinstance(plan, FollowPath):
             return self.is_one(plan.of) and all(step in self.schema.to_one for step in plan.path)
-        return isinstance(plan, TopicSet) and len(plan.ids) == 1
+        return is_one_name(plan)
 
     def measured(self, measured: str, cls: SetStatistics) -> list[tuple[str, tuple[str, ...], int, dict[str, float]]]:
         """Return properties of a class that fit an adjective: the step, its path, its sign, features."""

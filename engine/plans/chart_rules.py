@@ -18,6 +18,7 @@ from .chart import (
     ChartNode,
     ComparedValue,
     Number,
+    is_one_name,
     make_path_features,
     make_word_features,
 )
@@ -62,8 +63,8 @@ def _words_set(chart: Chart, words: ChartNode, of: ChartNode, *, after: bool = F
 def _peak_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The highest of the highest points of the states."""
     step, path, how = left.plan
-    share, is_one = right.cls.steps.get(step, 0.0), isinstance(right.plan, TopicSet) and len(right.plan.ids) == 1
-    if not share or is_one:
+    share = right.cls.steps.get(step, 0.0)
+    if not share or is_one_name(right.plan):
         return []
     plan = TopByValue(FollowPath(right.plan, split_mediated_step(step)), path, how)
     return [chart.make_set(plan, chart.schema.ends[step], (left, right), share=math.log(share), size=2)]
@@ -89,7 +90,7 @@ def _modify(chart: Chart, head: ChartNode, mod: ChartNode, *, before: bool) -> l
     common = {"modifier_before_its_noun": float(before), "several_things_modified": float(pure is None)}
     if pure is not None:
         common["kind_alone"] = -1
-    is_one = isinstance(head.plan, TopicSet) and len(head.plan.ids) == 1 and chart.form != "yes"
+    is_one = is_one_name(head.plan) and chart.form != "yes"
     if overlap > 0 and not is_one and not (isinstance(mod.plan, KindSet) and pure in (mod.more, None)):
         if pure and mod.cls.kinds.get(pure, 0.0) > 0.98:
             cls = SetStatistics(mod.cls.steps, {pure: 1.0}, mod.cls.value)

@@ -369,12 +369,16 @@ def choose_plans(ctx: Context, found: Sequence[Sequence[Candidate]]) -> list[Exe
     return chosen
 
 
+def _list_named(plan: Plan) -> set[str]:
+    """Return the ids of all that a plan names."""
+    return {id_ for each in iterate_parts(plan) if isinstance(each, TopicSet) for id_ in each.ids}
+
+
 def _gives_back(plan: Plan, result: PlanResult) -> bool:
     """Whether a plan leads to nothing but things that it names itself: "both Spain and Germany" to Spain."""
-    named = {id_ for each in iterate_parts(plan) if isinstance(each, TopicSet) for id_ in each.ids}
     is_chosen = any(isinstance(each, TopByValue) and isinstance(each.of, TopicSet) for each in iterate_parts(plan))
     is_find = isinstance(plan, FindMembers) and bool(result.rows)
-    return is_find and not is_chosen and {row.entity.id for row in result.rows} <= named
+    return is_find and not is_chosen and {row.entity.id for row in result.rows} <= _list_named(plan)
 
 
 def compute_plan_certainty(best: Candidate, others: Sequence[Candidate]) -> float:
@@ -400,18 +404,17 @@ def _make_evidence(
     """Return the evidence of a plan: the triples that its first results rest on, with what it gives."""
     triples = dict.fromkeys(triple for row in best.result.rows for triple in row.witness)
     items = tuple(Scored(triple, best.probability) for triple in triples)
-    used = {id_ for each in iterate_parts(best.candidate.plan) if isinstance(each, TopicSet) for id_ in each.ids}
+    plan = best.candidate.plan
+    used = _list_named(plan)
     topics = [topic for topic in topics if topic.entity.id in used]
     names = {topic.entity.id: topic.entity.label for topic in topics}
-    plan = best.candidate.plan
     dimension = get_graph_schema(ctx).dimensions.get(plan.path[-1], "") if isinstance(plan, AggregateValue) else ""
     answer = _make_answer(plan, best.result, names, dimension, ctx.graph.labels)
-    is_unsure = best.probability < stated_from
     if _gives_back(plan, best.result):
         answer = replace(answer, found=(), total=0, reason="it leads back to what the question names")
     elif best.probability < NONE_FROM and answer.number == 0 and not items:
         answer = replace(answer, number=None, says="", reason=f"there is none: {answer.how}")
-    answer = replace(answer, probability=best.probability, unsure=is_unsure)
+    answer = replace(answer, probability=best.probability, unsure=best.probability < stated_from)
     return Evidence(question.question, tuple(topics), "triple", items, extras=(answer,))
 
 

@@ -17,7 +17,7 @@ from ...models.word_positions import read_asked_words
 from ...models.wording import singularise
 from ...models.wording.answer_kinds import classify_noun
 from ..data_model import Topic
-from .chart import FEATURES, LEFT, NOTHING, Chart, ChartNode, Feats
+from .chart import FEATURES, LEFT, NOTHING, Chart, ChartNode, Feats, is_one_name
 from .chart_items import fill_chart
 from .chart_rules import RULES
 from .compile import reverse_path
@@ -248,7 +248,7 @@ def _wholes(chart: Chart, node: ChartNode) -> list[tuple[Any, dict[str, float]]]
         return [(plan, {})] if node.more != "yes" or chart.form == "yes" else []
     if isinstance(plan, TopicSet) and chart.form != "where":
         return []
-    if isinstance(plan, TopByValue) and isinstance(plan.of, TopicSet) and chart.is_one(plan.of):
+    if isinstance(plan, TopByValue) and is_one_name(plan.of):
         return []  # one thing that the question names is the most of nothing
     is_number, is_date = cls.value in NUMBERS, cls.value in DATES
     found: list[tuple[Any, dict[str, float]]] = []

@@ -254,10 +254,11 @@ NOTHING = _Entry((), (), (), ())
 
 @dataclass(frozen=True, slots=True)
 class _Lexicon:
-    """kinds: of words. relations: entries by a property's text."""
+    """kinds: of words. relations: entries by a property's text. contrasts: pairs of words that exclude each other."""
 
     kinds: Mapping[str, Kind]
     relations: Mapping[str, _Entry]
+    contrasts: Sequence[tuple[str, str]]
 
     def entry(self, text: str) -> _Entry:
         """Return the entry of a property: of its text, of its last two words, or of its last word alone."""
@@ -278,7 +279,7 @@ def read_lexicon() -> _Lexicon:
         for name in entry["of"]
     }
     kinds: dict[str, Kind] = {word: kind for kind, words in data["kinds"].items() for word in words.split()}
-    return _Lexicon(kinds, relations)
+    return _Lexicon(kinds, relations, [(one, other) for one, other in data["contrasts"]["pairs"]])
 
 
 @cache
