@@ -18,7 +18,7 @@ from .context import Context
 from .data_model import Question, Scored, Topic
 from .errors import StaleCatalogueError, UsageError, translate_import_errors
 from .evidence import Answer, Evidence, Item
-from .evidence.conversion import convert_item_kind
+from .evidence.chains_and_triples import convert_item_kind
 from .neo4j import split_into_requests
 from .neo4j.catalogue import RelationInfo, read_catalogue, read_graph_edition, read_graph_state
 from .parallel import start_in_thread

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 
 from .data_model import Chain
 from .evidence import Answer, Evidence, format_count
-from .evidence.conversion import convert_item_kind, convert_to_chains
+from .evidence.chains_and_triples import convert_item_kind, convert_to_chains
 from .evidence.json_data import AnswerData
 from .evidence.text import format_relation
 from .neo4j.gateway import Gateway

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from .data_model import Chain, Entity, Question, Triple
 from .errors import UsageError
 from .evidence import Evidence, Item
-from .evidence.conversion import convert_to_chains
+from .evidence.chains_and_triples import convert_to_chains
 from .neo4j import Request, load_query
 from .neo4j.gateway import Gateway
 from .settings import Connection

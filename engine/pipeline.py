@@ -13,7 +13,7 @@ from .context import Context
 from .data_model import Chain, Entity, LinkedQuestion, Question, Scored, Topic, find_first_group
 from .errors import EntityNotFoundError
 from .evidence import Answer, Evidence, Item, NoEvidenceReason, PlanAnswer, item_sort_key
-from .evidence.conversion import convert_to_chains, convert_to_triples
+from .evidence.chains_and_triples import convert_to_chains, convert_to_triples
 from .linking import find_nearest_names, look_up_topics
 from .parts import JoinedExpression
 

@@ -14,7 +14,7 @@ from ..engine.data_model import MAX_OPTIONS, MAX_QUESTION_CHARS, MAX_TOPICS_CHAR
 from ..engine.errors import InputError, UsageError
 from ..engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion, QuestionSet
 from ..models import quote_line
-from .reading import PARQUET, RereadableFile, format_columns, format_value, read_parquet, read_records
+from .reading import PARQUET, RereadableFile, format_columns, quote_found_value, read_json_records, read_parquet
 from .source import FREEBASE_ID, concept_id
 
 _Record = Mapping[str, Any]
@@ -25,7 +25,7 @@ class _FaultyQuestionError(ValueError):
     """What was expected of a question, and what was found."""
 
     def __init__(self, expected: str, found: object) -> None:
-        super().__init__(f"expected {expected}, found {format_value(found)}")
+        super().__init__(f"expected {expected}, found {quote_found_value(found)}")
 
 
 # Fields of records
@@ -448,7 +448,7 @@ def _records(file: RereadableFile) -> Iterator[_Item]:
         rows = (row for batch in read_parquet(file, wanted) for row in batch.to_pylist())
         yield from (_Item(row, number, f"{file.shown}: question {number}") for number, row in enumerate(rows, 1))
         return
-    for line, found, fault in read_records(file):
+    for line, found, fault in read_json_records(file):
         if fault:
             raise InputError(f"{file.shown}:{line}: {fault}: correct the file or fetch it again")
         listed = found.get("Questions", found) if isinstance(found, dict) else found
@@ -456,5 +456,5 @@ def _records(file: RereadableFile) -> Iterator[_Item]:
         for number, value in enumerate(listed if is_list else [listed], 1):
             place = f"{file.shown}: question {number}" if is_list else f"{file.shown}:{line}"
             if not isinstance(value, dict):
-                raise InputError(f"{place}: expected a JSON object, found {format_value(value)}: correct the file")
+                raise InputError(f"{place}: expected a JSON object, found {quote_found_value(value)}: correct the file")
             yield _Item(value, number if is_list else line, place)

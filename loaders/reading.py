@@ -447,7 +447,7 @@ SHOWN_BYTES = 1_000  # of what cannot be read, for a message
 PARQUET = b"PAR1"
 
 
-def read_records(file: RereadableFile) -> Iterator[tuple[int, Any, str]]:
+def read_json_records(file: RereadableFile) -> Iterator[tuple[int, Any, str]]:
     """Yield the line and the value of each record of JSON, and why one is none, with its start as the value.
 
     Records are lines, which may be the items of one list; else the file is one value. Raises `InputError` for an empty
@@ -519,5 +519,5 @@ def format_columns(names: Iterable[str]) -> str:
     return quote_line(", ".join(names))
 
 
-def format_value(value: object) -> str:
+def quote_found_value(value: object) -> str:
     return quote_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))

@@ -1,4 +1,4 @@
-"""Fit the weights of the similarity formula (`models.similarity`), and take its terms out one at a time.
+"""Fit the weights of the similarity formula (`models.path_similarity`), and take its terms out one at a time.
 
     python -m benchmarks.accuracy.fit_similarity collect --out FOLDER fb=fb:dev.jsonl.gz clinic=people:clinic …
     python -m benchmarks.accuracy.fit_similarity fit --out FOLDER
@@ -29,7 +29,7 @@ from lodestar.engine.retrieval import PathQuery, PathScores, get_topic_mention, 
 from lodestar.engine.retrieval.similarity import Similarity, SimilarityScorer
 from lodestar.engine.settings import resolve_settings
 from lodestar.loaders.question_sets import read_questions
-from lodestar.models.similarity import COSINE, PathSimilarity, SimilarityWeights, TopicPaths
+from lodestar.models.path_similarity import COSINE, PathSimilarity, SimilarityWeights, TopicPaths
 from lodestar.models.text.vectors import TextVectors
 from lodestar.models.word_positions import read_asked_words
 from scipy.optimize import minimize

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lodestar.engine.evaluation.report import compare_runs, make_report, write_report
-from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions, read_records
+from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions, read_question_records
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve_settings
@@ -184,7 +184,7 @@ def paired_rows(reports: Mapping[Path, Report], better: str, worse: str) -> Iter
         other = folder.with_name(folder.name.removesuffix(better) + worse)
         if recipe_of(report) != better or other not in reports:
             continue
-        test = compare_runs(read_records(str(folder)), read_records(str(other))).tests["strict/f1"]
+        test = compare_runs(read_question_records(str(folder)), read_question_records(str(other))).tests["strict/f1"]
         yield (
             f"| {report['what']['dataset']['name']} | {test.difference:+.3f} [{test.interval.low:+.3f},"
             f"{test.interval.high:+.3f}] | {test.num_won:,} | {test.num_lost:,} |"

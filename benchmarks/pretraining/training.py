@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from lodestar.models.similarity import SimilarityWeights
+from lodestar.models.path_similarity import SimilarityWeights
 from lodestar.models.text.bert import open_pretrained, pad_token_ids
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize

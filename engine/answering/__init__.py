@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...models import Share
 from ..data_model import AnswerEntity, Chain
 from ..evidence import LEAST_PROBABILITY, NO_ANSWER, Answer, Evidence, Item, PlanAnswer, format_entity_names
-from ..evidence.conversion import convert_to_chains
+from ..evidence.chains_and_triples import convert_to_chains
 from ..parts import Answerer, option, part
 
 if TYPE_CHECKING:

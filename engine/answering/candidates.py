@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ...models.reader import SourceChainColumns
 from ..data_model import Chain, Entity, RelationStep, Scored, Triple
 from ..evidence import Calibration, Evidence, Item
-from ..evidence.conversion import GroundedRelationPath, find_relation_paths
+from ..evidence.chains_and_triples import GroundedRelationPath, find_relation_paths
 
 if TYPE_CHECKING:
     from ..context import Database

@@ -13,7 +13,7 @@ from ...models.text import DirectedRelation, verbalise_hop
 from ..data_model import AnswerEntity, Entity, Triple, check_scores_finite
 from ..errors import UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, find_graph_token, format_entity_names
-from ..evidence.conversion import convert_to_triples
+from ..evidence.chains_and_triples import convert_to_triples
 from ..parts import Answerer, option, part
 from ..reorganising.filtering import predict_hops
 from .llm import AnswerClaim, cite_evidence_for_claims

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.calibration import sigmoid
+from ...models.path_similarity import PathSimilarity, SimilarityWeights, TopicPaths
 from ...models.reader import (
     READS,
     NamedColumns,
@@ -18,13 +19,12 @@ from ...models.reader import (
     choose_answer_count,
     load_shipped_reader,
 )
-from ...models.similarity import PathSimilarity, SimilarityWeights, TopicPaths
 from ...models.text import Hop, RelationWords, verbalise_hop
 from ...models.text.vectors import TextVectors
 from ..data_model import AnswerEntity, Chain, Entity, RelationPath, RelationStep
 from ..errors import UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, format_entity_names
-from ..evidence.conversion import convert_to_chains
+from ..evidence.chains_and_triples import convert_to_chains
 from ..parts import TrainedPart, part
 from ..retrieval import mask_mention, merge_mediator_hops
 from . import AbstainingAnswerer

@@ -20,7 +20,7 @@ from .options import json_option, ray_option, recipe_options
 if TYPE_CHECKING:
     from ..api import Engine
     from ..evidence import Answer, Evidence, Item
-    from ..evidence.conversion import Quotes
+    from ..evidence.chains_and_triples import Quotes
     from ..parallel import PerProcessResource, WorkerPool
     from ..recipes import Recipe
     from ..settings import Settings
@@ -105,7 +105,7 @@ def ask_command(
 
 def _ask(opened: PerProcessResource[Engine], paths_only: bool, questions: Sequence[Question]) -> list[Found]:
     """Return what is found for each question, of an answer with the snippets of its first items."""
-    from ..evidence.conversion import collect_snippets
+    from ..evidence.chains_and_triples import collect_snippets
 
     engine = opened.value
     with show_status("looking for the answer …"):

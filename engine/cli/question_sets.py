@@ -75,11 +75,11 @@ def eval_command(
       lodestar eval questions-dev.jsonl.gz --recipe cosine --against questions-dev-similarity
     """
     from ..evaluation.report import compare_runs, format_report, make_report, write_report
-    from ..evaluation.runs import RunOptions, ask_remaining_questions, read_records
+    from ..evaluation.runs import RunOptions, ask_remaining_questions, read_question_records
 
     require_extra("eval", "lodestar eval")
     runs = settings.home_dir / "runs"
-    other = read_records(against if Path(against).exists() else runs / against) if against else None
+    other = read_question_records(against if Path(against).exists() else runs / against) if against else None
     if other == []:
         raise InputError(f"{against}: expected the folder of a run, found no records: `lodestar eval` writes one")
     folder = out or runs / f"{questions.name.partition('.')[0]}-{recipe.name}"

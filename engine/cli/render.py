@@ -12,7 +12,7 @@ from ...models.wording import fold_name
 from ..context import StageCost, merge_stage_costs
 from ..data_model import Chain, Topic
 from ..evidence import Answer, Evidence, Item
-from ..evidence.conversion import Quotes
+from ..evidence.chains_and_triples import Quotes
 from ..evidence.text import format_item
 from ..progress import make_printable
 

@@ -23,7 +23,7 @@ from ..api import Engine
 from ..data_model import Chain, Scored
 from ..errors import InputError, LodestarError, UsageError
 from ..evidence import Answer
-from ..evidence.conversion import convert_to_chains
+from ..evidence.chains_and_triples import convert_to_chains
 from ..evidence.text import format_item
 from ..file_access import lock_file, parse_json, translate_storage_errors, write_text_file
 from ..gold_questions import (
@@ -191,7 +191,7 @@ class QuestionRecord:
         return not self.answers and self.failure is None
 
 
-def read_records(folder: str | Path) -> list[QuestionRecord]:
+def read_question_records(folder: str | Path) -> list[QuestionRecord]:
     """Return the complete records of a run's folder, as written. Raises `InputError` for an invalid line."""
     file, records = Path(folder) / RECORDS, list[QuestionRecord]()
     for number, line in enumerate(_complete_lines(file), start=1):
@@ -319,7 +319,7 @@ def ask_remaining_questions(
         asked = run.questions
         stated = _provenance(run, recipe, questions, options)
         _take_folder(options, stated)
-        done = {record.id: record for record in read_records(options.folder)}
+        done = {record.id: record for record in read_question_records(options.folder)}
         left = [question for question in asked if question.id not in done]
         progress("questions", len(asked) - len(left), len(asked))
         with open_record_writer(options.folder) as add:

@@ -65,7 +65,7 @@ class Calibration:
 
 
 SIMILARITY = Calibration("similarity", 2.36, -3.28)
-"""Of `models.similarity`, fitted on training questions of FB15k-237 and MetaQA and on the development graphs of
+"""Of `models.path_similarity`, fitted on training questions of FB15k-237 and MetaQA and on the development graphs of
 ``tests/people``, each of the three with the same weight, about a third of them without their answers
 (docs/how-it-works.md)."""
 

@@ -2,7 +2,7 @@
 
 p = 1 / (1 + exp(−w · x)), where x holds the log-odds by names alone and how well the candidate's relations fit the
 question. For that the question without its mention is held against the hops that its relation signature offers, each as
-`models.similarity` scores a path of one hop: S is of the best of them, with cosine, support and type alone. Texts are
+`models.path_similarity` scores a path of one hop: S is of the best of them, by cosine, support and type. Texts are
 encoded once, those of a batch together, and are those that a search by similarity needs afterwards. The formula is our
 own.
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.calibration import sigmoid
-from ...models.similarity import PathSimilarity, SimilarityWeights, TopicPaths
+from ...models.path_similarity import PathSimilarity, SimilarityWeights, TopicPaths
 from ...models.text import DirectedRelation, Hop, RelationWords
 from ...models.text.vectors import TextVectors
 from ...models.word_positions import mask_topic

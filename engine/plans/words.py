@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...models.similarity import compute_word_match
+from ...models.path_similarity import compute_word_match
 from ...models.text import RelationWords
 from ...models.text.vectors import TextVectors
 from ...models.word_positions import stem_word

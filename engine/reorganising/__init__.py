@@ -20,7 +20,7 @@ from ...models.calibration import sigmoid
 from ...models.path_pooling import ScoredEdge, reselect_triples
 from ..data_model import Chain, Entity, Scored, Triple
 from ..evidence import Evidence, Kind
-from ..evidence.conversion import convert_to_chains
+from ..evidence.chains_and_triples import convert_to_chains
 from ..neo4j.graph_requests import find_paths_between
 from ..parts import Reorganiser, option, part
 

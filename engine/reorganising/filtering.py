@@ -29,7 +29,7 @@ from ..answering.model_knowledge import ClosedBookAnswerer, merge_with_model_ans
 from ..data_model import Chain, Entity, Scored, check_scores_finite
 from ..errors import LLMError
 from ..evidence import Answer, Calibration, Evidence, Item, PlanAnswer
-from ..evidence.conversion import list_triples
+from ..evidence.chains_and_triples import list_triples
 from ..evidence.text import format_item
 from ..llm import Completed, Message, Prompt, parse_numbers
 from ..parts import Reorganiser, option, part

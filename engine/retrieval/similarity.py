@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ...models import Weight
-from ...models.similarity import COSINE, PathSimilarity, SimilarityWeights, TopicPaths
+from ...models.path_similarity import COSINE, PathSimilarity, SimilarityWeights, TopicPaths
 from ...models.text import RelationWords, find_end_kind, list_hop_phrases, verbalise_hop
 from ...models.text.vectors import TextVectors
 from ...models.word_positions import read_asked_words

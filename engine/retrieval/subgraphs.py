@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...models.similarity import PathSimilarity, TopicPaths
+from ...models.path_similarity import PathSimilarity, TopicPaths
 from ...models.text import DirectedRelation, RelationWords
 from ...models.text.vectors import TextVectors
 from ...models.word_positions import mask_topic, read_asked_words
@@ -220,8 +220,8 @@ def select_best_relations(relations: Ints, scores: FloatArray, num_relations: in
 class SimilarityProposer:
     """A `RelationProposer` by sentence similarity, without training.
 
-    A relation's score is S of `models/similarity.py` for the path that consists of it alone; `words` has the words of
-    every catalogue number. What was encoded once is kept. What a `shortlist` leaves out has minus infinity.
+    A relation's score is S of `models/path_similarity.py` for the path of it alone; `words` has the words of every
+    catalogue number. What was encoded once is kept. What a `shortlist` leaves out has minus infinity.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from ...engine.errors import InputError
 from ...models import quote_line
 from ..mapping import ALIASES, fold_key
 from ..property_graph import Element, FileGraph, LiteralText, Node, Relationship
-from ..reading import RereadableFile, check_xml, read_pieces, read_records
+from ..reading import RereadableFile, check_xml, read_json_records, read_pieces
 
 _WORD = re.compile(r"[^\W\d_][^\W\d]{2,}")
 
@@ -149,7 +149,7 @@ class JsonGraph(FileGraph):
     kind = "json"
 
     def elements(self) -> Iterator[Element]:
-        for line, record, fault in read_records(self._file):
+        for line, record, fault in read_json_records(self._file):
             try:
                 if fault:
                     raise ValueError(fault)

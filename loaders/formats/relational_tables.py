@@ -21,7 +21,7 @@ from .. import property_graph as graphs
 from ..mapping import NO_LABEL, fold_key
 from ..stage import translate_interrupts
 from .columns import EndColumns, find_end_columns, words_of
-from .tables import Column, Database, Reference, Table, quote_name, quote_names, read_tables
+from .tables import Column, Database, Reference, Table, quote_column_names, quote_name, read_tables
 
 _KEY_ENDS = ("identifier", "number", "code", "uuid", "guid", "key", "id", "no", "nr", "fk", "ref")
 _PLAIN_KEYS = ("id", "pk", "rowid", *_KEY_ENDS)
@@ -225,7 +225,7 @@ class TableGraph(graphs.PropertyGraph):
 
     def _num_missing(self, table: Table, columns: Sequence[str], other: Table, target: Sequence[str] = ()) -> int:
         return self._database.count_distinct(
-            table, columns, f"EXCEPT SELECT {quote_names(target or other.key)} FROM {other.view}"
+            table, columns, f"EXCEPT SELECT {quote_column_names(target or other.key)} FROM {other.view}"
         )
 
     def _find_wider_key(self, table: Table) -> tuple[str, ...]:

@@ -230,11 +230,11 @@ class Database:
 
     def count_distinct(self, table: Table, columns: Sequence[str], but: str = "") -> int:
         have = " AND ".join(f"{quote_name(name)} IS NOT NULL" for name in columns)
-        chosen = f"SELECT DISTINCT {quote_names(columns)} FROM {table.view} WHERE {have}"
+        chosen = f"SELECT DISTINCT {quote_column_names(columns)} FROM {table.view} WHERE {have}"
         return int(self.value(f"SELECT count(*) FROM ({chosen} {but})"))
 
 
-def quote_names(columns: Sequence[str]) -> str:
+def quote_column_names(columns: Sequence[str]) -> str:
     return ", ".join(map(quote_name, columns))
 
 
@@ -426,7 +426,7 @@ def _read_json(database: Database, file: RereadableFile, name: str) -> None:
 
 
 def _json_rows(file: RereadableFile, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    for line, record, fault in reading.read_records(file):
+    for line, record, fault in reading.read_json_records(file):
         if fault:
             raise InputError(f"{file.shown}:{line}: {fault}")
         tables: dict[str, Any] = {name: record if isinstance(record, list) else [record]}

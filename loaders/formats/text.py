@@ -10,7 +10,7 @@ from pathlib import Path
 from ...engine.errors import InputError, UsageError, translate_import_errors
 from ...engine.neo4j.graph_requests import MENTIONED_IN, MENTIONED_WITH
 from ...engine.writing import RelationFacts
-from ..reading import NOT_UTF8, SHOWN_BYTES, RereadableFile, read_records
+from ..reading import NOT_UTF8, SHOWN_BYTES, RereadableFile, read_json_records
 from ..source import NO_ID, FileSource, StatementRow, concept_id, name_row, reject_row, triple_row
 from .detecting import TEXT_FIELDS
 
@@ -52,7 +52,7 @@ def read_documents(file: RereadableFile) -> Iterator[tuple[int, str, str]]:
         except UnicodeDecodeError as error:
             yield 1, raw[:SHOWN_BYTES].decode("utf-8", "replace"), NOT_UTF8.format(raw[error.start])
         return
-    for line, record, fault in read_records(file):
+    for line, record, fault in read_json_records(file):
         fields = record if isinstance(record, dict) else {}
         text = next((fields[name] for name in TEXT_FIELDS if name in fields), None)
         if isinstance(text, str):

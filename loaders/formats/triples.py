@@ -27,7 +27,7 @@ from ...engine.errors import InputError
 from ...engine.writing import RelationFacts
 from ...models import quote_line
 from .. import source
-from ..reading import PARQUET, RereadableFile, format_columns, read_parquet, read_records
+from ..reading import PARQUET, RereadableFile, format_columns, read_json_records, read_parquet
 from ..source import FREEBASE_ID, NO_ID, FileSource, StatementRow, read_languages
 from .columns import (
     IMPORTER_COLUMN,
@@ -297,7 +297,7 @@ class ParquetSource(JsonLinesSource):
 
 def _records(file: RereadableFile, wanted: Sequence[str]) -> Iterator[tuple[int, Any, str]]:
     if file.first_bytes(len(PARQUET)) != PARQUET:
-        for line, record, fault in read_records(file):
+        for line, record, fault in read_json_records(file):
             is_list = isinstance(record, list) and not (len(record) == len(_TRIPLE) and all(map(is_text, record)))
             yield from ((line, each, fault) for each in (record if is_list else [record]))
         return

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...engine.data_model import XSD
-from ..reading import RereadableFile, read_records
+from ..reading import RereadableFile, read_json_records
 from ..source import FileSource, StatementRow, read_languages, reject_row, triple_row
 
 _LEFT_OUT = {"external-id", "commonsMedia", "globe-coordinate", "geo-shape", "tabular-data", "musical-notation", "math"}
@@ -29,7 +29,7 @@ class WikidataSource(FileSource):
         super().__init__(path, languages=self.languages, all_languages=self.all_languages)
 
     def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
-        for line, item, fault in read_records(file):
+        for line, item, fault in read_json_records(file):
             try:
                 items = item["entities"].values() if not fault and "entities" in item else [item]  # as the API has them
                 for each in items:

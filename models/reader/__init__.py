@@ -20,7 +20,7 @@ A *way* leads to one candidate along one chain; z are log-odds within ± 12:
     ends           ln(1 + ends of the chain)
     ways           ln(ways of this source to the candidate)
     similarity_behind  S − max S over the question's chains, S the similarity of the relation path and the question
-                   (`models.similarity`, its composed cosine)
+                   (`models.path_similarity`, its composed cosine)
     plan           ln P(relation path | question) among the question's chains, of a reader that learned it; else 0
     met            share of the question's topics with a chain to the candidate − 1 / topics
 

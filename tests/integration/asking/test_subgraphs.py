@@ -12,7 +12,7 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.data_model import Entity, Scored, Triple
-from lodestar.engine.evidence.conversion import GroundedRelationPath, find_relation_paths
+from lodestar.engine.evidence.chains_and_triples import GroundedRelationPath, find_relation_paths
 from lodestar.engine.neo4j import QueryTemplate, Request
 from lodestar.engine.neo4j.catalogue import RelationCatalogue, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway

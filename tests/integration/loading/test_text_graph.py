@@ -8,7 +8,7 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.data_model import Question
-from lodestar.engine.evidence.conversion import collect_snippets
+from lodestar.engine.evidence.chains_and_triples import collect_snippets
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph_requests import MENTIONED_WITH, read_snippets
 from lodestar.engine.settings import Settings

@@ -19,7 +19,7 @@ from lodestar.engine.evaluation.runs import (
     Run,
     judge_answer,
     open_record_writer,
-    read_records,
+    read_question_records,
     record_failure,
 )
 from lodestar.engine.evidence import Answer, EvidenceTrace
@@ -146,7 +146,7 @@ def written(folder: Path, records: list[QuestionRecord] = RECORDS) -> None:
 
 def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
     written(tmp_path)
-    assert read_records(tmp_path) == RECORDS
+    assert read_question_records(tmp_path) == RECORDS
     assert [record.abstained for record in RECORDS] == [False, False, True]
 
 
@@ -157,7 +157,7 @@ def test_a_line_cut_anywhere_is_taken_off_before_more_is_written(tmp_path: Path)
     second = whole.index(b"\n") + 1
     for cut in (second + 1, second + 40, whole.index(b"\n", second), len(whole) - 1):
         path.write_bytes(whole[:cut])
-        kept = read_records(tmp_path)
+        kept = read_question_records(tmp_path)
         assert kept == RECORDS[: len(kept)]
         written(tmp_path, RECORDS[len(kept) :])
         assert path.read_bytes() == whole

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lodestar.engine.context import Context
 from lodestar.engine.data_model import Entity, LinkedQuestion, Question, Scored, Topic, Triple
 from lodestar.engine.evidence import Calibration, Evidence, Kind
-from lodestar.engine.evidence.conversion import convert_to_chains, convert_to_triples
+from lodestar.engine.evidence.chains_and_triples import convert_to_chains, convert_to_triples
 from lodestar.engine.parts import Expression, NamedPart, Reorganiser, resolve_stages
 
 from tests.fakes.call_context import make_engine

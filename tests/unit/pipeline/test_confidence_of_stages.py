@@ -12,7 +12,7 @@ import pytest
 from lodestar.engine.answering import ExtractiveAnswerer
 from lodestar.engine.data_model import Entity, Scored
 from lodestar.engine.evidence import SIMILARITY, AnswerCertainty, Calibration, Evidence, EvidenceTrace
-from lodestar.engine.evidence.conversion import convert_item_kind, convert_to_chains, convert_to_triples
+from lodestar.engine.evidence.chains_and_triples import convert_item_kind, convert_to_chains, convert_to_triples
 from lodestar.engine.parts import Reorganiser
 from lodestar.engine.pipeline import unite_evidence
 from lodestar.engine.reorganising import Merge, PathPooling, Reorganise

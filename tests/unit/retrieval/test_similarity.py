@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lodestar.models.similarity import (
+from lodestar.models.path_similarity import (
     COSINE,
     PathSimilarity,
     SimilarityWeights,
