@@ -55,12 +55,14 @@ BATCH = 10
 class Side:
     """How a side is made: by what STAR's training trains, or by a recipe.
 
-    star: the options of the network; cross: whether it reads question and path together. recipe, options: {folder} is
-    the checkpoint of `kind`, trained by `training`. reads: whether a language model answers.
+    star: the options of the network; cross: whether it reads question and path together; mines: whether it learns from
+    the positives and negatives of hard path mining. recipe, options: {folder} is the checkpoint of `kind`, trained by
+    `training`. reads: whether a language model answers.
     """
 
     star: PoolTrainingOptions | DualTrainingOptions | None = None
     cross: bool = True
+    mines: bool = True
     recipe: str = ""
     options: tuple[str, ...] = ()
     kind: str = ""
@@ -86,10 +88,8 @@ def grown(recipe: str, options: Sequence[str] = (), training: Sequence[str] = ()
 
 READER = ("answerer.kind=gril", "answerer.checkpoint={folder}")
 JOINT = (f"joint.reader={ENCODER}", "joint.max_tokens=192", "joint_training.epochs=3")
-WALKS = PoolTrainingOptions(
-    positives="single", negatives="walks", num_positives=1, path_weights=False, num_negatives=5, pool_size=15
-)
-MINED = replace(WALKS, positives="hard", negatives="hard", num_positives=2)
+WALKS = PoolTrainingOptions(w_min=1, w_max=1, num_positives=1, num_negatives=5, pool_size=5)
+MINED = replace(WALKS, num_positives=2, pool_size=15)
 FI = Side(recipe="similarity + fi", options=("top_k=30", "fi.coarse=30", "fi.model={attention}")).with_model()
 
 SIDES = {
@@ -97,12 +97,12 @@ SIDES = {
     "25 pooled triples": triples(" + path-pooling", 25),
     "100 triples": triples("", 100),
     "chains": triples(" + reorganise", 100),
-    "dual encoder, F1 shares": Side(DualTrainingOptions(positives="f1"), cross=False),
-    "dual encoder, hard paths": Side(DualTrainingOptions(positives="hard"), cross=False),
-    "similarity": Side(WALKS, cross=False),
-    "cross-attentive": Side(WALKS),
+    "dual encoder, F1 shares": Side(DualTrainingOptions(), cross=False, mines=False),
+    "dual encoder, hard paths": Side(DualTrainingOptions(any_weight=0), cross=False),
+    "similarity": Side(WALKS, cross=False, mines=False),
+    "cross-attentive": Side(WALKS, mines=False),
     "+ hard path mining": Side(MINED),
-    "+ path weights": Side(replace(MINED, path_weights=True)),
+    "+ path weights": Side(replace(MINED, w_min=0.5, w_max=1.5)),
     "pruned": grown("gril + reorganise", ["answerer.min_probability=0"]),
     "not pruned": grown("gril + reorganise", ["answerer.min_probability=0"], ["grow.sigma=0"]),
     "predicted hops": grown("", training=["training.epochs=1"]),  # what predicts hops learns from texts alone
@@ -296,7 +296,9 @@ def compute(name: str, left: Sequence[Cell], settings: Settings) -> None:
         for cell in left:
             print(f"{time.strftime('%H:%M')} {name}: {cell.name}, seed {cell.seed}", file=sys.stderr, flush=True)
             ids, scores = (
-                score_first_paths(side.star, side.cross, cell.seed, cell.given.epochs, list(mined(cell, asked)), device)
+                score_first_paths(
+                    side.star, side.cross, side.mines, cell.seed, cell.given.epochs, list(mined(cell, asked)), device
+                )
                 if (side := SIDES[cell.name]).star
                 else score_by_recipe(cell, asked, own)
             )

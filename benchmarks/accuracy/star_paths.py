@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from lodestar.models.kinds import TrainingOptions
-from lodestar.models.mined_files import read_mined_file
+from lodestar.models.mined_files import MinedQuestion, read_mined_file
 from lodestar.models.star import SPECIAL_TOKENS, DualTrainingOptions, PoolTrainingOptions
 from lodestar.models.star import network as star
 from lodestar.models.star import training as learning
@@ -43,9 +43,16 @@ class DualPoolObjective(learning.PoolObjective):
         return logits * self.options.temperature
 
 
+def without_mining(question: MinedQuestion) -> MinedQuestion:
+    """Return a question with one positive, its first shortest path."""
+    first = next((path for path in question.paths if path.shortest), None)
+    return replace(question, paths=tuple(replace(path, positive=path is first) for path in question.paths))
+
+
 def score_first_paths(
     options: PoolTrainingOptions | DualTrainingOptions,
     is_cross: bool,
+    mines: bool,
     seed: int,
     epochs: int,
     mined: Sequence[Path],
@@ -54,34 +61,45 @@ def score_first_paths(
     """Train a network, and return the ids of the questions with the figures of their first paths.
 
     Networks over pools order the same shortlist: that of the dual encoder of the same seed, which is trained before.
-    mined: files of paths to learn from, to choose the epoch and to be asked.
+    mines: with the positives and negatives of hard path mining; else a pool has a shortest path and random walks, and
+    the dual encoder learns from all paths by F1. mined: files of paths to learn from, to choose the epoch and to be
+    asked.
     """
     learn, choose, dev = (learning.make_examples([read_mined_file(file)]) for file in mined)
     is_pool = isinstance(options, PoolTrainingOptions)
+    own = learn
+    if is_pool and not mines:
+        file = read_mined_file(mined[0])
+        own = learning.make_examples([replace(file, questions=tuple(map(without_mining, file.questions)))])
+        walks = (replace(each, negatives=each.reachable[~each.is_right]) for each in own.examples)
+        own = replace(own, examples=tuple(walks))
+    elif not is_pool and mines:
+        hard = (replace(each, f1=each.positive.astype(np.float32)) for each in own.examples)
+        own = replace(own, examples=tuple(hard))
     num_epochs = epochs if is_pool else 2 * epochs
     how = TrainingOptions(epochs=num_epochs, learning_rate=1e-4, patience=num_epochs, precision="bfloat16", seed=seed)
     torch.manual_seed(seed)
     backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
     network: Any = (star.CrossAttentiveScorer if is_cross else star.DualEncoder)(backbone).to(device)
     texts = star.CachedTokenizer(backbone.tokenizer)
-    what = f"{is_cross}-{options.positives}-{getattr(options, 'path_weights', '')}"
+    what = f"{is_cross}-{mines}-{getattr(options, 'w_min', '')}"
     state, stops = mined[0].with_name(f"{what}-{seed}.safetensors"), mined[0].with_name(f"stops-{seed}.npz")
     if isinstance(options, PoolTrainingOptions):
         with np.load(stops) as kept:
             stop = [kept[name] for name in kept.files]
         size = len(choose.examples)
         kind: Any = learning.PoolObjective if is_cross else DualPoolObjective
-        objective = kind(network, texts, learn, choose, stop[:size], options, how, mix=1.0)
+        objective = kind(network, texts, own, choose, stop[:size], options, how, mix=1.0)
         train_objective(objective, state, asdict(options))
         objective.dev, objective.dev_stop = dev, stop[size:]
         with objective.autocast():
             ranked = learning.mix_networks(objective.iterate_shortlist_scores(), 1.0)
     else:
-        objective = learning.DualObjective(network, texts, learn, choose, options, how)
+        objective = learning.DualObjective(network, texts, own, choose, options, how)
         train_objective(objective, state, asdict(options))
         with objective.autocast():
             chosen, ranked = (list(objective.iterate_stop_scores(examples)) for examples in (choose, dev))
-        if options.positives == "f1":
+        if not mines:
             np.savez(stops, *(stop for _, stop in (*chosen, *ranked)))
     state.unlink(missing_ok=True)
     return [example.id for example, _ in ranked], first_paths(ranked, dev, learn)

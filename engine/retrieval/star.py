@@ -50,7 +50,7 @@ class Star(TrainedPart, BeamRetriever):
     def open(self, graph: GraphResources) -> OpenedSearch:
         if not self.checkpoint:  # similarity searches, and the shipped scorer reads the best paths
             read = graph.shared.get_or_make("shipped star", lambda: _open_shipped_reader(graph.shared))
-            rescoring = ShortlistRescorer(CrossScorer(graph.words, read), SHORTLIST, MIX, 0.0, adds=True)
+            rescoring = ShortlistRescorer(graph.words, read, SHORTLIST, 1.0, MIX)
             return self.open_search(graph, Similarity().scorer(graph), SIMILARITY, rescoring, doubts=True)
         model: StarModel = graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph)
         said = model.description
@@ -58,8 +58,8 @@ class Star(TrainedPart, BeamRetriever):
         rescoring = None
         if said.mix and model.reader is not None:
             link_weight = calibration.from_log_odds(self.link_weight)
-            reader = CrossScorer(graph.words, model.reader)
-            rescoring = ShortlistRescorer(reader, said.config.cross.shortlist, said.mix, link_weight)
+            shortlist, mix = said.config.cross.shortlist, said.mix
+            rescoring = ShortlistRescorer(graph.words, model.reader, shortlist, 1 - mix, mix, link_weight)
         return self.open_search(graph, DualScorer(graph.words, model), calibration, rescoring, doubts=False)
 
 
@@ -73,26 +73,6 @@ def _open_shipped_reader(shared: EngineResources) -> PairReader:
         return ShippedStar()
     except EncoderUnavailableError as error:
         raise ModelError(str(error)) from error
-
-
-class CrossScorer:
-    """Reads paths with a cross-attentive scorer; `words` has the words of every relation."""
-
-    def __init__(self, words: Mapping[str, RelationWords], reader: PairReader) -> None:
-        self.words, self._reader = words, reader
-
-    def read(self, pairs: Sequence[tuple[str, Topic, RelationPath]]) -> Floats:
-        """Return the logits, (num_pairs,)."""
-        if not pairs:
-            return np.zeros(0, dtype=np.float32)
-        scores = self._reader.cross(
-            [
-                (question, get_topic_mention(topic), merge_mediator_hops(path, self.words))
-                for question, topic, path in pairs
-            ]
-        )
-        check_scores_finite(scores, "a checkpoint of kind star")
-        return scores.astype(np.float32)
 
 
 class DualScorer:
@@ -125,18 +105,19 @@ class DualScorer:
 
 @dataclass(frozen=True, slots=True)
 class ShortlistRescorer:
-    """Reads chains again: of each question the first `shortlist` chains get (1 − mix) · score + mix · reading.
+    """Reads chains again with a cross-attentive scorer: of each question the first `shortlist` chains get found · score
+    + read · reading.
 
-    The reading takes part in the link of its topic as the search's score did (`link_weight`). With `adds` they get
-    score + mix · reading: the reading is that of another network, whose scores mean something else. All questions of a
-    batch are read together. The chains that were not read follow below, in their order.
+    words: of every relation. The reading takes part in the link of its topic as the search's score did (`link_weight`).
+    All questions of a batch are read together. The chains that were not read follow below, in their order.
     """
 
-    reader: CrossScorer
+    words: Mapping[str, RelationWords]
+    reader: PairReader
     shortlist: int
-    mix: float
-    link_weight: float
-    adds: bool = False
+    found: float
+    read: float
+    link_weight: float = 0.0
     takes: Kind = "chain"
     gives: Kind = "chain"
 
@@ -147,16 +128,26 @@ class ShortlistRescorer:
             first = [item.value for item in each.items[: self.shortlist]]
             pairs += [(each.question.text, topics[chain.topic.id], chain.relation_path) for chain in first]
         ends = np.cumsum([len(each.items[: self.shortlist]) for each in evidence])
-        parts = np.split(self.reader.read(pairs), ends)
+        parts = np.split(self.read_pairs(pairs), ends)
         return [self._rescored(each, part) for each, part in zip(evidence, parts, strict=False)]
 
-    def _rescored(self, evidence: Evidence[Chain], read: Floats) -> Evidence[Chain]:
+    def read_pairs(self, pairs: Sequence[tuple[str, Topic, RelationPath]]) -> Floats:
+        """Return the logits of questions with paths from topics, (num_pairs,)."""
+        if not pairs:
+            return np.zeros(0, dtype=np.float32)
+        named = [
+            (asked, get_topic_mention(topic), merge_mediator_hops(path, self.words)) for asked, topic, path in pairs
+        ]
+        scores = self.reader.cross(named)
+        check_scores_finite(scores, "a checkpoint of kind star")
+        return scores
+
+    def _rescored(self, evidence: Evidence[Chain], reading: Floats) -> Evidence[Chain]:
         penalties = compute_link_penalties(evidence.topics, self.link_weight)
         scores = np.array([each.score for each in evidence.items], dtype=np.float32)
-        first = evidence.items[: len(read)]
-        linked = read + np.array([penalties[each.value.topic.id] for each in first])
-        kept = 1.0 if self.adds else 1 - self.mix
-        scores[: len(read)] = kept * scores[: len(read)] + self.mix * linked
-        lower_scores_except(scores, np.arange(len(read)))
+        rows = np.arange(len(reading))
+        linked = reading + np.array([penalties[each.value.topic.id] for each in evidence.items[: len(reading)]])
+        scores[rows] = self.found * scores[rows] + self.read * linked
+        lower_scores_except(scores, rows)
         items = [replace(each, score=score) for each, score in zip(evidence.items, scores.tolist(), strict=True)]
         return replace(evidence, items=tuple(sorted(items, key=item_sort_key)))

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic.dataclasses import dataclass
 
 from .. import Positive, Range, Share, Weight
 from ..kinds import ModelDescription, ModelKind, TrainingOptions
-
-Positives = Literal["hard", "single"]
-"""hard: those of hard path mining (STAR, section 4.1). single: one shortest path (without hard path mining)."""
-Negatives = Literal["hard", "walks"]
-"""hard: those of hard path mining, in random order. walks: random paths in the graph (without hard path mining)."""
-Targets = Literal["f1", "hard"]
-"""f1: every path to a right answer, weighted by the F1 of its ends (ours). hard: the positives of hard path mining."""
 
 SPECIAL_TOKENS = ("[QSP]", "[PSP]", "[END]")
 """They mark the question and the path, and end the path."""
@@ -27,7 +20,6 @@ class DualTrainingOptions:
     """How the dual encoder is trained; defaults were chosen on dev questions of FB15k-237."""
 
     batch_size: Positive = 48
-    positives: Targets = "f1"
     any_weight: Weight = 0.1
     extend_weight: Weight = 0.3
 
@@ -37,16 +29,13 @@ class PoolTrainingOptions:
     """How a network is trained on pools: as in the paper, by hard path mining and the path-weighted contrastive loss.
     The numbers were chosen on dev questions of FB15k-237.
 
-    pool_size: negatives per question. num_negatives: the hardest of them by the network's own scores, chosen anew each
-    epoch (of random walks the first), which are trained on. num_positives: the first mined positives. w_min, w_max:
-    the range of path weights. temperature: τ of the contrastive loss. shortlist: paths per question that the network
-    reads on dev and in a search.
+    pool_size: mined negatives of a question. num_negatives: the hardest of them by the network's own scores, chosen
+    anew each epoch, which are trained on. num_positives: the first mined positives. w_min, w_max: the range of path
+    weights; equal ones weigh nothing. temperature: τ of the contrastive loss. shortlist: paths of a question that the
+    network reads on dev and in a search.
     """
 
     batch_size: Positive = 8
-    positives: Positives = "hard"
-    negatives: Negatives = "hard"
-    path_weights: bool = True
     w_min: Weight = 0.5
     w_max: Weight = 1.5
     temperature: Annotated[float, Range(1e-6)] = 0.05

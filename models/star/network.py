@@ -198,6 +198,11 @@ class DualEncoder(nn.Module):
         return self.score(questions, states[rows], self.encode_prefixes(states)[rows], num_hops[rows])
 
 
+def pad_paths(paths: Sequence[Sequence[int]]) -> Tensor:
+    """Return paths as `DualEncoder.compose_paths` takes them."""
+    return torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, paths)), batch_first=True, padding_value=-1)
+
+
 def _mlp(inputs: int, outputs: int) -> nn.Sequential:
     last = nn.Linear(outputs, outputs)
     nn.init.zeros_(last.weight)
@@ -349,23 +354,18 @@ class StarModel:
         return found
 
     def _compose(self, paths: Sequence[HopSequence], texts: Mapping[str, Tensor]) -> dict[HopSequence, Tensor]:
-        """Return the state of each path, composed from its parent's unless cached; texts: the states of hops."""
+        """Return the state of each path; texts: the states of hops."""
         states = {path: self._paths[path] for path in paths if path in self._paths}
-        missing: dict[int, dict[HopSequence, None]] = {}
-        for path in paths:
-            for length in range(1, len(path) + 1) if path not in states else ():
-                missing.setdefault(length, {})[path[:length]] = None
+        if missing := [path for path in paths if path not in states]:
+            row = {hop: at for at, hop in enumerate({hop: None for path in missing for hop in path})}
+            hops = torch.stack([texts[verbalise_hop(hop)] for hop in row])
 
-        def extend(some: Sequence[HopSequence]) -> Tensor:
-            last = torch.stack([texts[verbalise_hop(path[-1])] for path in some])
-            before = [states[path[:-1]] for path in some if len(path) > 1]
-            return self.network.step(torch.stack(before), last) if before else last
+            def compose(some: Sequence[HopSequence]) -> Tensor:
+                rows = pad_paths([[row[hop] for hop in path] for path in some])
+                return self.network.compose_paths(hops, rows.to(hops.device))
 
-        for _, parts in sorted(missing.items()):
-            states.update({part: self._paths[part] for part in parts if part in self._paths})
-            if some := [part for part in parts if part not in states]:
-                for path, state in zip(some, _in_parts(some, extend), strict=True):
-                    self._paths[path] = states[path] = state.clone()
+            for path, state in zip(missing, _in_parts(missing, compose), strict=True):
+                self._paths[path] = states[path] = state.clone()
         return states
 
     def _score(

@@ -34,7 +34,7 @@ from ..text import Hop, verbalise_hop
 from ..text.bert import open_pretrained
 from ..training import Figures, Objective, TrainingFolder
 from ..word_positions import mask_topic
-from . import FIGURES, SPECIAL_TOKENS, DualTrainingOptions, PoolTrainingOptions, StarConfig, StarDescription, Targets
+from . import FIGURES, SPECIAL_TOKENS, DualTrainingOptions, PoolTrainingOptions, StarConfig, StarDescription
 from .network import (
     CachedTokenizer,
     CrossAttentiveScorer,
@@ -44,6 +44,7 @@ from .network import (
     Ints,
     mix_shortlist_scores,
     open_model,  # noqa: F401 - what a `ModelKind` opens
+    pad_paths,
     write_network,
 )
 from .shipped import ENCODER, KEYS, format_path_for_scorer, load_shipped_weights
@@ -52,13 +53,10 @@ Bools = npt.NDArray[np.bool_]
 
 
 class _PathTable:
-    """Paths by number. hops: the distinct hops, as words in `texts`. paths: each path by the numbers of its hops.
-    written: each path as a mined file has it.
-    """
+    """Paths by number. hops: the distinct ones. paths: each by the numbers of its hops. written: as mined files do."""
 
     def __init__(self) -> None:
         self.hops: list[Hop] = []
-        self.texts: list[str] = []
         self.paths: list[tuple[int, ...]] = []
         self.written: list[Hops] = []
         self._hop_numbers: dict[Hop, int] = {}
@@ -69,7 +67,6 @@ class _PathTable:
         if hop not in self._hop_numbers:
             self._hop_numbers[hop] = len(self.hops)
             self.hops.append(hop)
-            self.texts.append(verbalise_hop(hop))
         return self._hop_numbers[hop]
 
     def number(self, written: Hops, hops: tuple[int, ...]) -> int:
@@ -93,9 +90,8 @@ class QuestionExample:
     """One question with every path reachable from its topics, and how good each is.
 
     masked: the question without each topic's mention. reachable: all paths in the graph. precision, f1: of the ends of
-    each, 0 if no end is right. positive: the positives of hard path mining among them. first_shortest: the
-    row of the first shortest answer path, −1 if there is none. has_gold: the positives are an annotator's paths.
-    negatives: the wrong paths that mining made, some of which are not in the graph.
+    each, 0 if no end is right. positive: the positives of hard path mining among them. has_gold: these are an
+    annotator's paths. negatives: the wrong paths that mining made, some of which are not in the graph.
     """
 
     id: str
@@ -106,7 +102,6 @@ class QuestionExample:
     precision: Floats
     f1: Floats
     positive: Bools
-    first_shortest: int
     has_gold: bool
     negatives: Candidates
 
@@ -154,7 +149,6 @@ def _example(question: MinedQuestion, number: Callable[[Hops], int]) -> Question
         precision=precision,
         f1=f1,
         positive=positive,
-        first_shortest=next((at for at, path in known if path.shortest), -1),
         has_gold=any(path.gold for path in question.paths),
         negatives=np.array([(number(path.hops), path.topic) for path in question.negatives], np.int64).reshape(-1, 2),
     )
@@ -169,13 +163,10 @@ def make_dual_batch(
     numbers, rows = np.unique(np.concatenate(candidates)[:, 0], return_inverse=True)
     some = [table.paths[number] for number in numbers]
     hops = {hop: row for row, hop in enumerate(sorted({hop for path in some for hop in path}))}
-    paths = torch.nn.utils.rnn.pad_sequence(
-        [torch.tensor([hops[hop] for hop in path]) for path in some], batch_first=True, padding_value=-1
-    )
     return DualBatch(
         questions=[texts.encode_single(masked) for example in examples for masked in example.masked],
-        hops=[texts.encode_single(table.texts[hop]) for hop in hops],
-        paths=paths,
+        hops=[texts.encode_single(verbalise_hop(table.hops[hop])) for hop in hops],
+        paths=pad_paths([[hops[hop] for hop in path] for path in some]),
         rows=torch.from_numpy(rows),
         owners=torch.from_numpy(owners),
     )
@@ -233,14 +224,15 @@ def compute_path_weights(
     }
 
 
-def compute_target_shares(example: QuestionExample, positives: Targets, any_weight: float) -> Floats:
-    """Return the share of each reachable path, (num_reachable,), summing to 1; all 0 without positives.
+def compute_target_shares(example: QuestionExample, any_weight: float) -> Floats:
+    """Return the share of each reachable path by the F1 of its ends, (num_reachable,), summing to 1; all 0 without a
+    right one.
 
-    `any_weight` is a bonus on F1 for reaching a right answer at all, with the positives `f1`. If an annotator wrote the
-    question's paths, only these count, equally.
+    any_weight: a bonus on F1 for reaching a right answer. An annotator's paths of the question are all that count,
+    equally.
     """
     raw = example.positive.astype(np.float32)
-    if positives == "f1" and not (example.has_gold and example.positive.any()):
+    if not (example.has_gold and example.positive.any()):
         raw = example.f1 + any_weight * example.is_right
     total = raw.sum()
     return (raw / total if total else raw).astype(np.float32)
@@ -278,8 +270,7 @@ def choose_best_mix(ranked: Sequence[Shortlisted], mixes: Sequence[float] = MIXE
     return best, figures[best]
 
 
-EVALUATION_BATCH = 64
-EXAMPLES_AT_ONCE = 16
+EVALUATION_BATCH = 32
 ExampleCandidates = Sequence[tuple[QuestionExample, Candidates]]
 """Examples of one set, each with some of its candidates."""
 
@@ -305,7 +296,7 @@ class DualObjective(Objective[DualEncoder, QuestionExample]):
         self._targets = {
             example: (shares, list(iterate_continuations(train.table, example.reachable, shares)))
             for example in train.examples
-            if (shares := compute_target_shares(example, options.positives, options.any_weight)).any()
+            if (shares := compute_target_shares(example, options.any_weight)).any()
         }
         super().__init__(network, list(self._targets), training, options.batch_size)
 
@@ -361,14 +352,9 @@ def iterate_continuations(table: _PathTable, reachable: Candidates, shares: Floa
 def draw_training_pool(
     example: QuestionExample, options: PoolTrainingOptions, chance: random.Random
 ) -> tuple[Candidates, Candidates]:
-    """Return the positives and the negatives of a question. A path to a right answer is never a negative."""
-    if options.positives == "hard":
-        right = np.flatnonzero(example.positive)[: options.num_positives]
-    else:
-        right = np.array([at for at in [example.first_shortest] if at >= 0], dtype=np.int64)
-    drawn_from = example.reachable[~example.is_right] if options.negatives == "walks" else example.negatives
-    drawn = chance.sample(range(len(drawn_from)), min(options.pool_size, len(drawn_from)))
-    return example.reachable[right], drawn_from[drawn]
+    """Return the positives and the negatives of a question."""
+    drawn = chance.sample(range(len(example.negatives)), min(options.pool_size, len(example.negatives)))
+    return example.reachable[example.positive][: options.num_positives], example.negatives[drawn]
 
 
 class PoolObjective(Objective[nn.Module, QuestionExample]):
@@ -397,24 +383,19 @@ class PoolObjective(Objective[nn.Module, QuestionExample]):
         }
         self.pools = {example: pool for example, pool in pools.items() if len(pool[0])}
         right, wrong = ([int(path) for pool in self.pools.values() for path in pool[of][:, 0]] for of in (0, 1))
-        self._weights = compute_path_weights(right, wrong, options.w_min, options.w_max) if options.path_weights else {}
-        self._hardest: dict[QuestionExample, Ints] = {}
+        self._weights = compute_path_weights(right, wrong, options.w_min, options.w_max)
+        self._chosen: dict[QuestionExample, Candidates] = {}
         super().__init__(network, list(self.pools), training, options.batch_size)
 
     def batches(self, epoch: int) -> list[list[QuestionExample]]:
         """Shuffle the questions, and choose the hardest negatives of each pool with the current network."""
-        self._hardest = {}
-        if self.options.negatives == "hard" and epoch > 0:
-            most = self.options.num_negatives
-            chosen = [(each, negatives) for each, (_, negatives) in self.pools.items() if len(negatives) > most]
-            for (example, _), scores in zip(chosen, self.score(self.train, chosen), strict=True):
-                self._hardest[example] = np.argsort(-scores, kind="stable")[:most]
+        most = self.options.num_negatives
+        self._chosen = {example: wrong[:most] for example, (_, wrong) in self.pools.items()}
+        if epoch > 0:
+            pools = [(example, wrong) for example, (_, wrong) in self.pools.items() if len(wrong) > most]
+            for (example, wrong), scores in zip(pools, self.score(self.train, pools), strict=True):
+                self._chosen[example] = wrong[np.argsort(-scores, kind="stable")[:most]]
         return super().batches(epoch)
-
-    def negatives_of(self, example: QuestionExample) -> Candidates:
-        """Return the negatives of a question that this epoch trains on."""
-        _, negatives = self.pools[example]
-        return negatives[self._hardest.get(example, slice(self.options.num_negatives))]
 
     def logits(self, examples: ExampleSet, selected: ExampleCandidates) -> Tensor:
         """Return the logits of all candidates, example by example, (num_candidates,)."""
@@ -430,15 +411,13 @@ class PoolObjective(Objective[nn.Module, QuestionExample]):
         return logits.sigmoid()
 
     def loss(self, batch: Sequence[QuestionExample]) -> Tensor:
-        both = [np.concatenate([self.pools[example][0], self.negatives_of(example)]) for example in batch]
+        both = [np.concatenate([self.pools[example][0], self._chosen[example]]) for example in batch]
         logits = self.logits(self.train, list(zip(batch, both, strict=True)))
         total = logits.new_zeros(())
         for example, each, own in zip(batch, both, logits.split(list(map(len, both))), strict=True):
             is_positive = torch.arange(len(each)).to(own.device) < len(self.pools[example][0])
-            weights = torch.ones_like(own)
-            if self._weights:
-                rows = zip(each[:, 0].tolist(), is_positive.tolist(), strict=True)
-                weights = torch.tensor([self._weights[kind][path] for path, kind in rows]).to(own)
+            rows = zip(each[:, 0].tolist(), is_positive.tolist(), strict=True)
+            weights = torch.tensor([self._weights[kind][path] for path, kind in rows]).to(own)
             scores = self.path_scores(own)
             total = total + path_weighted_contrastive_loss(scores, is_positive, weights, self.options.temperature)
         return total / len(batch)
@@ -448,8 +427,8 @@ class PoolObjective(Objective[nn.Module, QuestionExample]):
         self.network.eval()
         found: list[Floats] = []
         with torch.inference_mode():
-            for at in range(0, len(selected), EXAMPLES_AT_ONCE):
-                some = selected[at : at + EXAMPLES_AT_ONCE]
+            for at in range(0, len(selected), EVALUATION_BATCH):
+                some = selected[at : at + EVALUATION_BATCH]
                 logits = self.logits(examples, some).float().cpu().numpy()
                 found += np.split(logits, np.cumsum([len(candidates) for _, candidates in some])[:-1])
         return found

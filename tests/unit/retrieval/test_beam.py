@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from lodestar.engine.data_model import Chain, Entity, Question, RelationPath, RelationStep, Topic
+from lodestar.engine.data_model import Chain, Entity, Question, RelationPath, RelationStep
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.neo4j.graph_requests import read_signatures
-from lodestar.engine.retrieval import FloatArray
+from lodestar.engine.retrieval import FloatArray, merge_mediator_hops
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.frontier import (
     Frontier,
@@ -20,6 +20,8 @@ from lodestar.engine.retrieval.frontier import (
     is_return_path,
 )
 from lodestar.engine.retrieval.star import ShortlistRescorer
+from lodestar.models.star.shipped import HopSequence
+from lodestar.models.text import RelationWords
 
 from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
@@ -89,10 +91,10 @@ class SecondThoughts:
     """Says 5, 4, 3 and so on from the last pair that it is given to read to the first."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.asked: list[HopSequence] = []
 
-    def read(self, pairs: Sequence[tuple[str, Topic, RelationPath]]) -> FloatArray:
-        self.asked = [str(path) for _, _, path in pairs]
+    def cross(self, pairs: Sequence[tuple[str, str, HopSequence]]) -> FloatArray:
+        self.asked = [path for _, _, path in pairs]
         return np.arange(6 - len(pairs), 6, dtype=np.float32)
 
 
@@ -100,14 +102,15 @@ def test_the_best_of_what_was_found_are_read_again_all_questions_together() -> N
     texts = [("capital of what borders it", "Peru"), ("capital?", "Atlantis"), ("population number", "Peru")]
     questions = [Question(text, (topic,)) for text, topic in texts]
     usual = search(WORLD, texts)
-    reader = SecondThoughts()
+    words, reader = {name: RelationWords("", (name,)) for _, name, _ in WORLD.triples}, SecondThoughts()
     found = retrieved(WORLD, BeamSearch(WORLD.numbered, WordScorer()), questions)
-    rescorer = ShortlistRescorer(cast(Any, reader), shortlist=3, mix=1.0, link_weight=0.5)
+    rescorer = ShortlistRescorer(words, cast(Any, reader), shortlist=3, found=0.0, read=1.0, link_weight=0.5)
     again = rescorer(make_context(), found)
     before = [[str(item.value.relation_path) for item in each.items] for each in usual]
     after = [[str(item.value.relation_path) for item in each.items] for each in again]
     assert [len(each) > 3 for each in before] == [True, False, True]
-    assert reader.asked == [*before[0][:3], *before[2][:3]]
+    read = [item.value.relation_path for each in (found[0], found[2]) for item in each.items[:3]]
+    assert reader.asked == [merge_mediator_hops(path, words) for path in read]
     assert [item.score for item in again[2].items[:3]] == [5.0, 4.0, 3.0]
     for first, second, each in zip(before, after, again, strict=True):
         assert second == [*first[:3][::-1], *first[3:]]

@@ -13,7 +13,7 @@ from lodestar.engine.data_model import Entity, RelationPath, RelationStep, Topic
 from lodestar.engine.retrieval import PathQuery, PathScorer, PathScores
 from lodestar.engine.retrieval.reg_path import GenerativePathScorer
 from lodestar.engine.retrieval.similarity import SimilarityScorer
-from lodestar.engine.retrieval.star import CrossScorer, DualScorer
+from lodestar.engine.retrieval.star import DualScorer, ShortlistRescorer
 from lodestar.models.causal_lm import add_lora, load_language_model
 from lodestar.models.reg import PathConfig, PathDescription
 from lodestar.models.reg.paths import PathModel
@@ -46,8 +46,8 @@ def star() -> DualScorer:
 
 
 @cache
-def shipped() -> CrossScorer:
-    return CrossScorer(WORDS, ShippedStar())
+def shipped() -> ShortlistRescorer:
+    return ShortlistRescorer(WORDS, ShippedStar(), shortlist=8, found=1.0, read=1.0)
 
 
 @cache
@@ -115,8 +115,8 @@ def test_batched_equals_single_and_again_gives_the_same(scorer: PathScorer) -> N
 def test_pairs_read_together_equal_single_and_none_is_none() -> None:
     scorer = shipped()
     pairs = [(q.question, t, path) for q in QUERIES for t, path in zip(q.topics, q.paths, strict=True)]
-    together = scorer.read(pairs)
+    together = scorer.read_pairs(pairs)
     assert together.shape == (len(pairs),)
     assert np.isfinite(together).all()
-    assert together == pytest.approx(np.concatenate([scorer.read([pair]) for pair in pairs]), abs=1e-4)
-    assert scorer.read([]).shape == (0,)
+    assert together == pytest.approx(np.concatenate([scorer.read_pairs([pair]) for pair in pairs]), abs=1e-4)
+    assert scorer.read_pairs([]).shape == (0,)

@@ -143,7 +143,7 @@ def probability(score: float, slope: float, intercept: float) -> float:
     return 1.0 / (1.0 + math.exp(-(slope * score + intercept)))
 
 
-def test_the_pool_has_the_mined_positives_and_never_a_path_to_an_answer_as_negative() -> None:
+def test_the_pool_has_mined_positives_and_mined_negatives() -> None:
     asked = example()
     hard = PoolTrainingOptions(num_positives=1, num_negatives=1, pool_size=2)
     pools = [draw_training_pool(asked, hard, random.Random(seed)) for seed in range(30)]
@@ -153,8 +153,3 @@ def test_the_pool_has_the_mined_positives_and_never_a_path_to_an_answer_as_negat
     assert pools[0][0][:, 0].tolist() == asked.reachable[np.flatnonzero(asked.positive)[:1], 0].tolist()
     without = replace(asked, negatives=asked.negatives[:0])
     assert len(draw_training_pool(without, hard, random.Random(1))[1]) == 0
-    plain = replace(hard, positives="single", negatives="walks", pool_size=3)
-    walks = draw_training_pool(asked, plain, random.Random(1))
-    assert len(set(walks[1][:, 0].tolist()) - set(asked.reachable[asked.is_right, 0].tolist())) == 3
-    assert walks[0][:, 0].tolist() == [asked.reachable[asked.first_shortest, 0]]
-    assert len(draw_training_pool(replace(asked, first_shortest=-1), plain, random.Random(1))[0]) == 0

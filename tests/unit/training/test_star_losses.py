@@ -41,7 +41,7 @@ def loss_of(objective: DualObjective) -> torch.Tensor:
 
 def compute_loss(examples: ExampleSet, example: QuestionExample, stop: torch.Tensor, extend: torch.Tensor) -> float:
     """−Σ t log softmax(stop) − .7 Σ_length Σ t log softmax(extend) of a question."""
-    shares = compute_target_shares(example, "f1", 0.1)
+    shares = compute_target_shares(example, 0.1)
     loss = -(torch.from_numpy(shares) * stop.log_softmax(0)).sum()
     for rows, beyond in iterate_continuations(examples.table, example.reachable, shares):
         loss -= 0.7 * (torch.from_numpy(beyond) * extend[torch.from_numpy(rows)].log_softmax(0)).sum()
