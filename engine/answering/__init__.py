@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...models import Share
-from ..data_model import AnswerEntity, Chain
+from ...models.wording import fold_name
+from ..data_model import AnswerEntity, Chain, Topic
 from ..evidence import LEAST_PROBABILITY, NO_ANSWER, Answer, Evidence, Item, PlanAnswer, format_entity_names
 from ..evidence.chains_and_triples import convert_to_chains
 from ..parts import Answerer, option, part
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from ..context import Context
 
 UNCALIBRATED_TEMPERATURE = 0.1
+NAMESAKE = 0.5
+"""The least share of a topic's link score with which another entity of its name is answered for. Our own choice."""
+
+MAX_TOLD = 3
+"""Answers that are named for each of several entities of one name."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,8 @@ class ExtractiveAnswerer(AbstainingAnswerer):
     confidence: the answer is never unsure, and it never abstains. Below `min_probability` it gives no answer; below
     `sure_from` it marks the answer as unsure. An entity's confidence is the answer's times the share of the chains that
     lead to the entity, with chains weighted by softmax(score / temperature); this order is our own. Triples are read
-    as the chains that they form.
+    as the chains that they form. Where the question's words name other entities just as well, what the same path leads
+    to from them belongs to the answer, which says so.
     """
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Answer]:
@@ -56,7 +63,8 @@ class ExtractiveAnswerer(AbstainingAnswerer):
         temperature = chains.calibration.temperature if chains.calibration else UNCALIBRATED_TEMPERATURE
         highest = max(item.score for item in items)  # not the first one's, where a filter put others before it
         weights = [math.exp((item.score - highest) / temperature) for item in items]
-        answers = items[0].value.answers
+        namesakes = find_namesakes(chains)
+        answers = tuple(dict.fromkeys(end for chain in namesakes for end in chain.answers))
         rests_on: dict[str, list[int]] = {end.id: [] for end in answers}
         for index, item in enumerate(items):
             for end in item.value.ends:
@@ -76,7 +84,29 @@ class ExtractiveAnswerer(AbstainingAnswerer):
         ]
         unsure = right is not None and right < self.sure_from
         text = f"{'unsure: perhaps ' if unsure else ''}{format_entity_names(entities, unsure=unsure)}"
-        return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure)
+        why = () if all(set(chain.answers) == set(answers) for chain in namesakes) else (_tell_apart(namesakes),)
+        return Answer(chains, tuple(entities), text, "extractive", confidence=right, unsure=unsure, why=why)
+
+
+def find_namesakes(chains: Evidence[Chain]) -> list[Chain]:
+    """Return the best chain, and those with its path from the other entities that the same words of the question name
+    about as likely; of a chain that meets another topic's, those that meet one, too."""
+    best = chains.items[0].value
+    named = {topic.entity.id: topic for topic in chains.topics if topic.span}
+    topic = named.get(best.topic.id)
+    same = {id_ for id_, each in named.items() if topic is not None and _is_namesake(each, topic)}
+    others = (item.value for item in chains.items[1:] if item.value.relation_path == best.relation_path)
+    return [best, *(each for each in others if each.topic.id in same and (each.targets or not best.targets))]
+
+
+def _is_namesake(topic: Topic, of: Topic) -> bool:
+    is_same_name = topic.span == of.span and fold_name(topic.matched_name) == fold_name(of.matched_name)
+    return is_same_name and topic.score >= NAMESAKE * of.score
+
+
+def _tell_apart(chains: Sequence[Chain]) -> str:
+    told = [f"{each.topic.id} ({', '.join(end.label for end in each.answers[:MAX_TOLD])})" for each in chains]
+    return f"{len(chains)} entities are called {chains[0].topic.label}: {', '.join(told)}"
 
 
 def answer_from_plan(evidence: Evidence[Item], plan: PlanAnswer, limits: AbstainingAnswerer) -> Answer:

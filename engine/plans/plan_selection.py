@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -407,14 +408,17 @@ def _make_evidence(
     plan = best.candidate.plan
     used = _list_named(plan)
     topics = [topic for topic in topics if topic.entity.id in used]
-    names = {topic.entity.id: topic.entity.label for topic in topics}
+    labels = Counter(t.entity.label for t in topics if not t.entity.is_literal)
+    is_shared = any(number > 1 for number in labels.values())
+    names = {e.id: f"{e.label} ({e.id})" if labels[e.label] > 1 else e.label for e in (t.entity for t in topics)}
     dimension = get_graph_schema(ctx).dimensions.get(plan.path[-1], "") if isinstance(plan, AggregateValue) else ""
     answer = _make_answer(plan, best.result, names, dimension, ctx.graph.labels)
     if _gives_back(plan, best.result):
         answer = replace(answer, found=(), total=0, reason="it leads back to what the question names")
     elif best.probability < NONE_FROM and answer.number == 0 and not items:
         answer = replace(answer, number=None, says="", reason=f"there is none: {answer.how}")
-    answer = replace(answer, probability=best.probability, unsure=best.probability < stated_from)
+    unsure = best.probability < stated_from or (is_shared and bool(answer.says))
+    answer = replace(answer, probability=best.probability, unsure=unsure)
     return Evidence(question.question, tuple(topics), "triple", items, extras=(answer,))
 
 

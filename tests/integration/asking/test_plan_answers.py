@@ -25,6 +25,7 @@ TEXT = """@prefix : <http://x.org/> . @prefix xsd: <http://www.w3.org/2001/XMLSc
 :cid a :Employee ; rdfs:label "Cid Cole" ; :works_in :lab ; :salary 52000 ; :hired_on "2019-11-05"^^xsd:date .
 :dot a :Employee ; rdfs:label "Dot Dale" ; :works_in :lab ; :salary 75000 ; :hired_on "2020-02-02"^^xsd:date .
 :sales a :Department ; rdfs:label "Sales" . :lab a :Department ; rdfs:label "Lab" . :apollo rdfs:label "Apollo" .
+:annex1 rdfs:label "Annex" ; :floor 3 ; :tenant :lab . :annex2 rdfs:label "Annex" ; :floor 7 ; :tenant :sales .
 """
 
 
@@ -56,6 +57,15 @@ def test_sets_are_asked_for(company: Engine, text: str, right: set[str]) -> None
     assert answer.why == (plan.text,)
     assert answer.to_dict()["plan"]["plan"] == dict(plan.plan)
     assert company.run(company.plan(text)).total == plan.total  # type: ignore[arg-type]
+
+
+def test_all_entities_of_one_name_are_answered_for_and_told_apart(company: Engine) -> None:
+    floor = company.ask("What is the floor of Annex?")
+    assert set(floor.names) == {"3", "7"}
+    number = company.ask("How many tenants does Annex have?")
+    assert (number.number, number.unsure) == (2, True)  # neither has two
+    for answer in (floor, number):
+        assert all(id_ in answer.why[0] for id_ in ("annex1", "annex2")), answer.why
 
 
 def test_bounds_that_contradict_each_other_hold_for_none(company: Engine) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from lodestar.engine.answering import ExtractiveAnswerer, answer_from_plan
 from lodestar.engine.context import StageCost
-from lodestar.engine.data_model import AnswerEntity, Chain, Entity, Scored
+from lodestar.engine.data_model import AnswerEntity, Chain, Entity, Scored, Topic
 from lodestar.engine.evidence import (
     SIMILARITY,
     Answer,
@@ -46,6 +46,29 @@ def test_answers_are_the_ends_of_the_best_path_with_their_evidence() -> None:
     total = 1 + 2 * math.exp(-1)
     assert [e.confidence for e in found.entities] == pytest.approx([(1 + math.exp(-1)) / total, 1 / total])
     assert found.text == "Lima, Cusco"
+
+
+@pytest.mark.parametrize(
+    ("name", "score", "relation", "right"),
+    [
+        ("Lima", 0.5, "country", {"Peru", "United States"}),
+        ("Lima Bean", 0.5, "country", {"Peru"}),
+        ("Lima", 0.1, "country", {"Peru"}),  # hardly anybody means it
+        ("Lima", 0.5, "state", {"Peru"}),  # it has no country
+    ],
+)
+def test_what_a_path_gives_from_another_entity_of_the_name_belongs_to_the_answer(
+    name: str, score: float, relation: str, right: set[str]
+) -> None:
+    other = Entity("o", "Lima")
+    topics = (
+        Topic(LIMA, matched_name="Lima", score=0.8, span=(4, 8)),
+        Topic(other, matched_name=name, score=score, span=(4, 8)),
+    )
+    chains = (leads("country", PERU, topic=LIMA), leads(relation, Entity("u", "United States"), topic=other))
+    found = answer(evidence_of(*(Scored(chain, 1.0) for chain in chains), calibration=CERTAIN, topics=topics))
+    assert set(found.names) == right
+    assert bool(found.why) == (len(right) > 1)
 
 
 def test_values_that_differ_in_their_language_alone_are_named_once() -> None:
