@@ -240,7 +240,7 @@ def find_kinds_at_relation_ends(relations: Sequence[RelationInfo]) -> dict[str, 
     return {name: KindSource((), tuple(steps)) for name, steps in ends.items() if name and name not in STOP_WORDS}
 
 
-def _read_types(catalogue: RelationCatalogue, words: Mapping[str, RelationWords]) -> Request[list[Type]] | None:
+def read_types(catalogue: RelationCatalogue, words: Mapping[str, RelationWords]) -> Request[list[Type]] | None:
     """Read the types of the graph, the largest first; None where no relation leads to any."""
     relations = [r for r in catalogue.relations if _leads_to_types(words[r.name])]
     if not relations:
@@ -296,6 +296,6 @@ def read_schema(
     db: Gateway | Database, catalogue: RelationCatalogue, words: Mapping[str, RelationWords]
 ) -> GraphSchema:
     """Read the schema of the graph with this catalogue; words: of its relations."""
-    of_types = _read_types(catalogue, words)
+    of_types = read_types(catalogue, words)
     types = db.run(of_types) if of_types else []
     return make_schema(catalogue, words, types, *_read_samples(db, catalogue, words))

@@ -155,7 +155,8 @@ class _Names:
         labelled = self.by_label.get(name.casefold(), [])
         if len(labelled) == 1:
             return labelled[0], inverse
-        near = difflib.get_close_matches(name, [*self.by_name, *self.by_label], n=3, cutoff=0.5)
+        known = list(dict.fromkeys((*self.by_name, *self.by_label)))
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
         hint = f"; nearest: {', '.join(near)}" if near else ""
         raise UsageError(f"the graph has no relation {name[:80]!r}{hint}: `lodestar search --relations` lists them")
 

@@ -10,6 +10,7 @@ Walking straight back over the triple into a mediator is not proposed.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -28,10 +29,12 @@ from ..data_model import (
     Topic,
     check_scores_finite,
 )
+from ..errors import UsageError
 from ..evidence import Calibration, Evidence, Kind, item_sort_key
 from ..linking import compute_link_penalties, select_start_topics
 from ..neo4j import Request, Row, load_query
 from ..parts import Retriever, option
+from ..plans.schema import MAX_KINDS, read_types
 from ..relations.descriptions import find_relation
 from ..reorganising import Merge
 from . import PathQuery, PathScorer, PathScores, Shortlist, mask_mention
@@ -294,7 +297,7 @@ def _find_fitting(ctx: Context, asked: Sequence[tuple[Question, Sequence[str]]])
 
     The key `kind` has the name of what an answer must be an instance of, `relation` one that it must have. Any other
     key is a relation, and its value the name or the literal that it must lead to. Raises `UsageError` for a relation
-    that the graph does not have.
+    or a kind that the graph does not have.
     """
     wanted = [
         {"ids": list(ids), "conditions": [_make_condition(*each, ctx.graph) for each in question.filter]}
@@ -305,11 +308,30 @@ def _find_fitting(ctx: Context, asked: Sequence[tuple[Question, Sequence[str]]])
         found = {question: frozenset(ids) for question, ids in rows}
         return [found.get(place, frozenset()) for place in range(len(asked))]
 
-    return ctx.db.run(Request(load_query("find_fitting"), {"asked": wanted}, decode))
+    fitting = ctx.db.run(Request(load_query("find_fitting"), {"asked": wanted}, decode))
+    for (question, _), some in zip(asked, fitting, strict=True):
+        if not some and (kind := dict(question.filter).get("kind")):
+            _check_kind(ctx, kind)
+    return fitting
+
+
+def _check_kind(ctx: Context, kind: str) -> None:
+    graph = ctx.graph
+    request = read_types(graph.catalogue, graph.words)
+    types = graph.get_or_make(read_types, lambda: ctx.db.run(request) if request else [])
+    known = {_fold_value(text): name for id_, name, _ in types for text in (id_, name)}
+    if _fold_value(kind) not in known and len(types) < MAX_KINDS:
+        near = difflib.get_close_matches(_fold_value(kind), known, n=3) or list(known)[:3]
+        hint = f"; nearest: {', '.join(dict.fromkeys(known[each] for each in near))}" if known else ""
+        raise UsageError(f"filter: the graph has no kind {kind[:80]!r}{hint}")
+
+
+def _fold_value(text: str) -> str:
+    return text.replace("_", " ").lower()
 
 
 def _make_condition(key: str, value: str, graph: GraphResources) -> dict[str, Any]:
-    catalogue, text = graph.catalogue, value.replace("_", " ").lower()
+    catalogue, text = graph.catalogue, _fold_value(value)
     if key == "relation":
         return {"number": find_relation(catalogue, value)[0].number, "relations": [], "value": None}
     if key == "kind":

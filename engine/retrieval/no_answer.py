@@ -114,6 +114,8 @@ class NoAnswerExplainer:
             return replace(evidence, absence=NoEvidenceReason(note, "no triple"))
         leads_on = any(topic.relations for topic in evidence.topics)
         note = "no path from its entities ends at an answer" if leads_on else "no path leads on from its entities"
+        if evidence.question.filter and leads_on:
+            note = "no path from its entities ends at what the filter asks for"
         if evidence.items:
             fits = (evidence.probability(0) or 0.0) >= FITS
             note = "no path fits the question clearly enough" if fits else "no relation fits the question"

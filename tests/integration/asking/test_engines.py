@@ -48,7 +48,7 @@ def works(open_over: OpenOver) -> Iterator[Engine]:
         ({"kind": "poem"}, {"Ode"}),
         ({"relation": "sequel"}, {"Alien"}),
         ({"kind": "film", "country": "Peru"}, {"Alone"}),
-        ({"kind": "song"}, set()),
+        ({"kind": "poem", "country": "Peru"}, set()),
     ],
 )
 def test_a_filter_restricts_the_answers(works: Engine, given: dict[str, str] | None, names: set[str]) -> None:
@@ -58,7 +58,9 @@ def test_a_filter_restricts_the_answers(works: Engine, given: dict[str, str] | N
     assert ends == names
 
 
-def test_a_filter_of_a_relation_that_is_not_there_is_said(works: Engine) -> None:
+def test_a_filter_of_a_relation_or_a_kind_that_is_not_there_is_said(works: Engine) -> None:
+    with pytest.raises(UsageError, match="'films'; nearest: Film"):
+        works.ask(ASKED, filter={"kind": "films"})
     with pytest.raises(UsageError, match="colour"):
         works.ask(ASKED, filter={"colour": "red"})
     with pytest.raises(UsageError, match="filter: expected at most 10 keys with a text"):
