@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date, time
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -89,6 +90,10 @@ class PropertyGraph(ABC):
     @abstractmethod
     def elements(self) -> Iterator[Element]:
         """Yield its nodes, then its relationships."""
+
+    def hints(self) -> Iterator[str]:
+        """Yield what may be meant otherwise than it is read, with the option that says so."""
+        yield from ()
 
 
 class EdgeGraph(PropertyGraph):
@@ -244,8 +249,9 @@ class PropertyGraphSource(Source):
 
     def preview(self) -> tuple[dict[str, Any], Iterator[str]]:
         """Return what becomes of each label and type, as plain data and as lines."""
-        found = (self.survey, self.mapping)
-        return mappings.mapping_as_json(*found), mappings.describe_mapping(*found)
+        found, hints = (self.survey, self.mapping), [*self._graph.hints()]
+        lines = chain(mappings.describe_mapping(*found), ["hints"] * bool(hints), (f"  {each}" for each in hints))
+        return {**mappings.mapping_as_json(*found), "hints": hints}, lines
 
     def parts(self) -> Iterator[source_rows.Part]:
         yield source_rows.SourceRowBatches(self.name, source_rows.record_batches(self._rows()))

@@ -88,6 +88,9 @@ _OPTIONS = {
     "name_relations": click.option("--name-relation", "name_relations", multiple=True, help="IRI; before rdfs:label."),
     "shared_blank_nodes": click.option("--shared-blank-nodes", is_flag=True, help="_:b0 is the same in all files."),
     "pipeline": click.option("--pipeline", default="en_core_web_sm", show_default=True, help="spaCy pipeline."),
+    "references": click.option(
+        "--reference", "references", multiple=True, metavar="T.COLUMN=T", help="It has keys of that table; repeatable."
+    ),
     "run_script": click.option("--run-script", is_flag=True, help="Run the script, which is code, in its own server."),
 }
 """Options of formats, by the arguments of their sources."""

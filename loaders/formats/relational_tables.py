@@ -10,12 +10,14 @@ own table. Two tables that share a key are one kind of thing and more of it: a r
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...engine.errors import UsageError
 from ...models.wording import singularise
 from .. import property_graph as graphs
 from ..mapping import NO_LABEL, fold_key
@@ -39,6 +41,8 @@ _MOST_MISSING = (0, 0, 0.1, 0.5)
 """The largest share of a column's values that the key lacks that it refers to, by how far names say that it does."""
 _MOST_DIFFERING = 0.1
 """The largest share of things of which the rows of a table may say two things where one is to be expected."""
+_MOST_UNKNOWN = 0.1
+"""The largest share of a column's values that no key is where it is told that they are keys."""
 LEAST_DISTINCT = 3
 """The fewest values that differ in a column of texts that refers to a table although its name does not say so."""
 
@@ -71,7 +75,7 @@ class TableGraph(graphs.PropertyGraph):
     expected = "expected tables with rows, found none"
     keys_are_codes = True
 
-    def __init__(self, database: Database, name: str) -> None:
+    def __init__(self, database: Database, name: str, references: Sequence[str] = ()) -> None:
         super().__init__(name)
         self._database = database
         self._tables = database.tables
@@ -81,6 +85,8 @@ class TableGraph(graphs.PropertyGraph):
             database.part_lists(table)
         self._find_edge_lists()
         self._find_named_columns()
+        for each in references:
+            self._add_reference(each)
         self._find_references()
         for table in self._tables.values():
             table.key = table.key or self._find_wider_key(table)
@@ -99,7 +105,33 @@ class TableGraph(graphs.PropertyGraph):
         for table in self._tables.values():
             yield from self._joining_rows(table) if table.joins else self._referring_rows(table)
 
+    def hints(self) -> Iterator[str]:
+        """Yield the columns that are properties although nearly all of their values are keys of one table alone."""
+        for table in self._tables.values():
+            for name in [] if table.joins else table.properties:
+                column = table.columns[name]
+                if name in table.key or not self._may_refer(column) or column.num_distinct < LEAST_DISTINCT:
+                    continue
+                most = _MOST_UNKNOWN * column.num_distinct
+                others = [each for each in self._tables.values() if len(each.key) == 1]
+                holding = [each for each in others if self._num_missing(table, (name,), each) <= most]
+                if len(holding) == 1:
+                    given, target = f"{table.name}.{name}", holding[0].name
+                    option = f"--reference {shlex.quote(f'{given}={target}')}"
+                    yield f"the values of {given} are keys of {target}: {option} makes it a relation"
+
     # What tables mean
+
+    def _add_reference(self, given: str) -> None:
+        source, _, target = given.partition("=")
+        name, _, column = source.rpartition(".")
+        table, other = self._tables.get(name), self._tables.get(target)
+        if table is None or other is None or column not in table.columns or len(other.key) != 1:
+            raise UsageError(
+                f"--reference {given}: expected TABLE.COLUMN=TABLE, the last with a key of one column; there are the "
+                f"tables {', '.join(self._tables)}"
+            )
+        table.references.append(Reference((column,), other.name, other.key))
 
     def _find_edge_lists(self) -> None:
         for table in list(self._tables.values()):
@@ -208,8 +240,12 @@ class TableGraph(graphs.PropertyGraph):
                 if name not in taken and (found := self._guess_reference(table, column, 2 if is_declared else 1)):
                     table.references.append(found)
 
+    @staticmethod
+    def _may_refer(column: Column) -> bool:
+        return bool(column.num) and not column.is_list and column.type in (None, "integer")
+
     def _guess_reference(self, table: Table, column: Column, least: int) -> Reference | None:
-        if not column.num or column.is_list or column.type not in (None, "integer"):
+        if not self._may_refer(column):
             return None
         found: list[tuple[int, int, Reference]] = []
         for other in self._tables.values():
@@ -539,9 +575,11 @@ def _value(table: Table, role: _Role, value: str) -> Any:
     return graphs.LiteralText(value, f"{graphs.XSD}{type_}") if type_ else value
 
 
-def open_tables(path: str) -> TableGraph | AdminGraph:
+def open_tables(path: str, references: Sequence[str] = ()) -> TableGraph | AdminGraph:
+    """Return the graph of the tables in a folder or file. references: such as ``boats.owned_by=persons``."""
     name = "stdin" if path == "-" else Path(path).name
     with translate_interrupts():
         database = read_tables(path)
         kinds = {role.kind for table in database.tables.values() for role in _roles(table)}
-        return (TableGraph if kinds.isdisjoint(("ID", "START_ID")) else AdminGraph)(database, name)
+        is_plain = kinds.isdisjoint(("ID", "START_ID"))
+        return TableGraph(database, name, references) if is_plain else AdminGraph(database, name)

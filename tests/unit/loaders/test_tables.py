@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
-from lodestar.engine.errors import InputError
+from lodestar.engine.errors import InputError, UsageError
 from lodestar.loaders.formats import source_class
 from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.relational_tables import open_tables
@@ -216,6 +216,26 @@ def test_tables_and_triples_are_told_apart(tmp_path: Path, name: str, text: str,
 def test_what_is_no_table_is_refused_in_one_line(tmp_path: Path, files: dict[str, str], fault: str) -> None:
     folder = write_folder(tmp_path / "t", files)
     assert fault in refusal(lambda: source_class("tables")(str(folder)))
+
+
+def test_a_column_of_keys_is_told_and_refers_where_that_is_said(tmp_path: Path) -> None:
+    files = {
+        "persons.csv": "id,name,mother_id,age\n1,Ann,,60\n2,Bob,1,35\n3,Cid,1,32\n4,Dot,2,10\n5,Eve,3,8\n",
+        "boats.csv": "id,name,owned_by,built\n101,Swift,2,1990\n102,Gull,3,1995\n103,Rook,1,2001\n",
+    }
+    folder = str(write_folder(tmp_path / "family", files))
+    hints = list(open_tables(folder).hints())
+    given = ["boats.owned_by=persons", "persons.mother_id=persons"]
+    assert [[each for each in given if each in hint] for hint in hints] == [[each] for each in given]
+    source = source_class("tables")(folder, references=given)
+    assert {
+        ("boat/101", "owned_by", "person/2"),
+        ("person/4", "mother", "person/2"),
+        ("person/4", "age", "10"),
+    } <= set(read_source(source).triples)
+    assert not list(open_tables(folder, given).hints())
+    with pytest.raises(UsageError, match="boats, persons"):
+        open_tables(folder, ["boats.owned_by=people"])
 
 
 def test_a_wide_table_and_a_locked_one(tmp_path: Path) -> None:
