@@ -17,7 +17,7 @@ from . import pipeline
 from .context import Context
 from .data_model import Question, Scored, Topic
 from .errors import StaleCatalogueError, UsageError, translate_import_errors
-from .evidence import Answer, Evidence, Item
+from .evidence import Answer, Evidence, Item, NoEvidenceReason
 from .evidence.chains_and_triples import convert_item_kind
 from .neo4j import split_into_requests
 from .neo4j.catalogue import RelationInfo, read_catalogue, read_graph_edition, read_graph_state
@@ -152,11 +152,14 @@ class Engine:
     def retrieve_batch(
         self, questions: Sequence[str | Question], **options: Unpack[CallOptions]
     ) -> list[Evidence[Item]]:
-        """Return each question's ranked evidence; of one without a known entity the note says so."""
+        """Return each question's ranked evidence; of one without a known entity the note says so, and of a text that is
+        no question, whose evidence has it in quotes."""
         with self._asking():
-            asked = [_validate_question(question) for question in questions]
-            together = split_into_requests(asked, MAX_TOGETHER, lambda each: len(str(each)), MAX_CHARS_TOGETHER)
-            return [each for some in together for each in self._retrieve(some, options)]
+            asked = [_validate_of_batch(question) for question in questions]
+            sound = [each for each in asked if isinstance(each, Question)]
+            together = split_into_requests(sound, MAX_TOGETHER, lambda each: len(str(each)), MAX_CHARS_TOGETHER)
+            found = (each for some in together for each in self._retrieve(some, options))
+            return [next(found) if isinstance(each, Question) else each for each in asked]
 
     def ask(self, question: str | Question, **options: Unpack[CallOptions]) -> Answer:
         """Return the answer to a question, with its evidence; where the answerer fails, with its `failure`."""
@@ -166,7 +169,8 @@ class Engine:
     def ask_batch(self, questions: Sequence[str | Question], **options: Unpack[CallOptions]) -> list[Answer]:
         """Return an answer to each question; up to 1,000 share each round trip, and their prompts go together.
 
-        Where the answerer fails, the question's answer has no entities, and says why in `failure`: none is lost.
+        Where the answerer fails, and of a text that is no question, the answer has no entities, and says why in
+        `failure`: none is lost.
         """
         with self._asking():
             return self.answer_evidence(self.retrieve_batch(questions, **options), **options)
@@ -399,6 +403,18 @@ def _validate_question(question: str | Question) -> Question:
     if not isinstance(question, str | Question):
         raise UsageError(f"expected a question as text or a Question, found {question!r}")
     return question if isinstance(question, Question) else Question(question)
+
+
+def _validate_of_batch(question: str | Question) -> Question | Evidence[Item]:
+    """Return the question; of a text that cannot be one, evidence that says why."""
+    try:
+        return _validate_question(question)
+    except UsageError as error:
+        if not isinstance(question, str):
+            raise
+        return Evidence(
+            Question(ascii(question[:80])), (), "chain", absence=NoEvidenceReason(str(error), "failed", (), error)
+        )
 
 
 def _validate_filter(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

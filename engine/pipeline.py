@@ -12,7 +12,7 @@ from .answering import AbstainingAnswerer, ExtractiveAnswerer, answer_from_plan
 from .context import Context
 from .data_model import Chain, Entity, LinkedQuestion, Question, Scored, Topic, find_first_group
 from .errors import EntityNotFoundError
-from .evidence import Answer, Evidence, Item, NoEvidenceReason, PlanAnswer, item_sort_key
+from .evidence import Answer, Evidence, Item, NoEvidenceReason, PlanAnswer, item_sort_key, make_failed_answer
 from .evidence.chains_and_triples import convert_to_chains, convert_to_triples
 from .linking import find_nearest_names, look_up_topics
 from .parts import JoinedExpression
@@ -36,11 +36,16 @@ def answer_questions(recipe: Recipe, ctx: Context, evidence: Sequence[Evidence[A
                 answerer = partial(part.answer, answerer=answerer)
         limits = recipe.answerer if isinstance(recipe.answerer, AbstainingAnswerer) else ExtractiveAnswerer()
         plans = [each.extra_of(PlanAnswer) for each in evidence]
-        others = [each for each, plan in zip(evidence, plans, strict=True) if plan is None]
+        unasked = [each.fault if each.reason == "failed" else None for each in evidence]
+        others = [e for e, plan, fault in zip(evidence, plans, unasked, strict=True) if plan is None and fault is None]
         read = iter(withhold_answers_with_unused_words(ctx, answerer(ctx, others)) if others else ())
         answers = [
-            next(read) if plan is None else answer_from_plan(each, plan, limits)
-            for each, plan in zip(evidence, plans, strict=True)
+            make_failed_answer(each, fault)
+            if fault
+            else next(read)
+            if plan is None
+            else answer_from_plan(each, plan, limits)
+            for each, plan, fault in zip(evidence, plans, unasked, strict=True)
         ]
     return [replace(each, evidence=each.evidence.add_costs(ctx.trace.costs)) for each in answers]
 

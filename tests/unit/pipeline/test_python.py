@@ -87,7 +87,11 @@ def test_a_batch_says_the_fault_of_each_question(tmp_path: Path) -> None:
         first, *others, last = engine.ask_batch([QUESTION, *BAD, QUESTION])
         for (bad, error), other in zip(BAD.items(), others, strict=True):
             assert type(other.evidence.fault) is error, bad
+        sound, empty, again = engine.ask_batch([QUESTION, " ", QUESTION])
+        assert (sound.text, again.text, empty.found, empty.reason) == ("Lima", "Lima", False, "failed")
+        assert "the question is empty" in empty.text
+        assert [each.found for each in engine.ask_batch(["", "x" * 20_000])] == [False, False]
         with pytest.raises(UsageError, match="the question is empty"):
-            engine.ask_batch([QUESTION, ""])
+            engine.ask("")
     assert first.evidence.fault is None
     assert (first.text, last.text) == ("Lima", "Lima")
