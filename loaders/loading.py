@@ -252,7 +252,9 @@ def _plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tupl
         return LoadPlan(BASE_LOAD, is_first=True, num_other_nodes=state.num_other_nodes)
     if options.mode == "append":
         return LoadPlan(max(load.number for load in others) + 1)
-    held = f"{state.num_triples:,} triples of {others[-1].source}"
+    sources = list(dict.fromkeys(load.source for load in others))
+    more = f" and {len(sources) - SHOWN:,} more" if len(sources) > SHOWN else ""
+    held = f"{count_text(state.num_triples, 'triple')} of {', '.join(sources[:SHOWN])}{more}"
     raise UsageError(f"the graph holds {held}: give --append to add to them or --replace to load in their place")
 
 

@@ -83,6 +83,7 @@ def describe_command(
     """
     if [bool(phrases), file is not None, undo].count(True) != 1:
         raise UsageError("describe: expected one of phrases of a relation, --file and --undo")
+    from ..evidence import format_count
     from ..neo4j.catalogue import read_catalogue
     from ..relations import descriptions
 
@@ -97,7 +98,8 @@ def describe_command(
         words = descriptions.make_descriptions(catalogue, relation or "", phrases)
         done = descriptions.add_relation_descriptions(gateway, catalogue, words)
     collisions = {each.phrase: list(each.relations) for each in done.collisions}
-    line = f"{done.num_relations:,} relations changed, {done.num_phrases:,} phrases {'taken back' if undo else 'new'}"
+    said = format_count(done.num_phrases, "phrase")
+    line = f"{format_count(done.num_relations, 'relation')} changed, {said} {'taken back' if undo else 'new'}"
     show({"relations": done.num_relations, "phrases": done.num_phrases, "collisions": collisions}, [line])
     for each in done.collisions[:10]:
         print_to_stderr(f"  “{each.phrase}” asks for {', '.join(each.relations)}: questions may take one for the other")

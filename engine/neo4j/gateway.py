@@ -68,7 +68,7 @@ def translate_errors(connection: Connection) -> Iterator[None]:
     try:
         yield
     except (driver_errors.ServiceUnavailable, driver_errors.SessionExpired, OSError) as error:
-        advice = "start one with `lodestar db start` or give --uri"
+        advice = "check its address, or start Lodestar's own with `lodestar db start`"
         if connection.is_encrypted:
             advice = (
                 "if one runs there, it speaks no TLS, or has a certificate that this machine does not trust: name its "

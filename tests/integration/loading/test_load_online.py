@@ -168,6 +168,9 @@ def test_what_the_graph_holds_is_never_guessed_at(gateway: Gateway) -> None:
     other = TripleSource([("a", "r", "b")])
     with pytest.raises(UsageError, match="the graph holds 13 triples of test triples: give --append"):
         load(other, gateway)
+    load(TripleSource([("c", "r", "d")], name="more"), gateway, mode="append")
+    with pytest.raises(UsageError, match="the graph holds 14 triples of test triples, more: give"):
+        load(other, gateway)
     with pytest.raises(UsageError, match="--writer bulk works on the files of an embedded server"):
         load(other, gateway, writer="bulk")
     load(other, gateway, mode="replace")
