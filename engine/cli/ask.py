@@ -108,7 +108,7 @@ def _ask(opened: PerProcessResource[Engine], paths_only: bool, questions: Sequen
     from ..evidence.chains_and_triples import collect_snippets
 
     engine = opened.value
-    with show_status("looking for the answer …"):
+    with show_status("looking for the answer …" if len(questions) == 1 else f"asking {len(questions)} questions …"):
         if paths_only:
             return [(each, ()) for each in engine.retrieve_batch(questions)]
         answers = engine.ask_batch(questions)
