@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...models.wording import AUXILIARIES
 from ..data_model import Topic
 from ..linking.entity_linker import find_dates
 from .plan import (
@@ -15,7 +16,7 @@ from .plan import (
     TopicSet,
 )
 from .schema import DATES, NUMBERS, GraphSchema, SetStatistics, reverse_step, split_mediated_step
-from .words import StepWordMatcher, tokenise
+from .words import StepWordMatcher, Token, tokenise
 
 FEATURES: tuple[str, ...] = (
     "relation_words",  # how well the words of each relation fit it, summed
@@ -115,6 +116,17 @@ WITHIN = ("located", "contained", "within")
 _POLITE = re.compile(r"(?:(?:can|could|would|will) you |please |tell me |do you know )+(?=\w)", re.I)
 
 
+def _move_negations(tokens: list[Token], names: Sequence[str]) -> list[Token]:
+    """Return the words with a "not" behind its subject before it: "does Peru not border" as "does not Peru border"."""
+    words = [token.text for token in tokens]
+    for name in {tuple(token.text for token in tokenise(each)) for each in names}:
+        for at in range(2, len(words) - len(name)):
+            after = at + len(name)
+            if words[at - 1] in AUXILIARIES and tuple(words[at:after]) == name and words[after] in ("not", "never"):
+                return [*tokens[:at], tokens[after], *tokens[at:after], *tokens[after + 1 :]]
+    return tokens
+
+
 class Chart:
     """A question over a graph: its words, and the parts of plans over them."""
 
@@ -129,7 +141,7 @@ class Chart:
     ) -> None:
         self.schema, self.steps, self.weights = schema, steps, weights
         self.text = text[found.end() :] if (found := _POLITE.match(text)) else text
-        self.tokens = tokenise(self.text)
+        self.tokens = _move_negations(tokenise(self.text), [topic.mention for topic in topics if topic.mention])
         self.words = [token.text for token in self.tokens]
         self.said = [self.text[token.start : token.end] for token in self.tokens]
         self.dates = {start: (iso, end) for start, end, iso in find_dates(self.text)}

@@ -43,6 +43,7 @@ def company(open_over: OpenOver, tmp_path_factory: pytest.TempPathFactory) -> It
         ("Which employee has the highest salary?", {"Dot Dale"}),
         ("Which employees were hired after 2018?", {"Cid Cole", "Dot Dale"}),
         ("Which employees do not work in Sales?", {"Cid Cole", "Dot Dale"}),
+        ("Which employees does Sales not have?", {"Cid Cole", "Dot Dale"}),
         ("What is the total salary of employees?", {"228000"}),
         ("Which employees have a salary between 45000 and 61000?", {"Ann Alder", "Cid Cole"}),
         ("Ann Alder vs Bob Birch salary", {"61000", "40000"}),
