@@ -122,11 +122,11 @@ def find_command(*words: str) -> click.Command:
 
 
 def count_part_options() -> int:
-    from lodestar.engine.parts import find_built_in_parts, load_part_class
+    from lodestar.engine.parts import find_built_in_part_paths, load_part_class
 
     declared = set()
     for slot in ("stage", "linker", "answerer"):
-        for name in find_built_in_parts(slot):
+        for name in find_built_in_part_paths(slot):
             kind = load_part_class(name, slot)
             for each in dataclasses.fields(kind):
                 home = next(base for base in kind.__mro__ if each.name in vars(base).get("__annotations__", {}))

@@ -17,9 +17,9 @@ from . import pipeline
 from .context import Context
 from .data_model import Question, Scored, Topic
 from .errors import StaleCatalogueError, UsageError, translate_import_errors
-from .evidence import Answer, Evidence, Item, NoEvidenceReason
+from .evidence import Answer, Evidence, Item, NoEvidenceExplanation
 from .evidence.chains_and_triples import convert_item_kind
-from .neo4j import split_into_requests
+from .neo4j import split_into_request_batches
 from .neo4j.catalogue import RelationInfo, read_catalogue, read_graph_edition, read_graph_state
 from .parallel import start_in_thread
 from .parts import Expression, JoinedExpression, NamedPart, Part, list_stages
@@ -123,9 +123,9 @@ class Engine:
         if driver is None:
             self.connection = make_connection(settings)
         else:
-            from .neo4j.gateway import make_driver_connection
+            from .neo4j.gateway import make_connection_from_driver
 
-            self.connection = make_driver_connection(driver, settings)
+            self.connection = make_connection_from_driver(driver, settings)
         self.resources = EngineResources(settings, self.connection)
         self._driver = driver
         self._opening = threading.RLock()
@@ -157,7 +157,7 @@ class Engine:
         with self._asking():
             asked = [_validate_of_batch(question) for question in questions]
             sound = [each for each in asked if isinstance(each, Question)]
-            together = split_into_requests(sound, MAX_TOGETHER, lambda each: len(str(each)), MAX_CHARS_TOGETHER)
+            together = split_into_request_batches(sound, MAX_TOGETHER, lambda each: len(str(each)), MAX_CHARS_TOGETHER)
             found = (each for some in together for each in self._retrieve(some, options))
             return [next(found) if isinstance(each, Question) else each for each in asked]
 
@@ -179,7 +179,7 @@ class Engine:
         """Return an answer to each evidence. If the answerer fails for a question, that answer has a `failure`."""
         with self._asking():
             graph, recipe = self._open(options)
-            return pipeline.answer_questions(recipe, self._context(graph), evidence)
+            return pipeline.answer_from_evidence(recipe, self._context(graph), evidence)
 
     def link(self, text: str) -> tuple[Topic, ...]:
         """Return the entities that a text mentions, best first."""
@@ -413,7 +413,7 @@ def _validate_of_batch(question: str | Question) -> Question | Evidence[Item]:
         if not isinstance(question, str):
             raise
         return Evidence(
-            Question(ascii(question[:80])), (), "chain", absence=NoEvidenceReason(str(error), "failed", (), error)
+            Question(ascii(question[:80])), (), "chain", absence=NoEvidenceExplanation(str(error), "failed", (), error)
         )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..models.placement import on_call
-from .llm import ChatUsage, compute_usage
+from .llm import ChatUsage, compute_call_usage
 
 if TYPE_CHECKING:
     from ..models.text.vectors import TextVectors
@@ -61,7 +61,7 @@ def merge_stage_costs(costs: Iterable[StageCost]) -> tuple[StageCost, ...]:
     return tuple(by_stage.values())
 
 
-class CallTrace:
+class CallCosts:
     """What the stages of one call took (`StageCost`), by stage."""
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class Context:
     """
 
     def __init__(self, gateway: Database, graph: GraphResources | None = None) -> None:
-        self.trace = CallTrace()
+        self.trace = CallCosts()
         self.db = gateway
         self.linked: Sequence[LinkedQuestion] = ()
         self._graph = graph
@@ -140,5 +140,5 @@ class Context:
         """
         completed = self.graph.shared.chat.complete(prompts)
         for prompt, outcome in zip(prompts, completed, strict=True):
-            self.trace.count(llm=compute_usage(prompt, outcome))
+            self.trace.count(llm=compute_call_usage(prompt, outcome))
         return completed

@@ -218,7 +218,7 @@ class Scored(Generic[T_co]):
     group: int | None = None
 
 
-def find_first_group(groups: Iterable[int | None]) -> int | None:
+def find_lowest_group_number(groups: Iterable[int | None]) -> int | None:
     return min((group for group in groups if group is not None), default=None)
 
 

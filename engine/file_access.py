@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from ..models.atomic_files import atomic_write, check_writable, open_file_for_writing
+from ..models.atomic_files import atomic_write, check_writable, open_with_folder_permissions
 from .errors import InputError, LodestarError, StorageError, UsageError
 from .progress import print_to_stderr
 
@@ -95,7 +95,7 @@ def lock_file(path: Path, reason: str, *, refusal: LodestarError | None = None) 
     Raises `StorageError` if the file cannot be opened, for example because another user owns it.
     """
     try:
-        file = open_file_for_writing(path, "ab")
+        file = open_with_folder_permissions(path, "ab")
     except OSError as error:
         raise StorageError(
             f"{path}: cannot be locked: {error.strerror or error}: name another folder, or remove this file"

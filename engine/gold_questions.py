@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..models.mined_files import MinedTopic
-from ..models.wording import fold_spelling
+from ..models.wording import casefold_nfkc
 from .data_model import Question
-from .neo4j import Request, load_query, split_into_requests
+from .neo4j import Request, load_query, split_into_request_batches
 from .neo4j.gateway import Gateway
 from .neo4j.graph_requests import EntitySignature, find_entities_by_name, read_search_names, read_signatures
 
@@ -119,7 +119,7 @@ def look_up_gold_answers(questions: Sequence[GoldQuestion], gateway: Gateway) ->
     """
     ids = dict.fromkeys(a.id for question in questions for a in question.answers if a.id)
     known: dict[str, str | None] = {}
-    for some in split_into_requests(ids, A_REQUEST, len):
+    for some in split_into_request_batches(ids, A_REQUEST, len):
         known |= gateway.run(
             Request(load_query("read_names"), {"ids": some}, lambda rows: {row[0]: row[1] for row in rows})
         )
@@ -127,15 +127,15 @@ def look_up_gold_answers(questions: Sequence[GoldQuestion], gateway: Gateway) ->
     return ResolvedGoldQuestions(tuple(found), len(ids), len(ids) - len(known))
 
 
-def add_gold_aliases(question: GoldQuestion, ids: Sequence[str], gateway: Gateway) -> GoldQuestion:
+def add_graph_names_to_gold_answers(question: GoldQuestion, ids: Sequence[str], gateway: Gateway) -> GoldQuestion:
     """Give gold answers that are only names the graph's own name of an entity among `ids` that has one as an alias."""
     called: dict[str, list[str]] = {}
     for named in gateway.run(read_search_names(ids)).values():
         for alias in named.search_names:
-            called.setdefault(fold_spelling(alias), []).append(named.entity.label)
+            called.setdefault(casefold_nfkc(alias), []).append(named.entity.label)
 
     def rename(answer: GoldAnswer) -> GoldAnswer:
-        others = [name for known in answer.names for name in called.get(fold_spelling(known), ())]
+        others = [name for known in answer.names for name in called.get(casefold_nfkc(known), ())]
         return answer if answer.id else replace(answer, names=tuple(dict.fromkeys((*answer.names, *others))))
 
     return replace(question, answers=tuple(map(rename, question.answers)))
@@ -145,7 +145,7 @@ def look_up_topic_ids(questions: Sequence[GoldQuestion], gateway: Gateway) -> tu
     """Give questions whose topics are only names the ids of the entities with exactly these names."""
     names = dict.fromkeys(n for q in questions if not q.topic_ids for n in q.topic_names)
     named: dict[str, tuple[str, ...]] = {}
-    for some in split_into_requests(names, A_REQUEST, len):
+    for some in split_into_request_batches(names, A_REQUEST, len):
         named |= gateway.run(find_entities_by_name(some))
 
     def ids(question: GoldQuestion) -> tuple[str, ...]:
@@ -204,14 +204,16 @@ def ground_questions(
             *(name for answer in question.answers for name in _names(answer)),
         )
     )
-    by_name = gateway.run_all([find_entities_by_name(some) for some in split_into_requests(names, A_REQUEST, len)])
+    by_name = gateway.run_all(
+        [find_entities_by_name(some) for some in split_into_request_batches(names, A_REQUEST, len)]
+    )
     named = {name: ids for some in by_name for name, ids in some.items()}
     ids = dict.fromkeys(
         id_
         for question in questions
         for id_ in (*_topic_ids(question, named), *(answer.id for answer in question.answers if answer.id))
     )
-    by_id = gateway.run_all([read_signatures(some) for some in split_into_requests(ids, A_REQUEST, len)])
+    by_id = gateway.run_all([read_signatures(some) for some in split_into_request_batches(ids, A_REQUEST, len)])
     signatures = {id_: signature for some in by_id for id_, signature in some.items()}
     found = [_place_question(question, named, signatures, return_to_topic=return_to_topic) for question in questions]
     topics = {
@@ -260,8 +262,8 @@ def _mention(question: GoldQuestion, id_: str, named: Mapping[str, Sequence[str]
         names = [name for other, name in both if other == id_ and len(question.topic_ids) == len(question.topic_names)]
     else:
         names = [name for name in question.topic_names if id_ in named.get(name, ())]
-    text = fold_spelling(question.text)
-    return next((name for name in names if fold_spelling(name) in text), label)
+    text = casefold_nfkc(question.text)
+    return next((name for name in names if casefold_nfkc(name) in text), label)
 
 
 def nothing_found_message(questions: QuestionSet, found: Sequence[object]) -> str:

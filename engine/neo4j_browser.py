@@ -146,7 +146,7 @@ def make_browser_link(browser_url: str, connection: Connection, command: str) ->
     return f"{browser_url}?{urlencode(values, safe='', quote_via=quote)}"
 
 
-def find_browser(engine: Engine) -> tuple[str, str]:
+def find_browser_login(engine: Engine) -> tuple[str, str]:
     """Return Browser's address at the engine's server, and which password it asks for, in words."""
     from .neo4j.embedded import EmbeddedServer
 

@@ -59,10 +59,10 @@ class Composable:
     """What ``+`` and ``|`` join to an expression."""
 
     def __add__(self, other: Composable) -> Expression:
-        return join_expressions("+", make_expression(self), make_expression(other))
+        return join_expressions("+", wrap_part_as_expression(self), wrap_part_as_expression(other))
 
     def __or__(self, other: Composable) -> Expression:
-        return join_expressions("|", make_expression(self), make_expression(other))
+        return join_expressions("|", wrap_part_as_expression(self), wrap_part_as_expression(other))
 
 
 @dataclass(frozen=True)
@@ -228,26 +228,26 @@ class JoinedExpression(Composable):
 Expression = NamedPart | JoinedExpression
 
 
-def make_expression(given: Composable) -> Expression:
+def wrap_part_as_expression(given: Composable) -> Expression:
     if isinstance(given, NamedPart | JoinedExpression):
         return given
     assert isinstance(given, Part)
     return NamedPart(given.name, given)
 
 
-def map_parts_by_name(stages: Expression) -> dict[str, Any]:
+def map_expression_parts_by_name(stages: Expression) -> dict[str, Any]:
     """Return the parts of an expression by name, from left to right."""
     return (
         {stages.name: stages.part}
         if isinstance(stages, NamedPart)
-        else map_parts_by_name(stages.left) | map_parts_by_name(stages.right)
+        else map_expression_parts_by_name(stages.left) | map_expression_parts_by_name(stages.right)
     )
 
 
 def join_expressions(sign: Literal["+", "|"], left: Expression, right: Expression) -> Expression:
     """Return ``left + right`` or ``left | right``; a part of the right with another one's name gets a number."""
-    known, names = map_parts_by_name(left), {}
-    for name, own in map_parts_by_name(right).items():
+    known, names = map_expression_parts_by_name(left), {}
+    for name, own in map_expression_parts_by_name(right).items():
         names[name], number = name, 2
         while names[name] in known and known[names[name]] != own:
             names[name], number = f"{name}-{number}", number + 1
@@ -352,7 +352,7 @@ ENTRY_POINTS = "lodestar.parts"
 
 
 @cache
-def find_built_in_parts(slot: Slot) -> Mapping[str, str]:
+def find_built_in_part_paths(slot: Slot) -> Mapping[str, str]:
     """Return ``module:Class`` of Lodestar's parts by name: those of an expression (`stage`), linkers or answerers."""
     here = Path(__file__).parent
     return {
@@ -368,9 +368,9 @@ def _installed_places() -> dict[str, str]:
     return {entry.name: entry.value for entry in entry_points(group=ENTRY_POINTS)}
 
 
-def find_foreign_parts(own: Mapping[str, str]) -> dict[str, str]:
+def find_untrusted_recipe_parts(own: Mapping[str, str]) -> dict[str, str]:
     """Return a recipe's own parts whose code is neither Lodestar's nor that of an installed part."""
-    known = find_built_in_parts("stage")
+    known = find_built_in_part_paths("stage")
     trusted = {*known, *known.values(), *_installed_places().values()}
     return {name: place for name, place in own.items() if place not in trusted and _PLACE.fullmatch(place)}
 
@@ -381,7 +381,7 @@ def load_part_class(name: str, slot: Slot = "stage", own: Mapping[str, str] | No
     own: the recipe's own parts, ``module:Class`` by name, or the name of another part to use it twice with different
     options. Raises `UsageError` for an unknown name, or a class that is no part.
     """
-    own, known = own or {}, find_built_in_parts(slot)
+    own, known = own or {}, find_built_in_part_paths(slot)
     place = own.get(name) or known.get(name) or (_installed_places().get(name) if slot == "stage" else None)
     if place is None:
         raise UsageError(f"there is no part {name!r}: expected one of {', '.join(sorted({*known, *own}))}")

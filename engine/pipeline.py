@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ..models import one_line
 from .answering import AbstainingAnswerer, ExtractiveAnswerer, answer_from_plan
 from .context import Context
-from .data_model import Chain, Entity, LinkedQuestion, Question, Scored, Topic, find_first_group
+from .data_model import Chain, Entity, LinkedQuestion, Question, Scored, Topic, find_lowest_group_number
 from .errors import EntityNotFoundError
-from .evidence import Answer, Evidence, Item, NoEvidenceReason, PlanAnswer, item_sort_key, make_failed_answer
+from .evidence import Answer, Evidence, Item, NoEvidenceExplanation, PlanAnswer, item_sort_key, make_failed_answer
 from .evidence.chains_and_triples import convert_to_chains, convert_to_triples
 from .linking import find_nearest_names, look_up_topics
 from .parts import JoinedExpression
@@ -24,10 +24,10 @@ RANK_CONSTANT = 60
 """k of reciprocal rank fusion (Cormack et al. 2009)."""
 
 
-def answer_questions(recipe: Recipe, ctx: Context, evidence: Sequence[Evidence[Any]]) -> list[Answer]:
+def answer_from_evidence(recipe: Recipe, ctx: Context, evidence: Sequence[Evidence[Any]]) -> list[Answer]:
     """Return an answer to each question; what it took is in its evidence. What a plan gives is its answer, whatever the
     recipe's answerer is."""
-    from .plans.unused_words import withhold_answers_with_unused_words
+    from .plans.unused_words import mark_path_answers_not_understood
 
     with ctx.trace.stage("answer"):
         answerer: Callable[[Context, Sequence[Evidence[Any]]], list[Answer]] = recipe.answerer
@@ -38,7 +38,7 @@ def answer_questions(recipe: Recipe, ctx: Context, evidence: Sequence[Evidence[A
         plans = [each.extra_of(PlanAnswer) for each in evidence]
         unasked = [each.fault if each.reason == "failed" else None for each in evidence]
         others = [e for e, plan, fault in zip(evidence, plans, unasked, strict=True) if plan is None and fault is None]
-        read = iter(withhold_answers_with_unused_words(ctx, answerer(ctx, others)) if others else ())
+        read = iter(mark_path_answers_not_understood(ctx, answerer(ctx, others)) if others else ())
         answers = [
             make_failed_answer(each, fault)
             if fault
@@ -111,7 +111,9 @@ def unite_evidence(
         for rank, scored in enumerate(side.items, start=1):
             known = items.setdefault(deduplication_key(scored.value), Scored(scored.value, 0.0))
             items[deduplication_key(scored.value)] = Scored(
-                known.value, known.score + 1 / (RANK_CONSTANT + rank), find_first_group((known.group, scored.group))
+                known.value,
+                known.score + 1 / (RANK_CONSTANT + rank),
+                find_lowest_group_number((known.group, scored.group)),
             )
     return replace(
         left,
@@ -145,4 +147,4 @@ def _say_unlinked(evidence: Evidence[Any], offered: tuple[Entity, ...]) -> Evide
         note += f"; did you mean {' or '.join(entity.label for entity in offered)}?"
     hint = "try `lodestar search` with parts of it, or give --topic an id or a name"
     fault = EntityNotFoundError(f"{note}: {one_line(evidence.question.text, 80)!r}; {hint}")
-    return replace(evidence, absence=NoEvidenceReason(note, "nothing linked", offered, fault))
+    return replace(evidence, absence=NoEvidenceExplanation(note, "nothing linked", offered, fault))

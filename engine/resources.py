@@ -12,9 +12,9 @@ from ..models import one_line
 from ..models.placement import Placement, PlacementError
 from ..models.text import RelationWords
 from ..models.text.encoders import BUNDLED, EncoderUnavailableError, SentenceEncoder
-from ..models.text.vectors import TextVectors, VectorStore
+from ..models.text.vectors import SqliteVectorStore, TextVectors
 from .errors import ModelError, UsageError, translate_import_errors
-from .evidence.text import Labels, get_relation_labels
+from .evidence.text import Labels, select_informative_labels
 from .neo4j.catalogue import Edition, RelationCatalogue
 from .relations import SHORTLIST_FROM, RelationIndex, make_words_by_relation
 from .settings import Connection, Settings
@@ -54,7 +54,7 @@ class EngineResources(_Cache):
         self.settings = settings
         self.connection = connection
         self.placement = Placement(settings.device, settings.precision)
-        self._stores: list[VectorStore] = []
+        self._stores: list[SqliteVectorStore] = []
 
     @property
     def vectors(self) -> TextVectors:
@@ -165,7 +165,9 @@ class EngineResources(_Cache):
         store = None
         if encoder.weights_digest is not None:
             precision = "" if encoder.is_exact else "-bfloat16"
-            store = VectorStore(self.settings.home_dir / "vectors" / f"{encoder.weights_digest}{precision}.sqlite")
+            store = SqliteVectorStore(
+                self.settings.home_dir / "vectors" / f"{encoder.weights_digest}{precision}.sqlite"
+            )
             self._stores.append(store)
         return TextVectors(encoder, store=store)
 
@@ -192,7 +194,7 @@ class GraphResources(_Cache):
 
     @cached_property
     def labels(self) -> Labels:
-        return get_relation_labels(self.catalogue.relations)
+        return select_informative_labels(self.catalogue.relations)
 
     @cached_property
     def index(self) -> RelationIndex:

@@ -30,7 +30,7 @@ from ..engine.errors import GraphError, InputError, StorageError, UsageError
 from ..engine.neo4j.catalogue import read_graph_state, stream_names, stream_triples
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
-from ..engine.writing import EntityName, parse_name_properties
+from ..engine.writing import EntityName, parse_stored_entity_names
 from ..models import quote_line
 from ..models.atomic_files import atomic_write
 from .formats.triples import FREEBASE
@@ -158,7 +158,7 @@ def export(
                 num_triples += len(found)
                 progress("triples", num_triples, state.num_triples)
             else:
-                num_names += writer.add_names(head, parse_name_properties(*found))
+                num_names += writer.add_names(head, parse_stored_entity_names(*found))
     used = base if isinstance(writer, _NTriplesWriter) and writer.is_base_used else None
     seconds = time.monotonic() - started_s
     return ExportReport(path, format_, num_triples, num_names, used, seconds)

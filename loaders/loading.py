@@ -173,7 +173,7 @@ def load(
             return run.report("online", write_online(run, gateway, lock))
 
 
-def load_embedded(
+def load_into_embedded_server(
     source: Source,
     instance: EmbeddedServer,
     options: LoadOptions,
@@ -206,7 +206,7 @@ def load_embedded(
             return run.report("online", write_online(run, *old))
 
 
-def load_source(
+def load_into_configured_database(
     source: Source,
     settings: Settings,
     options: LoadOptions,
@@ -217,7 +217,7 @@ def load_source(
     from ..engine.neo4j.embedded import EmbeddedServer
 
     if not settings.uri:
-        return load_embedded(source, EmbeddedServer.of(settings), options, progress, say)
+        return load_into_embedded_server(source, EmbeddedServer.of(settings), options, progress, say)
     with Gateway(make_connection(settings, LOAD_TIMEOUT_S)) as opened:
         opened.version()
         return load(source, opened, options, progress)

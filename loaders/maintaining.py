@@ -16,8 +16,12 @@ from ..engine.neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue,
 from ..engine.neo4j.gateway import Gateway
 from ..engine.progress import Progress, ignore_progress
 from ..engine.relations import refresh_end_kinds
-from ..engine.relations.descriptions import add_source_descriptions, read_source_descriptions, store_descriptions
-from ..engine.writing import BATCH_SIZE, EntityName, make_write_request, parse_name_properties
+from ..engine.relations.descriptions import (
+    add_source_descriptions,
+    read_descriptions_of_other_loads,
+    store_descriptions,
+)
+from ..engine.writing import BATCH_SIZE, EntityName, make_write_request, parse_stored_entity_names
 from ..engine.writing.changing import check_loads_complete
 from .loading import count_text, load_lock
 from .source import ROWS, record_batches
@@ -172,7 +176,7 @@ def _names_of(name: object, aliases: object, tags: str | None) -> tuple[EntityNa
     others = aliases if isinstance(aliases, list) else [] if aliases is None else [aliases]
     texts = [str(text) for text in (name, *others)]
     is_tagged = tags is not None and len(tags.split(" ")) == len(texts)
-    return parse_name_properties(texts[0], texts[1:], tags if is_tagged else None)
+    return parse_stored_entity_names(texts[0], texts[1:], tags if is_tagged else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +213,8 @@ def unload(gateway: Gateway, which: str, progress: Progress = ignore_progress) -
         gateway.execute(make_write_request("unload_triples", {"LABEL": label}, **params))
         progress("deleting", 1, 4)
         rows = gateway.stream(Request(load_query("stream_names_of"), {}, lambda rows: rows[0], {"LABEL": label}))
-        names = ((id_, parse_name_properties(*stored)) for id_, *stored in rows)
-        rests = ((id_, known, writing.remove_load_names(known, load.number)) for id_, known in names)
+        names = ((id_, parse_stored_entity_names(*stored)) for id_, *stored in rows)
+        rests = ((id_, known, writing.remove_names_stated_by_load(known, load.number)) for id_, known in names)
         writing.write_names(gateway, ((id_, rest) for id_, known, rest in rests if rest != known))
         progress("deleting", 2, 4)
         for of_nodes in [mark] if mark else ["Entity", "Literal"]:
@@ -222,7 +226,7 @@ def unload(gateway: Gateway, which: str, progress: Progress = ignore_progress) -
         known = gateway.run(read_catalogue()).relations  # without what the deleted load said of them
         by_others = [replace(each, phrases=tuple(p for p in each.phrases if p.origin != "source")) for each in known]
         store_descriptions(gateway, [now for now, before in zip(by_others, known, strict=True) if now != before])
-        add_source_descriptions(gateway, gateway.run(read_source_descriptions(load.sha256)))
+        add_source_descriptions(gateway, gateway.run(read_descriptions_of_other_loads(load.sha256)))
         refresh_end_kinds(gateway)
         if mark:
             gateway.execute(make_write_request("unmark_load", {"LABEL": mark}, batch_size=BATCH_SIZE))

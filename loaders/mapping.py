@@ -384,7 +384,7 @@ def describe_mapping(survey: Survey, mapping: GraphMapping) -> Iterator[str]:
             yield f"  left out: {_some(left)}"
 
 
-def mapping_as_json(survey: Survey, mapping: GraphMapping) -> dict[str, Any]:
+def describe_mapping_as_json(survey: Survey, mapping: GraphMapping) -> dict[str, Any]:
     counts = {
         "nodes": survey.num_nodes,
         "relationships": survey.num_relationships,

@@ -26,7 +26,7 @@ from neo4j.time import Date, DateTime, Duration, Time
 from ..engine.data_model import XSD
 from ..engine.errors import InputError
 from ..engine.progress import Progress, ignore_progress
-from ..engine.writing import RelationFacts
+from ..engine.writing import RelationMetadata
 from ..engine.writing.changing import LiteralValue
 from . import mapping as mappings
 from . import source as source_rows
@@ -251,14 +251,14 @@ class PropertyGraphSource(Source):
         """Return what becomes of each label and type, as plain data and as lines."""
         found, hints = (self.survey, self.mapping), [*self._graph.hints()]
         lines = chain(mappings.describe_mapping(*found), ["hints"] * bool(hints), (f"  {each}" for each in hints))
-        return {**mappings.mapping_as_json(*found), "hints": hints}, lines
+        return {**mappings.describe_mapping_as_json(*found), "hints": hints}, lines
 
     def parts(self) -> Iterator[source_rows.Part]:
         yield source_rows.SourceRowBatches(self.name, source_rows.record_batches(self._rows()))
 
-    def relation_facts(self) -> Mapping[str, RelationFacts]:
+    def relation_facts(self) -> Mapping[str, RelationMetadata]:
         types = self.survey.relationships
-        return {type_: RelationFacts(range=types[type_].ends[1] or None) for type_ in self.mapping.relationships}
+        return {type_: RelationMetadata(range=types[type_].ends[1] or None) for type_ in self.mapping.relationships}
 
     def _rows(self) -> Iterator[StatementRow]:
         self._left_out = Counter()

@@ -17,11 +17,11 @@ from ..engine.writing.changing import LiteralValue, Stated, parse_stated_triples
 from ..models import quote_line
 from . import source
 from .formats import source_class
-from .formats.columns import columns_by_name
+from .formats.columns import find_triple_columns
 from .formats.detecting import detect_format
 from .formats.relational_tables import TableGraph
 from .formats.tables import Database
-from .loading import LoadOptions, LoadReport, load, load_source
+from .loading import LoadOptions, LoadReport, load, load_into_configured_database
 from .property_graph import EdgeGraph, Element, PropertyGraphSource
 from .reading import use_spool_folder
 from .source import Source
@@ -49,7 +49,11 @@ def load_given(
     how = LoadOptions(settings.home_dir / "staging", "append" if append else "replace" if replace else "new")
     with use_spool_folder(how.staging, encoding):
         source = _source_of(given, format, options)
-    return load(source, gateway, how, progress) if gateway else load_source(source, settings, how, progress)
+    return (
+        load(source, gateway, how, progress)
+        if gateway
+        else load_into_configured_database(source, settings, how, progress)
+    )
 
 
 def _source_of(given: Any, kind: str | None, options: Mapping[str, Any]) -> Source:
@@ -99,7 +103,7 @@ def _stated_rows(triples: Iterable[Stated], names: Mapping[str, str | Sequence[s
 def triples_of_dataframe(frame: Any) -> list[tuple[Any, ...]]:
     """Return the triples of a table with columns such as head, relation, tail; others are not read."""
     table = _arrow_table(frame)
-    found = columns_by_name(table.column_names)
+    found = find_triple_columns(table.column_names)
     if found is None:
         has = quote_line(", ".join(table.column_names))
         raise UsageError(

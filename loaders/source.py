@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from ..engine.errors import InputError, UsageError
 from ..engine.file_access import read_text_file
-from ..engine.writing import RelationFacts
+from ..engine.writing import RelationMetadata
 from ..models import quote_line
 from ..models.wording import fold_name
 from .reading import RereadableFile, list_files, warn_of_others
@@ -84,7 +84,7 @@ def alias_row(line: int, id_: str, name: str) -> StatementRow:
     return StatementRow(line, "name", head=id_, tail=name, tag="alias")
 
 
-def comment_row(line: int, relation: str, text: str) -> StatementRow:
+def relation_comment_row(line: int, relation: str, text: str) -> StatementRow:
     return StatementRow(line, "comment", head=relation, tail=text)
 
 
@@ -99,7 +99,7 @@ def record_batches(rows: Iterable[Sequence[object]], schema: pa.Schema = ROWS) -
 
 
 @dataclass(frozen=True, slots=True)
-class LineFile:
+class FileWithParser:
     file: RereadableFile
     parser: str
     parameters: Mapping[str, object]
@@ -118,7 +118,7 @@ class SourceRowBatches:
     unit: str = ""
 
 
-Part = LineFile | SourceRowBatches
+Part = FileWithParser | SourceRowBatches
 
 
 class Source(ABC):
@@ -169,7 +169,7 @@ class Source(ABC):
     def parts(self) -> Iterator[Part]:
         """Yield the parts; each must be read to its end before the next."""
 
-    def relation_facts(self) -> Mapping[str, RelationFacts]:
+    def relation_facts(self) -> Mapping[str, RelationMetadata]:
         return {}
 
 
@@ -229,11 +229,11 @@ class FileSource(Source):
     def parts(self) -> Iterator[Part]:
         for file in self.files:
             if self.parser:
-                yield LineFile(file, self.parser, self.parameters(file))
+                yield FileWithParser(file, self.parser, self.parameters(file))
             else:
                 yield SourceRowBatches(file.shown, record_batches(self.rows(file)))
         if self.names_file:  # an id, its name and perhaps aliases on each line
-            yield LineFile(self.names_file, "names", {})
+            yield FileWithParser(self.names_file, "names", {})
 
     def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
         raise NotImplementedError
@@ -282,7 +282,7 @@ class Subset:
         return {name: value for name, value in asdict(self).items() if value != default[name]}
 
 
-def read_relation_names(text: str) -> tuple[str, ...]:
+def read_relation_patterns(text: str) -> tuple[str, ...]:
     """Return relations' names or globs: the lines of a file, without blank ones and comments (``#``), or what commas
     separate.
 

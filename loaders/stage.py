@@ -27,11 +27,11 @@ from ..engine import machine
 from ..engine.errors import NO_ROOM, InputError, LoadInProgressError, StorageError
 from ..engine.file_access import lock_file
 from ..engine.progress import Progress, ignore_progress
-from ..engine.writing import RelationFacts, make_typed_value_macros
+from ..engine.writing import RelationMetadata, make_typed_value_macros
 from ..models import quote_line
 from ..models.atomic_files import atomic_write, make_private_folder
 from ..models.wording import INDEX_STOP_WORDS, SMALL_WORDS
-from .source import LineFile, Part, Source, Subset
+from .source import FileWithParser, Part, Source, Subset
 
 
 @cache
@@ -42,7 +42,7 @@ def query(name: str) -> str:
 _PARAMETER = re.compile(r"(\w+) :: (.+?)(?=, \w+ ::|$)", re.MULTILINE)
 
 
-def prepare_parser(connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, object]) -> str:
+def prepare_sql_parser(connection: duckdb.DuckDBPyConnection, name: str, parameters: Mapping[str, object]) -> str:
     """Return the text of a parser of lines, for which macros are defined and parameters are set on a connection.
 
     A parser is a file of `parsers/`: a SELECT over the relation `lines` (see `reading.LINES`) that returns the columns
@@ -63,7 +63,7 @@ def _set_variables(connection: duckdb.DuckDBPyConnection, values: Mapping[str, A
         connection.execute(f"SET VARIABLE {name} = ?", [value])
 
 
-def run_on_batches(
+def execute_with_batches_as_table(
     connection: duckdb.DuckDBPyConnection, text: str, table: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
 ) -> None:
     """Run a statement that reads batches once, as a table.
@@ -160,7 +160,9 @@ class Stage:
         self._num_passes = 1
         self._parts: list[Part] = []
         self.share_read = 1.0
-        self.relation_facts: Mapping[str, RelationFacts] = {}  # what the source knows of relations beyond their names
+        self.relation_facts: Mapping[
+            str, RelationMetadata
+        ] = {}  # what the source knows of relations beyond their names
 
     def __enter__(self) -> Self:
         return self
@@ -316,8 +318,8 @@ class Stage:
             _set_variables(self._open(), {"part": number})
             text = "SELECT * FROM lines"
             unread: list[tuple[int, str, str]] = []
-            if isinstance(part, LineFile):
-                text = prepare_parser(self._open(), part.parser, part.parameters)
+            if isinstance(part, FileWithParser):
+                text = prepare_sql_parser(self._open(), part.parser, part.parameters)
                 batches = part.file.batches(lambda *reject, to=unread: to.append(reject))
             else:
                 batches = part.batches
@@ -329,7 +331,7 @@ class Stage:
                     told_s = time.monotonic()
                 if first is not None:
                     segment = chain((first,), islice(taken, _SEGMENT_BATCHES - 1))
-                    run_on_batches(self._open(), text, "lines", first.schema, segment)
+                    execute_with_batches_as_table(self._open(), text, "lines", first.schema, segment)
                 if unread:
                     self._open().executemany(query("reading/reject_line"), unread)
                     unread.clear()
@@ -355,7 +357,7 @@ class Stage:
 
     def _place(self, part: int, line: int) -> str:
         of = self._parts[part]
-        unit = "" if isinstance(of, LineFile) else of.unit
+        unit = "" if isinstance(of, FileWithParser) else of.unit
         return f"{of.shown}: {unit} {line}" if unit and line else f"{of.shown}:{line}" if line else of.shown
 
     def _write_rejects(self, file: Path | None) -> None:

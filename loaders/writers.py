@@ -104,8 +104,8 @@ def _write_entities(load: Load, gateway: Gateway) -> None:
         known = writing.read_names(gateway, batch.column("id").to_pylist())
         named = []
         for row in batch.to_pylist():
-            stated = writing.parse_name_properties(row["name"], row["aliases"], row["name_tags"])
-            named.append((row["id"], writing.add_load_names(known.get(row["id"], ()), stated, number)))
+            stated = writing.parse_stored_entity_names(row["name"], row["aliases"], row["name_tags"])
+            named.append((row["id"], writing.add_names_stated_by_load(known.get(row["id"], ()), stated, number)))
         writing.write_names(gateway, named, number)
         tell(len(named))
 

@@ -59,7 +59,7 @@ def make_private_folder(folder: Path) -> None:
         folder.chmod(0o700)
 
 
-def open_file_for_writing(file: Path, mode: Literal["wb", "ab"]) -> IO[bytes]:
+def open_with_folder_permissions(file: Path, mode: Literal["wb", "ab"]) -> IO[bytes]:
     """Open a file to write; a new one is closed to others if its folder is, whatever is done with the file later."""
     bits = 0o666 if file.parent.stat().st_mode & 0o077 else 0o600
     return open(file, mode, opener=lambda path, flags: os.open(path, flags, bits))
@@ -75,7 +75,7 @@ def _draft(file: Path) -> Path:
         code = errno.EISDIR if file.is_dir() else errno.ENODEV
         raise OSError(code, os.strerror(code) if file.is_dir() else "it is a device or a pipe, not a file")
     draft = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}.part")
-    open_file_for_writing(draft, "wb").close()
+    open_with_folder_permissions(draft, "wb").close()
     return draft
 
 

@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-def choose_relevance_layer(num_layers: int) -> int:
+def get_middle_attention_layer(num_layers: int) -> int:
     """Return the number, from 0, of the layer whose attention is used: the "(middle + 2)-th", or the last of a shallow
     model.
 
@@ -64,7 +64,7 @@ def compute_attention_relevance(attention: FloatsOfAnySize, spans: Ints) -> npt.
     return relevances
 
 
-def filter_coarsely(relevances: npt.NDArray[np.floating], keep: int) -> tuple[int, ...]:
+def select_most_relevant_paths(relevances: npt.NDArray[np.floating], keep: int) -> tuple[int, ...]:
     """Return the numbers of the `keep` most relevant paths, most relevant first; GraphRAG-FI, equation 2.
 
     relevances: â, (num_paths,). The threshold τ is that of the top 40 or 50 (section A.4). Ties go to the earlier path.

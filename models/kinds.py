@@ -383,7 +383,7 @@ def read_weights(part: Path) -> dict[str, Tensor]:
     return weights
 
 
-def copy_weights(weights: Mapping[str, Tensor], saved: Mapping[str, Tensor]) -> None:
+def restore_weights(weights: Mapping[str, Tensor], saved: Mapping[str, Tensor]) -> None:
     """Copy saved weights into those of a network; raise `ValueError` if they belong to another network."""
     import torch
 

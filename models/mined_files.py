@@ -81,7 +81,7 @@ def _content_lines(header: FileHeader, questions: Iterable[Any]) -> Iterator[byt
         yield json.dumps(record, ensure_ascii=False).encode() + b"\n"
 
 
-def compute_content_sha256(header: FileHeader, questions: Iterable[Any]) -> str:
+def compute_mined_file_sha256(header: FileHeader, questions: Iterable[Any]) -> str:
     digest = hashlib.sha256()
     for line in _content_lines(header, questions):
         digest.update(line)
@@ -160,7 +160,7 @@ def _of_this_format(line: bytes) -> str:
     return json.dumps(record)
 
 
-def compute_f1(precision: float, recall: float) -> float:
+def compute_f1_from_precision_recall(precision: float, recall: float) -> float:
     total = precision + recall
     return 2 * precision * recall / total if total else 0.0
 
@@ -210,7 +210,7 @@ class AnswerPath:
 
     @property
     def f1(self) -> float:
-        return compute_f1(self.precision, self.recall)
+        return compute_f1_from_precision_recall(self.precision, self.recall)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ import numpy.typing as npt
 from .calibration import lower_scores_except
 from .text import Hop, find_end_kind, find_end_type, list_hop_phrases, reverse_hop, verbalise_hop, verbalise_path
 from .text.vectors import LRUCache, TextVectors
-from .word_positions import WORD, AskedWords, WordPositions, find_stems, stem_word
+from .word_positions import WORD, AskedWords, WordPositions, collect_word_stems, stem_word
 from .wording import EMPTY_WORDS, NOUN_ENDS, STOP_WORDS
 from .wording.answer_kinds import classify_noun, find_wanted_kind, find_which_noun, score_kind_agreement
 
@@ -174,14 +174,14 @@ def _find_asked_noun(question: str) -> str:
     return " ".join(noun) or _find_asked_type(question)
 
 
-def compute_word_match(cosines: Floats) -> Floats:
+def squash_word_cosines(cosines: Floats) -> Floats:
     """σ((cos − .6) / .07): whether a word is meant by another, of unit vectors' cosines of any shape. Fitted
     roughly."""
     return (1 / (1 + np.exp(-(cosines - SAMEWORD) / 0.07))).astype(np.float32)
 
 
 def _compute_coverage(hop_cover: Floats, paths: Ints) -> Floats:
-    """mean_t max_l of `compute_word_match` of each path; hop_cover: (D, num_content); paths: (num_paths, max_hops), −1
+    """mean_t max_l of `squash_word_cosines` of each path; hop_cover: (D, num_content); paths: (num_paths, max_hops), −1
     after a path's end. Returns (num_paths,)."""
     best = np.where((paths >= 0)[:, :, None], hop_cover[paths], np.float32(0.0)).max(axis=1)
     return best.mean(axis=1).astype(np.float32)
@@ -308,7 +308,7 @@ class PathSimilarity:
             cosines = np.maximum.reduceat(hop_tokens @ self.vectors.tokens(word).T, hop_starts, axis=0)
             own = stem_word(word)
             same = np.array([own in some for some in stems], dtype=np.float32)
-            words[:, place] = np.maximum(compute_word_match(cosines).mean(axis=1), same)
+            words[:, place] = np.maximum(squash_word_cosines(cosines).mean(axis=1), same)
         distances = np.array(asked.distances, dtype=np.float32)
         number = {} if asked.goes_back else {hop: place for place, hop in enumerate(hops)}
         return WordPositions(
@@ -326,7 +326,7 @@ class PathSimilarity:
 
     def _stems_of(self, hop: Hop) -> frozenset[str]:
         if hop not in self._stems:
-            self._stems[hop] = find_stems((verbalise_hop(hop), *list_hop_phrases(hop)))
+            self._stems[hop] = collect_word_stems((verbalise_hop(hop), *list_hop_phrases(hop)))
         return self._stems[hop]
 
     def _call_ends(self, hops: Sequence[Hop], nouns: Sequence[str]) -> Floats:
@@ -334,11 +334,11 @@ class PathSimilarity:
         for it, else their cosine; 0 for no noun."""
         if not nouns:
             return np.zeros(len(hops), dtype=np.float32)
-        wanted, asked_for = find_stems(nouns), self.vectors.stack(nouns)
+        wanted, asked_for = collect_word_stems(nouns), self.vectors.stack(nouns)
 
         def score(texts: Sequence[str]) -> Floats:
             cosines = (self.vectors.stack(texts) @ asked_for.T).max(axis=1)
-            return np.where([bool(wanted & find_stems((text,))) for text in texts], np.float32(1.0), cosines)
+            return np.where([bool(wanted & collect_word_stems((text,))) for text in texts], np.float32(1.0), cosines)
 
         return self._best_reached(hops, score)
 
@@ -406,7 +406,7 @@ class _Prepared:
             hop_support=compute_support(hop_tokens, starts, question_tokens),
             hop_type=similarity.types(hops, paths.masked),
             hop_kind=np.array([score_kind_agreement(asked, find_end_kind(hop)) for hop in hops], dtype=np.float32),
-            hop_cover=compute_word_match(np.maximum.reduceat(hop_tokens @ content_tokens.T, starts, axis=0)),
+            hop_cover=squash_word_cosines(np.maximum.reduceat(hop_tokens @ content_tokens.T, starts, axis=0)),
             log_branching=np.array(paths.log_branching, dtype=np.float32),
             num_tokens=len(question_tokens),
             places=similarity.find_places(paths.asked, hops, hop_tokens, starts) if paths.asked else None,

@@ -29,9 +29,9 @@ from .kinds import (
     ModelKind,
     TrainingOptions,
     Writer,
-    copy_weights,
     decode_dataclass,
     load_description,
+    restore_weights,
     write_checkpoint,
 )
 from .text.encoders import SentenceEncoder
@@ -152,7 +152,7 @@ def train_objective(
     if state := _read_state(state_path, resolved):
         fields, tensors = state
         try:
-            copy_weights(objective.weights(), tensors["weights"])
+            restore_weights(objective.weights(), tensors["weights"])
         except ValueError as error:
             raise TrainingStateError(f"{state_path}: {error}: {OTHERWISE}") from error
         _restore_optimizer(optimizer, tensors["optimizer"])
@@ -192,7 +192,7 @@ def train_objective(
         fields = _State(history=history, seconds=seconds, scaler=scaler.state_dict(), resolved=dict(resolved))
         parts = {"weights": objective.weights(), "optimizer": _optimizer_tensors(optimizer), "best": best}
         _write_state(state_path, fields, parts)
-    copy_weights(objective.weights(), best)
+    restore_weights(objective.weights(), best)
     network.eval()
     return TrainingResult(history, before + time.monotonic() - started)
 

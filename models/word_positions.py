@@ -75,7 +75,7 @@ def find_topic_span(words: Sequence[str], topic: str) -> tuple[int, int]:
     return best
 
 
-def mask_topic(question: str, topic: str) -> str:
+def remove_mention(question: str, topic: str) -> str:
     """Return the question without its longest run of words that are all in the topic's name."""
     tokens = [(m.group().lower(), m.start(), m.end()) for m in WORD.finditer(question)]
     first, after = find_topic_span([token for token, _, _ in tokens], topic)
@@ -95,7 +95,7 @@ def stem_word(word: str) -> str:
     return word.removesuffix(ending).rstrip("e")
 
 
-def find_stems(texts: Iterable[str]) -> frozenset[str]:
+def collect_word_stems(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(stem_word(m.group()) for text in texts for m in WORD.finditer(text))
 
 
@@ -142,14 +142,14 @@ def _is_doer(word: str) -> bool:
 @lru_cache(4096)
 def _find_opposites(words: tuple[str, ...]) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
     """Return the stems that words of a question are among, each with the stems of the opposite that no word has."""
-    own = find_stems(words)
+    own = collect_word_stems(words)
     both = (sides for pair in _stem_contrasts() for sides in permutations(pair))
     return tuple((one, other) for one, other in both if own & one and not own & other)
 
 
 @lru_cache(1)
 def _stem_contrasts() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    return tuple((find_stems((one,)), find_stems((other,))) for one, other in read_lexicon().contrasts)
+    return tuple((collect_word_stems((one,)), collect_word_stems((other,))) for one, other in read_lexicon().contrasts)
 
 
 @lru_cache(4096)

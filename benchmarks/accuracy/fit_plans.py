@@ -32,8 +32,8 @@ from lodestar.engine.plans.plan import KindSet
 from lodestar.engine.plans.plan_selection import (
     FARTHEST,
     ExecutedPlan,
-    look_up_named_topics,
-    make_comparison_features,
+    look_up_literal_topics,
+    make_plan_versus_path_features,
     make_planner,
     read_plan_weights,
 )
@@ -123,7 +123,7 @@ def read_asked(name: str, path: Path) -> Asked:
         ctx = Context(engine.gateway(), graph)
         schema = read_schema(engine.gateway(), graph.catalogue, graph.words)
         linked = pipeline.link_questions(ctx, recipe.linker, [Question(each["question"]) for each in questions])
-        topics, kinds = look_up_named_topics(ctx, linked, schema)
+        topics, kinds = look_up_literal_topics(ctx, linked, schema)
         rows = [tuple(row.values()) for row in engine.gateway()._driver.execute_query(TRIPLES).records]
         planner = make_planner(graph, schema)
         paths = engine.ask_batch([each["question"] for each in questions], plans=False)
@@ -255,7 +255,10 @@ def fit_beside(graphs: Sequence[Sequence[Tried]], scores: Floats, certainty: Flo
     for at, name in enumerate(("beside_path", "beside_plan")):
         rows, right, share = [], [], []
         for some in graphs:
-            own = [(make_comparison_features(as_chosen(each, scores, certainty), each.path)[at], each) for each in some]
+            own = [
+                (make_plan_versus_path_features(as_chosen(each, scores, certainty), each.path)[at], each)
+                for each in some
+            ]
             own = [(feats, each) for feats, each in own if feats]
             rows += [feats for feats, _ in own]
             right += [float(each.path_is_right if at else each.right[each.best]) for _, each in own]

@@ -25,7 +25,13 @@ from lodestar.engine.data_model import Question, Topic
 from lodestar.engine.evidence import SIMILARITY, Evidence
 from lodestar.engine.parts import NamedPart
 from lodestar.engine.recipes import read_recipe
-from lodestar.engine.retrieval import PathQuery, PathScores, get_topic_mention, mask_mention, merge_mediator_hops
+from lodestar.engine.retrieval import (
+    PathQuery,
+    PathScores,
+    get_topic_mention,
+    merge_mediator_hops,
+    remove_topic_mention,
+)
 from lodestar.engine.retrieval.similarity import Similarity, SimilarityScorer
 from lodestar.engine.settings import resolve_settings
 from lodestar.loaders.question_sets import read_questions
@@ -119,7 +125,7 @@ def read_terms(
         topic: Topic = topics[id_]
         text = evidence.question.text
         paths = TopicPaths(
-            mask_mention(text, topic),
+            remove_topic_mention(text, topic),
             [merge_mediator_hops(chain.relation_path, words) for chain in chains],
             [scorer.branching[id_, str(chain.relation_path)] for chain in chains],
             read_asked_words(text, get_topic_mention(topic)),

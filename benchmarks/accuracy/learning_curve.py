@@ -33,11 +33,11 @@ def score(folder: Path, config: StarConfig, learn: MinedFile, asked: MinedFile, 
     model = star.open_model(folder, opening)
     assert model.reader is not None
     few, dev = learning.make_examples([learn]), learning.make_examples([asked])
-    dual = learning.DualObjective(model.network, model.tokenizer, few, dev, config.dual, config.dual_training)
+    dual = learning.ListwiseDualObjective(model.network, model.tokenizer, few, dev, config.dual, config.dual_training)
     stops = [stop for _, stop in dual.iterate_stop_scores(dev)]
     network, texts = model.reader.network, model.reader.texts
-    cross = learning.PoolObjective(network, texts, few, dev, stops, config.cross, config.cross_training)
-    found = learning.mix_networks(cross.iterate_shortlist_scores(), model.description.mix)
+    cross = learning.ContrastivePoolObjective(network, texts, few, dev, stops, config.cross, config.cross_training)
+    found = learning.mix_network_scores(cross.iterate_shortlist_scores(), model.description.mix)
     return {"mix": model.description.mix, **learning.compute_first_path_figures(found)}
 
 

@@ -20,7 +20,7 @@ from lodestar.engine.api import Engine
 from lodestar.engine.neo4j.catalogue import stream_names, stream_triples
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import resolve_settings
-from lodestar.loaders.formats.neo4j_graphs import DumpGraph, ScriptGraph, ServedGraph
+from lodestar.loaders.formats.neo4j_graphs import DumpGraph, ScriptGraph, TemporaryServerGraph
 from lodestar.models.text import split_name
 
 from .peers import read_queries
@@ -108,7 +108,9 @@ def main() -> None:
         server.reset()
         server.home.create()
         if file:
-            source: ServedGraph = ScriptGraph(file, run_script=True) if file.endswith(".cypher") else DumpGraph(file)
+            source: TemporaryServerGraph = (
+                ScriptGraph(file, run_script=True) if file.endswith(".cypher") else DumpGraph(file)
+            )
             source.fill(server)
         else:
             server.start(heap_mb=1_024, pagecache_mb=256)

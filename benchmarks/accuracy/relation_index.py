@@ -17,12 +17,12 @@ from random import Random
 
 import numpy as np
 from lodestar.engine.neo4j.catalogue import RelationInfo
-from lodestar.engine.relations import SHORTLIST, RelationIndex, make_relation_words
+from lodestar.engine.relations import SHORTLIST, RelationIndex, collect_relation_words
 from lodestar.engine.retrieval.subgraphs import RelationQuery, SimilarityProposer
 from lodestar.models.text import split_name
 from lodestar.models.text.encoders import SentenceEncoder
-from lodestar.models.text.vectors import TextVectors, VectorStore
-from lodestar.models.word_positions import mask_topic
+from lodestar.models.text.vectors import SqliteVectorStore, TextVectors
+from lodestar.models.word_positions import remove_mention
 
 from ..measuring import percentile_ms, seconds_of
 
@@ -60,14 +60,14 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder for vectors")
     given = parser.parse_args()
     encoder = SentenceEncoder("all-MiniLM-L6-v2")
-    vectors = TextVectors(encoder, store=VectorStore(given.work / "vectors.sqlite"))
+    vectors = TextVectors(encoder, store=SqliteVectorStore(given.work / "vectors.sqlite"))
     relations = relations_of(given.data / "freebase-ontology" / "fb_roles.gz")
     with gzip.open(given.data / "freebase-questions" / "grailqa-dev.jsonl.gz", "rt", encoding="utf-8") as lines:
         questions = list(map(json.loads, lines))
     texts = [question["question"] for question in questions]
     for place, question in enumerate(questions):
         for _, name in question["topic_entities"]:
-            texts[place] = mask_topic(texts[place], name)
+            texts[place] = remove_mention(texts[place], name)
     asked = np.concatenate([vectors.stack(texts[at : at + 5_000], lasting=True) for at in range(0, len(texts), 5_000)])
     exact = RelationIndex(relations, vectors)
     print(f"GrailQA dev, n {len(questions):,}; {len(relations):,} relations\n")
@@ -77,7 +77,7 @@ def main() -> None:
         ms = median_ms(lambda index=index: [index.search(each[None], TOP_K) for each in asked[:50]]) / 50
         print(f"| {name} | {share:.3f} | {whole:.3f} | {ms:.2f} |", flush=True)
     random = Random(0)
-    words = {relation.number: make_relation_words(relation) for relation in relations}
+    words = {relation.number: collect_relation_words(relation) for relation in relations}
     proposer = SimilarityProposer(words, vectors)
     print(f"\n| relations | ms to score all | to choose {SHORTLIST} and score them |\n| --- | --- | --- |")
     for number in NUM_CANDIDATES:

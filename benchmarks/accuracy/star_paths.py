@@ -31,7 +31,7 @@ Scores = dict[str, list[float]]
 """By measure, a figure for each question."""
 
 
-class DualPoolObjective(learning.PoolObjective):
+class DualPoolObjective(learning.ContrastivePoolObjective):
     """Encodes question and path separately; s is the stop score times τ, as the network has its own scale."""
 
     def logits(self, examples: learning.ExampleSet, selected: learning.ExampleCandidates) -> Tensor:
@@ -88,14 +88,14 @@ def score_first_paths(
         with np.load(stops) as kept:
             stop = [kept[name] for name in kept.files]
         size = len(choose.examples)
-        kind: Any = learning.PoolObjective if is_cross else DualPoolObjective
+        kind: Any = learning.ContrastivePoolObjective if is_cross else DualPoolObjective
         objective = kind(network, texts, own, choose, stop[:size], options, how, mix=1.0)
         train_objective(objective, state, asdict(options))
         objective.dev, objective.dev_stop = dev, stop[size:]
         with objective.autocast():
-            ranked = learning.mix_networks(objective.iterate_shortlist_scores(), 1.0)
+            ranked = learning.mix_network_scores(objective.iterate_shortlist_scores(), 1.0)
     else:
-        objective = learning.DualObjective(network, texts, own, choose, options, how)
+        objective = learning.ListwiseDualObjective(network, texts, own, choose, options, how)
         train_objective(objective, state, asdict(options))
         with objective.autocast():
             chosen, ranked = (list(objective.iterate_stop_scores(examples)) for examples in (choose, dev))

@@ -25,7 +25,7 @@ from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.recipes import Recipe, read_recipe
 from lodestar.engine.settings import Settings, resolve_settings
 from lodestar.loaders.formats.triples import MetaqaSource, PathquestionSource, TsvSource
-from lodestar.loaders.loading import LoadOptions, load_embedded
+from lodestar.loaders.loading import LoadOptions, load_into_embedded_server
 from lodestar.loaders.question_sets import read_questions
 from lodestar.loaders.source import Source
 
@@ -95,7 +95,7 @@ def serve_graph(asked: AskedGraph, settings: Settings, work: Path) -> Iterator[S
     """Load a graph into an embedded server of its own unless it is loaded, and yield the settings to ask it by."""
     own = replace(settings, name=asked.name)
     server = EmbeddedServer.of(own)
-    load_embedded(asked.source, server, LoadOptions(staging=work / "staging"))
+    load_into_embedded_server(asked.source, server, LoadOptions(staging=work / "staging"))
     server.start(progress=False)
     try:
         yield own

@@ -21,7 +21,7 @@ from functools import cached_property, reduce
 from pathlib import Path
 
 from lodestar.models.text import DirectedRelation, RelationWords, verbalise_path
-from lodestar.models.word_positions import mask_topic
+from lodestar.models.word_positions import remove_mention
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Example:
     @cached_property
     def masked(self) -> str:
         """The question without its topics."""
-        return reduce(mask_topic, self.topics, self.question)
+        return reduce(remove_mention, self.topics, self.question)
 
 
 def verbalise(path: Iterable[Step]) -> str:

@@ -23,7 +23,7 @@ import duckdb
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.settings import Settings
 from lodestar.loaders.formats.triples import FreebaseSource
-from lodestar.loaders.loading import LoadOptions, load_embedded
+from lodestar.loaders.loading import LoadOptions, load_into_embedded_server
 from lodestar.loaders.source import Subset
 from lodestar.loaders.stage import Stage
 from lodestar.loaders.writers import write_import_files
@@ -82,7 +82,7 @@ def load_bulk(path: Path, home: Path, cache: Path) -> tuple[float, float, int]:
     """Return the seconds of a load, the peak memory of this process in MB, and the number of triples."""
     options = LoadOptions(staging=home / "staging", writer="bulk", mode="replace")
     started_s = time.perf_counter()
-    report = load_embedded(FreebaseSource(str(path)), EmbeddedServer("bulk", home, cache), options)
+    report = load_into_embedded_server(FreebaseSource(str(path)), EmbeddedServer("bulk", home, cache), options)
     seconds = time.perf_counter() - started_s
     return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, report.num_triples
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ...models.reader import SourceChainColumns
 from ..data_model import Chain, Entity, RelationStep, Scored, Triple
 from ..evidence import Calibration, Evidence, Item
-from ..evidence.chains_and_triples import GroundedRelationPath, find_relation_paths
+from ..evidence.chains_and_triples import GroundedRelationPath, find_paths_through_triples
 
 if TYPE_CHECKING:
     from ..context import Database
@@ -76,7 +76,9 @@ def find_candidates(db: Database, evidence: Sequence[Evidence[Item]]) -> AnswerC
             found.append((question, name, replace(source, items=tuple(scored))))
             triples = [Scored(item.value, item.score) for item in scored if isinstance(item.value, Triple)]
             asked.append((triples, list(dict.fromkeys(topic.entity for topic in source.topics))))
-    for (question, name, source), (triples, _), paths in zip(found, asked, find_relation_paths(db, asked), strict=True):
+    for (question, name, source), (triples, _), paths in zip(
+        found, asked, find_paths_through_triples(db, asked), strict=True
+    ):
         topics = {each.entity: number for number, each in reversed(list(enumerate(source.topics)))}
         rows = sources.setdefault(name, _SourceRows(source.kind))
         if source.kind == "triple":

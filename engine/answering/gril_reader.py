@@ -102,11 +102,11 @@ def _point(evidence: Evidence[Triple], candidates: Sequence[Entity], scores: npt
 
     The answer's confidence is the highest of their probabilities.
     """
-    from ...models.gril.readers import choose_candidates
+    from ...models.gril.readers import choose_predicted_answers
 
     check_scores_finite(scores, _READER)
     entities = []
-    for place in choose_candidates(scores):
+    for place in choose_predicted_answers(scores):
         end = candidates[place]
         rests_on = [n for n, item in enumerate(evidence.items) if end in (item.value.head, item.value.tail)]
         entities.append(AnswerEntity(end.label, end.id, float(scores[place]), "graph", tuple(rests_on)))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ...models import Range, one_line
 from ...models.graphrag_fi import compute_answer_confidences
-from ...models.wording import fold_spelling
+from ...models.wording import casefold_nfkc
 from .. import answering
 from ..data_model import AnswerEntity, Chain, Entity
 from ..errors import LLMError, UsageError
@@ -117,7 +117,7 @@ class LanguageModelAnswerer(Answerer):
         question, options = evidence.question.text.strip(), evidence.question.options
         content = fill_placeholders(template or read_bundled_prompt("prompt.txt"), question=question, evidence=text)
         if options:
-            return make_choice_prompt(content, options)
+            return make_multiple_choice_prompt(content, options)
         return Prompt(
             content,
             json=True,
@@ -164,7 +164,7 @@ class LanguageModelAnswerer(Answerer):
         return Answer(evidence, entities, text, answerer, completed.usage)
 
 
-def make_choice_prompt(content: str, options: Sequence[str]) -> Prompt:
+def make_multiple_choice_prompt(content: str, options: Sequence[str]) -> Prompt:
     """Return the prompt of a multiple-choice question, to which exactly one of the options is the answer.
 
     content: the prompt without them. They stand at its end, whatever its template; a schema holds a reply to one of
@@ -332,7 +332,7 @@ def add_token_confidence(
 
 def normalise_name(name: str) -> str:
     """Return the normalised name: in NFKC and one case, without underscores, extra white space and outer quotes."""
-    folded = fold_spelling(name)
+    folded = casefold_nfkc(name)
     line = one_line(folded.replace("_", " "))
     return line.strip("\"'“”‘’«» ") or line
 

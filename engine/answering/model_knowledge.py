@@ -19,7 +19,7 @@ from .llm import (
     add_token_confidence,
     escape_prompt_text,
     is_parseable_reply,
-    make_choice_prompt,
+    make_multiple_choice_prompt,
     normalise_name,
     parse_reply,
     read_bundled_prompt,
@@ -51,7 +51,7 @@ class ClosedBookAnswerer(Answerer):
             "{question}", escape_prompt_text(evidence.question.text.strip())
         )
         if evidence.question.options:
-            return make_choice_prompt(content, evidence.question.options)
+            return make_multiple_choice_prompt(content, evidence.question.options)
         return Prompt(content, json=True, logprobs=True, max_tokens=MAX_REPLY_TOKENS, is_read=is_parseable_reply)
 
     def _outcome(self, evidence: Evidence[Item], completed: Completed) -> Answer:
@@ -88,7 +88,7 @@ def merge_answers(graph: Answer, model: Answer, thresholds: ConfidenceThresholds
     Answers with the same normalised name are merged; they have origin ``both``, the id, the evidence and the higher
     confidence. If one side failed, the other's answer is used, with its threshold applied.
     """
-    kept = integrate_answers(key_entities_by_name(graph), key_entities_by_name(model), thresholds)
+    kept = integrate_answers(list_keyed_answers(graph), list_keyed_answers(model), thresholds)
     entities = tuple(
         _merge_entity(None if own is None else graph.entities[own], None if other is None else model.entities[other])
         for own, other in kept
@@ -108,7 +108,7 @@ def merge_answers(graph: Answer, model: Answer, thresholds: ConfidenceThresholds
     )
 
 
-def key_entities_by_name(answer: Answer) -> list[KeyedAnswer]:
+def list_keyed_answers(answer: Answer) -> list[KeyedAnswer]:
     """Return an answer's entities as claims, keyed by name; entities that share a name are keyed by id as well."""
     ids: dict[str, str | None] = {}
     claims: list[KeyedAnswer] = []

@@ -26,7 +26,7 @@ from ..errors import UsageError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, format_entity_names
 from ..evidence.chains_and_triples import convert_to_chains
 from ..parts import TrainedPart, part
-from ..retrieval import mask_mention, merge_mediator_hops
+from ..retrieval import merge_mediator_hops, remove_topic_mention
 from . import AbstainingAnswerer
 from .candidates import AnswerCandidates, CandidateSource, find_candidates
 
@@ -131,7 +131,7 @@ def make_reader_input(
 
 def encode_questions(evidence: Sequence[Evidence[Item]], vectors: TextVectors) -> npt.NDArray[np.float32]:
     """Return the vector of each question without its topics, (num_questions, dimension)."""
-    return vectors.stack([reduce(mask_mention, each.topics, each.question.text) for each in evidence])
+    return vectors.stack([reduce(remove_topic_mention, each.topics, each.question.text) for each in evidence])
 
 
 HopsByPath = Mapping[tuple[RelationStep, ...], tuple[Hop, ...]]
@@ -164,7 +164,7 @@ def _compute_similarities(
             rows.setdefault(key, []).append(row)
     asked = []
     for (question, topic), some in rows.items():
-        masked = mask_mention(evidence[question].question.text, evidence[question].topics[topic])
+        masked = remove_topic_mention(evidence[question].question.text, evidence[question].topics[topic])
         asked.append([TopicPaths(masked, [hops[source.steps[row]] for row in some], [0.0] * len(some))])
     for some, ((fit, _),) in zip(rows.values(), similarity.score_composed(asked), strict=True):
         fits[some] = fit

@@ -191,10 +191,10 @@ def browse_command(question: str, topics: tuple[str, ...], settings: Settings, r
       lodestar browse "Which currency is used in the country whose capital is Lima?"
     """
     from ..api import Engine
-    from ..neo4j_browser import find_browser, write_picture
+    from ..neo4j_browser import find_browser_login, write_picture
 
     with Engine(settings, recipe=recipe) as engine:
-        url, password = find_browser(engine)
+        url, password = find_browser_login(engine)
         evidence = engine.retrieve(Question(question, topics))
         if fault := evidence.fault:
             raise fault

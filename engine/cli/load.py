@@ -31,7 +31,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 PASSWORD = "LODESTAR_FROM_PASSWORD"  # noqa: S105 - the environment's name for that of the database that is read
 
 
-class FormatGroup(click.Group):
+class LoadFormatCommands(click.Group):
     """Has a command for each format; if the first argument is a file, its format is detected."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -54,7 +54,7 @@ class FormatGroup(click.Group):
 
 
 @click.group(
-    cls=FormatGroup,
+    cls=LoadFormatCommands,
     commands=dict.fromkeys(FORMATS, click.Command(None)),
     no_args_is_help=True,
     subcommand_metavar="FILE|FORMAT [OPTIONS]...",
@@ -152,14 +152,14 @@ def _load(
 
     given: fields of `LoadOptions` and `Subset`, and the format's own arguments.
     """
-    from ...loaders.loading import LoadOptions, load_source, preview
+    from ...loaders.loading import LoadOptions, load_into_configured_database, preview
     from ...loaders.reading import use_spool_folder
-    from ...loaders.source import Subset, read_relation_names
+    from ...loaders.source import Subset, read_relation_patterns
 
     if append and replace:
         raise UsageError("--append and --replace exclude each other: give one of them")
     if "relations" in given:
-        given["relations"] = read_relation_names(given["relations"] or "")
+        given["relations"] = read_relation_patterns(given["relations"] or "")
     subset = _take(Subset, given)
     mode = "append" if append else "replace" if replace else "new"
     options = _take(LoadOptions, given, staging=settings.home_dir / "staging", mode=mode, subset=subset)
@@ -170,7 +170,7 @@ def _load(
             show(*(mapped.preview() if mapped else preview(source, options, online_only=bool(settings.uri))))
             return
         with show_progress_bar(source.name) as (progress, tell):
-            report = load_source(source, settings, options, progress, tell)
+            report = load_into_configured_database(source, settings, options, progress, tell)
     print_report(f"{report}\n{report.advice}", asdict(report))
 
 

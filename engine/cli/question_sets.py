@@ -137,14 +137,14 @@ def mine_command(
     """
     from ..supervision import MiningOptions
     from ..supervision.mining import mine_paths
-    from ..supervision.pools import PoolBounds, mine_pool
+    from ..supervision.pools import PoolBounds, mine_pools
 
     check_output_file("--out", out, reads=[click.get_current_context().params["dataset"]], force=force)
     options = MiningOptions(**mining)
     questions = replace(questions, questions=questions.sample(limit, options.seed))
     with show_progress_bar(questions.name, "mining") as (progress, _):
         mined = (
-            mine_pool(questions, engine, PoolBounds(), workers=workers, progress=progress)
+            mine_pools(questions, engine, PoolBounds(), workers=workers, progress=progress)
             if pool
             else mine_paths(questions, engine, options, workers=workers, progress=progress)
         )
@@ -168,12 +168,12 @@ def refine_command(settings: Settings, pool: Path, out: Path, force: bool) -> No
       lodestar mine train.jsonl.gz --pool --out pool.jsonl.gz
       lodestar refine pool.jsonl.gz --out refined.jsonl.gz
     """
-    from ..supervision.pools import read_pool_file, refine_pool
+    from ..supervision.pools import read_pool_file, refine_pools
 
     check_output_file("--out", out, reads=[pool], force=force)
     with show_progress_bar(out.name, "refining") as (progress, _):
         replies = Path(f"{out}.replies.sqlite")
-        refined = refine_pool(read_pool_file(pool), settings, replies, progress=progress)
+        refined = refine_pools(read_pool_file(pool), settings, replies, progress=progress)
     _write_mined(out, refined)
 
 

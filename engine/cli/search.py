@@ -95,7 +95,7 @@ def describe_command(
         words = descriptions.read_descriptions(Path(file), catalogue)
         done = descriptions.add_relation_descriptions(gateway, catalogue, words)
     else:
-        words = descriptions.make_descriptions(catalogue, relation or "", phrases)
+        words = descriptions.parse_relation_phrases(catalogue, relation or "", phrases)
         done = descriptions.add_relation_descriptions(gateway, catalogue, words)
     collisions = {each.phrase: list(each.relations) for each in done.collisions}
     said = format_count(done.num_phrases, "phrase")

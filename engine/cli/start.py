@@ -58,14 +58,14 @@ def demo_command(name: str) -> None:
       lodestar demo
     """
     from ...loaders.formats import source_class
-    from ...loaders.loading import LoadOptions, load_source
+    from ...loaders.loading import LoadOptions, load_into_configured_database
     from ..api import Engine
     from .render import result_lines
 
     settings = settings_from(name=name)
     with show_progress_bar("countries, capitals, borders, currencies, languages, cities") as (progress, tell):
         options = LoadOptions(settings.home_dir / "staging")
-        report = load_source(source_class("geonames")(), settings, options, progress, tell)
+        report = load_into_configured_database(source_class("geonames")(), settings, options, progress, tell)
     print_to_stderr(f"{report}\n")
     with Engine(settings) as engine:
         for text in QUESTIONS:

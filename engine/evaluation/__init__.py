@@ -18,8 +18,8 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from ...models.mined_files import compute_f1
-from ...models.wording import ARTICLES, fold_spelling
+from ...models.mined_files import compute_f1_from_precision_recall
+from ...models.wording import ARTICLES, casefold_nfkc
 from ..gold_questions import GoldAnswer, GoldQuestion
 
 CUTS = (1, 2, 3, 5, 10)
@@ -58,11 +58,11 @@ def normalise_answer(text: str) -> str:
     of ASCII's, so that "C++" stays; a decimal point and a minus sign before a number stay. A text that would become
     empty ("The The", "!!!") loses only case and extra space, so that no text matches everything.
     """
-    folded = fold_spelling(text)
+    folded = casefold_nfkc(text)
     kept = "".join(c for c in folded.replace("_", " ") if c in ".-" or unicodedata.category(c)[0] != "P")
     kept = _NO_MINUS_SIGN.sub("", _NO_DECIMAL_POINT.sub("", kept))
     words = [word for word in kept.split() if word not in ARTICLES]
-    return fold_spelling(" ".join(words)) or " ".join(folded.split())
+    return casefold_nfkc(" ".join(words)) or " ".join(folded.split())
 
 
 def merge_equal_gold_answers(gold: Sequence[GoldAnswer]) -> tuple[GoldAnswer, ...]:
@@ -74,7 +74,7 @@ def merge_equal_gold_answers(gold: Sequence[GoldAnswer]) -> tuple[GoldAnswer, ..
     return tuple(GoldAnswer(key if isinstance(key, str) else None, tuple(known)) for key, known in names.items())
 
 
-def match_predictions(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> tuple[bool, ...]:
+def judge_predictions(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> tuple[bool, ...]:
     """Return for each prediction, in rank order, whether it is right, by one-to-one matching.
 
     A prediction and a gold answer agree by id where both have one, else by a name. The matching is a maximum one of the
@@ -138,12 +138,12 @@ def _augment(start: int, candidates: list[list[int]], holder: dict[int, int], de
 
 
 def compute_answer_scores(predictions: Sequence[Prediction], gold: Sequence[GoldAnswer]) -> dict[str, float]:
-    """Return the scores of ranked predictions that `match_predictions` judges, by ir-measures.
+    """Return the scores of ranked predictions that `judge_predictions` judges, by ir-measures.
 
     With r right of p predictions and g distinct gold answers: precision r / p, recall r / g, F1 2r / (p + g), Hit
     [r > 0], Hits@1 [the first is right], exact match [r = p = g]; MRR and nDCG@10 of the ranking.
     """
-    right = match_predictions(predictions, gold)
+    right = judge_predictions(predictions, gold)
     ranked = _rank_scores(right, len(merge_equal_gold_answers(gold)))
     names = {"hits_at_1": "Success@1", "f1": "SetF", "precision": "SetP", "recall": "SetR"}
     strict = {name: ranked[measure] for name, measure in names.items()}
@@ -190,7 +190,13 @@ def compute_rog_scores(predictions: Sequence[Prediction], gold: Sequence[GoldAns
 
     num_matched = count_matched(predictions)
     precision, recall = num_matched / len(predictions), num_matched / len(gold)
-    values = (count_matched(predictions[:1]) > 0, num_matched > 0, precision, recall, compute_f1(precision, recall))
+    values = (
+        count_matched(predictions[:1]) > 0,
+        num_matched > 0,
+        precision,
+        recall,
+        compute_f1_from_precision_recall(precision, recall),
+    )
     return {name: min(float(value), 1.0) for name, value in zip(figures, values, strict=True)}
 
 
@@ -209,12 +215,12 @@ def compute_path_scores(paths: Sequence[RetrievedPath], question: GoldQuestion) 
     """
     gold = question.answers
     num_gold = len(merge_equal_gold_answers(gold))
-    right = [match_predictions(path.ends, gold) for path in paths[:1]]
+    right = [judge_predictions(path.ends, gold) for path in paths[:1]]
     first = right[0] if right else ()
 
     def recall_at(k: int) -> float:
         ends = list(dict.fromkeys(end for path in paths[:k] for end in path.ends))
-        return sum(match_predictions(ends, gold)) / num_gold
+        return sum(judge_predictions(ends, gold)) / num_gold
 
     none = float(not paths)
     figures = {

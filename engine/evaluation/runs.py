@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...models import one_line
-from ...models.atomic_files import compute_file_sha256, open_file_for_writing
+from ...models.atomic_files import compute_file_sha256, open_with_folder_permissions
 from ...models.kinds import decode_dataclass
 from ...models.text.encoders import SentenceEncoder
 from ..api import Engine
@@ -33,7 +33,7 @@ from ..gold_questions import (
     GoldQuestion,
     QuestionSet,
     SkippedQuestion,
-    add_gold_aliases,
+    add_graph_names_to_gold_answers,
     look_up_gold_answers,
     look_up_topic_ids,
 )
@@ -54,7 +54,7 @@ from . import (
     compute_answer_scores,
     compute_path_scores,
     compute_rog_scores,
-    match_predictions,
+    judge_predictions,
 )
 
 _log = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ class MissDiagnoser:
             return MissReason("not linked")
         for rank, chain in enumerate(evidence.chains, start=1):
             ends = [Prediction(end.label, end.id) for end in chain.value.ends]
-            if any(match_predictions(ends, question.answers)):
+            if any(judge_predictions(ends, question.answers)):
                 return MissReason("lost by the answerer") if rank == 1 else MissReason("not the first", rank)
         (found,) = mine_in_halves(self._miner.mine, [replace(question, topic_ids=started, paths=())])
         if isinstance(found, SkippedQuestion):
@@ -206,7 +206,7 @@ def read_question_records(folder: str | Path) -> list[QuestionRecord]:
 def open_record_writer(folder: Path) -> Iterator[Callable[[QuestionRecord], None]]:
     """Yield what appends a record, on the disk before it returns. A line that a kill cut short is removed first."""
     file = folder / RECORDS
-    with translate_storage_errors(file), open_file_for_writing(file, "ab") as opened:
+    with translate_storage_errors(file), open_with_folder_permissions(file, "ab") as opened:
         opened.truncate(sum(map(len, _complete_lines(file))))
 
         def add(record: QuestionRecord) -> None:
@@ -374,7 +374,7 @@ def _ask(opened: PerProcessResource[_Opened], link: bool, question: GoldQuestion
     if not record.right and any(gold.id is None for gold in question.answers):
         ends = (end.id for chain in chains.items for end in chain.value.ends)
         ids = dict.fromkeys((*(each.id for each in answer.answers if each.id), *ends))
-        question = add_gold_aliases(question, list(ids)[:MAX_RENAMED], engine.gateway())
+        question = add_graph_names_to_gold_answers(question, list(ids)[:MAX_RENAMED], engine.gateway())
         record = judge_answer(question, answer)
     miss = None
     if diagnosis and not record.right:

@@ -77,7 +77,7 @@ Our own choice."""
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerCertainty:
+class AnswerProbabilityFactors:
     """How sure it is that the first answer is right: an `EvidenceExtra` of evidence about one path with one score.
 
     margin: how far the score is above that of the best path that leads elsewhere. lacking: how far the relation that
@@ -123,7 +123,7 @@ class EvidenceTrace:
 
 
 @dataclass(frozen=True, slots=True)
-class NoEvidenceReason:
+class NoEvidenceExplanation:
     """Why evidence has no items, or none that fits, in words.
 
     reason: as a code. nearest: the entities with the nearest names, where none is known by what was asked about. fault:
@@ -152,7 +152,7 @@ class Evidence(Generic[ItemT_co]):
     items: tuple[Scored[ItemT_co], ...] = ()
     calibration: Calibration | None = None
     left_out: tuple[str, ...] = ()
-    absence: NoEvidenceReason | None = None
+    absence: NoEvidenceExplanation | None = None
     extras: tuple[EvidenceExtra, ...] = ()
     trace: EvidenceTrace = field(default_factory=EvidenceTrace, compare=False, repr=False)
     labels: Labels = field(default_factory=lambda: NO_LABELS, compare=False, repr=False)
@@ -223,11 +223,11 @@ class Evidence(Generic[ItemT_co]):
     def confidence(self) -> float | None:
         """The probability that the first item leads to a right answer, None where the scores have no calibration.
 
-        It is what a `AnswerCertainty` says, if the first item still has the path and the score that it is about.
+        It is what `AnswerProbabilityFactors` say, if the first item still has the path and score that they are about.
         """
         if not self.items:
             return None
-        first, said = self.items[0], self.extra_of(AnswerCertainty)
+        first, said = self.items[0], self.extra_of(AnswerProbabilityFactors)
         known = self.probability(0)
         if said is None or known is None or not isinstance(first.value, Chain):
             return known

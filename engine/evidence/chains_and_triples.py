@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from ..data_model import Chain, ChainStep, Entity, RelationStep, Scored, Triple, find_first_group
+from ..data_model import Chain, ChainStep, Entity, RelationStep, Scored, Triple, find_lowest_group_number
 from ..neo4j import Request, Row, load_query
 from ..neo4j.graph_requests import MENTIONED_WITH, Pair, read_snippets
 from . import Calibration, Evidence, Item, Kind, item_sort_key
@@ -48,9 +48,11 @@ def convert_to_triples(evidence: Evidence[Item]) -> Evidence[Triple]:
         return cast(Evidence[Triple], evidence)
     best: dict[Triple, Scored[Triple]] = {}
     for scored in evidence.items:
-        for triple in list_triples(scored.value):
+        for triple in list_item_triples(scored.value):
             known = best.get(triple, Scored(triple, float("-inf")))
-            best[triple] = Scored(triple, max(known.score, scored.score), find_first_group((known.group, scored.group)))
+            best[triple] = Scored(
+                triple, max(known.score, scored.score), find_lowest_group_number((known.group, scored.group))
+            )
     chains = (each.value for each in evidence.chains)
     retrieved = tuple((chain.topic.id, str(chain.relation_path)) for chain in chains)
     triples = _as(evidence, "triple", sorted(best.values(), key=item_sort_key))
@@ -71,7 +73,7 @@ def convert_to_chains(
     of_triples = [cast(Evidence[Triple], evidence[place]) for place in places]
     asked = [(each.items, [topic.entity for topic in each.topics]) for each in of_triples]
     found = [cast(Evidence[Chain], each) for each in evidence]
-    for place, each, paths in zip(places, of_triples, find_relation_paths(db, asked, max_length), strict=True):
+    for place, each, paths in zip(places, of_triples, find_paths_through_triples(db, asked, max_length), strict=True):
         found[place] = _make_chains(each, paths)
     return found
 
@@ -89,7 +91,9 @@ def _make_chains(evidence: Evidence[Triple], paths: Sequence[GroundedRelationPat
             on_way = _triples_on_way(path, ends)
             best = [max(values[triple] for triple in step) for step in on_way]
             score = _score_path(best, onward.get(place), one_by_one)
-            made.append(Scored(chain, score, find_first_group(groups[triple] for step in on_way for triple in step)))
+            made.append(
+                Scored(chain, score, find_lowest_group_number(groups[triple] for step in on_way for triple in step))
+            )
     made.sort(key=evidence.chain_order)
     calibration = Calibration("probability", of=one_by_one.of) if one_by_one else evidence.calibration
     chains = replace(_as(evidence, "chain", made[:MAX_CHAINS]), calibration=calibration)
@@ -137,7 +141,7 @@ def _triples_on_way(path: GroundedRelationPath, ends: Iterable[Entity]) -> list[
     return found
 
 
-def list_triples(item: Item) -> Iterable[Triple]:
+def list_item_triples(item: Item) -> Iterable[Triple]:
     if isinstance(item, Triple):
         return (item,)
     return dict.fromkeys(triple for step in item.triples() for triple in step)
@@ -166,7 +170,7 @@ Asked = tuple[Sequence[Scored[Triple]], Sequence[Entity]]
 """The triples of a question, and its topics."""
 
 
-def find_relation_paths(
+def find_paths_through_triples(
     db: Database,
     asked: Sequence[Asked],
     max_length: int = MAX_HOP,

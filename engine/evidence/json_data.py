@@ -101,7 +101,7 @@ class AnswerEntityData(TypedDict):
     evidence: list[int]
 
 
-class NearestData(TypedDict):
+class NearestAnswerData(TypedDict):
     """The answer to a question without the words that were not understood."""
 
     answer: str
@@ -123,7 +123,7 @@ class AnswerData(EvidenceData):
     unsure: bool
     why: list[str]
     not_understood: list[str]
-    nearest: NearestData | None
+    nearest: NearestAnswerData | None
     answerer: str
 
 
@@ -218,7 +218,7 @@ def serialise_evidence(evidence: Evidence[Item], *, trace: bool = False) -> Evid
 def serialise_answer(answer: Answer, *, trace: bool = False) -> AnswerData:
     """Return an answer with its evidence; what an entity rests on are ranks of items, counted from 1."""
     near = answer.nearest
-    nearest: NearestData | None = None
+    nearest: NearestAnswerData | None = None
     if near is not None:
         nearest = {"answer": near.text, "kind": near.kind, "number": near.number, "yes": near.yes}
     return {

@@ -92,7 +92,7 @@ def format_relation(relation: str, labels: Labels = NO_LABELS) -> str:
     return one_line(words) or one_line(relation)
 
 
-def get_relation_labels(relations: Iterable[RelationInfo]) -> Labels:
+def select_informative_labels(relations: Iterable[RelationInfo]) -> Labels:
     """Return the labels that say what names do not: "author" of P50; what the user says counts in any case."""
     return {each.name: each.shown_label for each in relations if each.said_label or _says_more(each)}
 

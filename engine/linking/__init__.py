@@ -13,7 +13,7 @@ from ...models.wording import FUNCTION_WORDS, fold_name, strip_marks
 from ..data_model import Entity, LinkedQuestion, Question, Topic
 from ..neo4j.graph_requests import (
     EntitySignature,
-    NamedEntity,
+    EntityWithSearchNames,
     NameQuery,
     find_entity_candidates,
     read_signatures,
@@ -59,7 +59,7 @@ def write_phrase_query(name: str) -> str:
     return " ".join(f'"{form}"' for form in forms) if written else NOTHING
 
 
-def _select_same_name(name: str, pool: Iterable[NamedEntity]) -> Entity | None:
+def _select_same_name(name: str, pool: Iterable[EntityWithSearchNames]) -> Entity | None:
     wanted = [token.folded for token in tokenise(name)]
     same = (each for each in pool if any([token.folded for token in tokenise(n)] == wanted for n in each.search_names))
     best = min(same, key=lambda each: (-each.degree, each.entity.id), default=None)
@@ -77,7 +77,7 @@ def _write_loose_query(tokens: Sequence[Token]) -> str:
     return " ".join(dict.fromkeys(parts)) or NOTHING
 
 
-def _select_nearest(tokens: Sequence[Token], pool: Iterable[NamedEntity]) -> tuple[Entity, ...]:
+def _select_nearest(tokens: Sequence[Token], pool: Iterable[EntityWithSearchNames]) -> tuple[Entity, ...]:
     def agreement(name: str) -> float:
         target = fold_name(name)
         size = max(1, len(target.split()))

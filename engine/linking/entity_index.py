@@ -1,8 +1,8 @@
 """Search entities by the vectors of their names.
 
 The folder holds ``entities.faiss``, ``entities.arrow`` (per row an entity's id) and ``entities.json`` (encoder, edition
-of the graph, SHA-256 of both). The vectors of names are kept with those of other texts (`VectorStore`), so that a build
-after an interruption or a change encodes only what is new.
+of the graph, SHA-256 of both). The vectors of names are kept with those of other texts (`SqliteVectorStore`), so that
+a build after an interruption or a change encodes only what is new.
 """
 
 from __future__ import annotations

@@ -13,19 +13,25 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ...models import Range
-from ...models.wording import FUNCTION_WORDS, INDEX_STOP_WORDS, join_stop_words, stands_in_comparison, strip_marks
+from ...models.wording import (
+    FUNCTION_WORDS,
+    INDEX_STOP_WORDS,
+    join_words_with_underscores,
+    stands_in_comparison,
+    strip_marks,
+)
 from ..data_model import Entity, Question, Topic, format_literal_term
 from ..neo4j import Request, Row, load_query
 from ..neo4j.catalogue import verbalise_type
 from ..neo4j.graph_requests import (
-    NamedEntity,
+    EntityWithSearchNames,
     NameQuery,
     find_entity_candidates,
     find_literals_by_prefix,
     read_search_names,
 )
 from ..parts import Linker, option, part
-from ..relations import make_relation_words
+from ..relations import collect_relation_words
 from . import NOTHING, add_topic_signatures, read_topic_signatures
 from .entity_index import EntityTypesFromRelations, NearestEntitySearch, open_entity_index
 from .mentions import (
@@ -37,8 +43,8 @@ from .mentions import (
     Token,
     compute_mention_features,
     compute_mention_probabilities,
+    derive_places_from_demonym,
     drop_punctuation_mismatches,
-    find_demonym_places,
     find_mention,
     is_unspaced,
     mark_question_content_words,
@@ -94,7 +100,7 @@ def write_full_text_queries(text: str, pool: int, per_word: int) -> list[NameQue
     parts = [*(f"{run}^3" for run in joined), *parts]
     whole = " ".join(list(dict.fromkeys(parts))[:MAX_CLAUSES]) or NOTHING
     singles = [
-        " ".join(f'"{word}"' for word in (*some, *find_demonym_places(some[0]))) for some in alone[:WORD_QUERIES]
+        " ".join(f'"{word}"' for word in (*some, *derive_places_from_demonym(some[0]))) for some in alone[:WORD_QUERIES]
     ]
     pairs = [f'"{left[0]} {right[0]}"' for (left, is_left), (right, is_right) in neighbours if is_left and is_right]
     others = dict.fromkeys([*joined[:WORD_QUERIES], *singles, *pairs[:WORD_QUERIES]])
@@ -130,7 +136,7 @@ def _find_stop_names(tokens: Sequence[Token], is_content: Sequence[bool]) -> Ite
         zip(tokens, is_content, strict=True), lambda each: each[1] and each[0].folded in INDEX_STOP_WORDS
     ):
         if may_be:
-            yield join_stop_words([token.folded for token, _ in run])
+            yield join_words_with_underscores([token.folded for token, _ in run])
 
 
 def _find_other_spelling(word: str) -> str:
@@ -165,7 +171,7 @@ class FullText(Linker):
         vectors, relations = graph.shared.vectors, graph.catalogue.relations
         index = open_entity_index(graph)
         # the lexicon's phrases are left out: the weights were not fitted with them
-        words = {r.number: make_relation_words(r, lambda p: p.origin != "lexicon") for r in relations}
+        words = {r.number: collect_relation_words(r, lambda p: p.origin != "lexicon") for r in relations}
         return FullTextLinker(
             self.top_k,
             _list_type_words(graph),
@@ -240,12 +246,12 @@ class FullTextLinker:
                 ]
         return list(zip(every, found, strict=True))
 
-    def rank(self, text: str, pool: Iterable[NamedEntity]) -> tuple[Topic, ...]:
+    def rank(self, text: str, pool: Iterable[EntityWithSearchNames]) -> tuple[Topic, ...]:
         """Return the candidates among `pool` for the mentions in `text`, best first; equal ones by id."""
         words = QuestionWords(text)
         return self._rank_mentions(words, self._find_all_mentions(words, pool))
 
-    def _find_all_mentions(self, words: QuestionWords, pool: Iterable[NamedEntity]) -> list[Mention]:
+    def _find_all_mentions(self, words: QuestionWords, pool: Iterable[EntityWithSearchNames]) -> list[Mention]:
         found = (find_mention(words, named, LEAST_SIMILARITY, self.type_words) for named in pool)
         return drop_punctuation_mismatches(words, [each for each in found if each is not None])
 

@@ -27,9 +27,9 @@ from ...models.wording import (
     NEVER_NAMES,
     find_initials,
     fold_name,
-    replace_marks_by_letter,
+    replace_combining_marks,
 )
-from ..neo4j.graph_requests import NamedEntity
+from ..neo4j.graph_requests import EntityWithSearchNames
 
 MAX_CHARS = 400
 """What of a name is held against a question; of a longer one its beginning alone."""
@@ -64,7 +64,7 @@ class Token:
 def tokenise(text: str) -> list[Token]:
     """Return the words of a text; a possessive ending is not part of its word, `U.S.` is one word, `us`."""
     tokens = []
-    for match in _WORD.finditer(replace_marks_by_letter(text.replace("_", " "))):
+    for match in _WORD.finditer(replace_combining_marks(text.replace("_", " "))):
         word = _POSSESSIVE.sub("", text[match.start() : match.end()])
         if folded := fold_name(word).replace(".", ""):
             tokens.append(Token(word, folded, match.start(), match.start() + len(word)))
@@ -128,7 +128,7 @@ _SHORTEST_STEM = 3
 
 
 @cache
-def find_demonym_places(word: str) -> tuple[str, ...]:
+def derive_places_from_demonym(word: str) -> tuple[str, ...]:
     """Return folded words that may name the place of a folded adjective, except the adjective itself."""
     if len(word) < SHORTEST or not word.isalpha():
         return ()
@@ -229,7 +229,7 @@ MAX_WORDS = 256
 class Mention:
     """A run of words that may mean an entity."""
 
-    named: NamedEntity
+    named: EntityWithSearchNames
     name: str
     """The name whose form agrees."""
     kind: FormKind
@@ -257,7 +257,7 @@ class QuestionWords:
         self._adjective: dict[str, int] = {}
         for at, token in enumerate(self.tokens):
             if self.is_content[at] and not (self.is_cased and token.text.islower()):
-                for place in find_demonym_places(token.folded):
+                for place in derive_places_from_demonym(token.folded):
                     self._adjective.setdefault(place, at)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
@@ -289,7 +289,7 @@ class QuestionWords:
 
 
 def find_mention(
-    words: QuestionWords, named: NamedEntity, min_similarity: float, type_words: Collection[str] = frozenset()
+    words: QuestionWords, named: EntityWithSearchNames, min_similarity: float, type_words: Collection[str] = frozenset()
 ) -> Mention | None:
     """Return the best mention of an entity, or None: the one with the most words, then the best kind of form. A name
     with a typo comes last."""
@@ -304,7 +304,7 @@ def find_mention(
     return min(found, key=lambda m: (m.start - m.end, m.similarity < 1, KINDS.index(m.kind), m.start), default=None)
 
 
-def _find_with_typo(words: QuestionWords, named: NamedEntity, min_similarity: float) -> list[Mention]:
+def _find_with_typo(words: QuestionWords, named: EntityWithSearchNames, min_similarity: float) -> list[Mention]:
     found = []
     for name in named.search_names:
         target = [token.folded for token in _split_name(name)]

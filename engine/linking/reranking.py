@@ -21,7 +21,7 @@ from ...models.calibration import sigmoid
 from ...models.path_similarity import PathSimilarity, SimilarityWeights, TopicPaths
 from ...models.text import DirectedRelation, Hop, RelationWords
 from ...models.text.vectors import TextVectors
-from ...models.word_positions import mask_topic
+from ...models.word_positions import remove_mention
 from ...models.wording.answer_kinds import find_which_noun
 from ..data_model import Topic
 from .entity_index import EntityTypesFromRelations
@@ -55,7 +55,7 @@ class RelationFeatureExtractor:
 
     def features(self, texts: Sequence[str], found: Sequence[Sequence[Topic]]) -> list[Floats]:
         """Return the `RELATION_FEATURES` of each question's candidates, (num_candidates, num_features)."""
-        masked = [[mask_topic(text, c.mention) for c in some] for text, some in zip(texts, found, strict=True)]
+        masked = [[remove_mention(text, c.mention) for c in some] for text, some in zip(texts, found, strict=True)]
         hops: dict[str, dict[int, tuple[Hop, ...]]] = {}
         for some, questions in zip(found, masked, strict=True):
             for topic, question in zip(some, questions, strict=True):

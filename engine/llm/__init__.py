@@ -139,10 +139,10 @@ MAX_CHARS_PER_TOKEN = 20
 """Of a long text; an endpoint that reports fewer tokens reports a wrong count."""
 
 
-def compute_usage(prompt: Prompt, completed: Completed) -> ChatUsage:
+def compute_call_usage(prompt: Prompt, completed: Completed) -> ChatUsage:
     """Return the cost of one prompt from its outcome; a failure costs one call."""
     if isinstance(completed, UnusableReplyError):
-        return replace(compute_usage(prompt, completed.said), failed=1)
+        return replace(compute_call_usage(prompt, completed.said), failed=1)
     if isinstance(completed, LLMError):
         return ChatUsage(calls=1, failed=1)
     if completed.cached:

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from ..errors import InputError, LLMError, LodestarError, StorageError
 from ..parallel import start_in_thread
 from ..settings import Settings, is_address_of_openai
-from . import ChatUsage, Completed, Completion, Prompt, TokenUsage, compute_usage
+from . import ChatUsage, Completed, Completion, Prompt, TokenUsage, compute_call_usage
 from .endpoint import GGUF, ChatEndpoint, GgufEndpoint
 
 Endpoint = ChatEndpoint | GgufEndpoint
@@ -116,7 +116,7 @@ class ChatGateway:
                 return LLMError(str(error))
             if cached is not None and prompt.is_read(cached.content):
                 with self._counting:
-                    self.usage += compute_usage(prompt, cached)
+                    self.usage += compute_call_usage(prompt, cached)
                 return cached
             completed = self._send(prompt)
             if isinstance(completed, Completion) and prompt.is_read(completed.content):
@@ -137,7 +137,7 @@ class ChatGateway:
             finally:
                 with self._counting:
                     self._under_way -= 1
-                    self.usage += compute_usage(prompt, completed)
+                    self.usage += compute_call_usage(prompt, completed)
             return completed
 
     def _over_budget(self) -> str:

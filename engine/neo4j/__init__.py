@@ -94,7 +94,7 @@ MAX_REQUEST_CHARS = 4_000_000
 """Bound of the texts of one request, because the database holds several copies of them."""
 
 
-def split_into_requests(
+def split_into_request_batches(
     items: Iterable[T], size: int, num_chars: Callable[[T], int], max_chars: int = MAX_REQUEST_CHARS
 ) -> Iterator[list[T]]:
     """Yield the items in batches for one request each: at most `size` items and about `max_chars` characters."""

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...models.wording import list_lexicon_phrases
-from ...models.wording.answer_kinds import NO_KIND, EndKind
+from ...models.wording.answer_kinds import NO_KIND, RelationEndProfile
 from ..errors import GraphError, StaleCatalogueError
 from . import Request, Row, load_query
 
@@ -74,8 +74,8 @@ class RelationInfo:
     description: str | None = None
     phrases: tuple[RelationPhrase, ...] = ()
     """What people ask for it by, without the lexicon's."""
-    head: EndKind = NO_KIND
-    tail: EndKind = NO_KIND
+    head: RelationEndProfile = NO_KIND
+    tail: RelationEndProfile = NO_KIND
     """What stands at its ends."""
 
     @property
@@ -92,9 +92,9 @@ class RelationInfo:
         return cls(number, name, label, count, domain, range_, inverse, stored_as, said, about, said_phrases, *kinds)
 
 
-def _end(stored: Sequence[Any]) -> EndKind:
+def _end(stored: Sequence[Any]) -> RelationEndProfile:
     kind, share, words = stored
-    return EndKind(kind, share or 0.0, tuple(words or ())) if kind or words else NO_KIND
+    return RelationEndProfile(kind, share or 0.0, tuple(words or ())) if kind or words else NO_KIND
 
 
 def list_relation_phrases(relation: RelationInfo) -> tuple[RelationPhrase, ...]:
@@ -314,7 +314,7 @@ def count_signature_mismatches() -> Request[int]:
     return Request(load_query("check_signatures"), {}, lambda rows: int(rows[0][0]))
 
 
-def look_up_relation_name(number: int, relations: Mapping[int, str]) -> str:
+def look_up_relation_name_by_number(number: int, relations: Mapping[int, str]) -> str:
     """Return a relation's name by its catalogue number; raise `StaleCatalogueError` where the catalogue lacks it."""
     name = relations.get(number)
     if name is None:
@@ -335,7 +335,7 @@ def read_graph_figures(gateway: Gateway) -> dict[str, Any] | None:
         "num_literals": state.num_literals,
         "num_relations": state.num_relations,
         "num_triples": state.num_triples,
-        "kinds": count_entities_by_kind(gateway),
+        "kinds": count_entities_by_type(gateway),
         "loads": loads,
     }
 
@@ -352,7 +352,7 @@ def list_loads(gateway: Gateway) -> list[dict[str, Any]]:
 MAX_KINDS = 1_000
 
 
-def count_entities_by_kind(gateway: Gateway) -> dict[str, int]:
+def count_entities_by_type(gateway: Gateway) -> dict[str, int]:
     """Return how many things are of each kind, those of its subclasses too, by the name of the kind."""
     from ...models.text import SUBCLASS_RELATIONS, TYPE_RELATIONS
 

@@ -222,19 +222,19 @@ class EmbeddedServer:
         with self._lock(), incoming._lock():
             incoming._stop()
             incoming._settle()
-            files.check_home_complete(incoming.home)
+            files.check_graph_complete(incoming.home)
             self.home.create()
             status = self.status()
             try:
                 before_stop()
                 self._stop()
                 self._settle()
-                files.begin_graph_swap(self.home, incoming.home)
+                files.stage_graph_for_swap(self.home, incoming.home)
                 files.finish_graph_swap(self.home)
             finally:
                 if status.phase != "stopped":
                     self._start({}, progress=progress)
-            files.delete_import_leftovers(self.home)
+            files.delete_swap_leftovers(self.home)
             (incoming.home.logs / LOG).replace(self.home.logs / LOG)
             incoming.home.delete()
             return self.status()
@@ -262,7 +262,7 @@ class EmbeddedServer:
             self._stop()
             self.home.write_state(last)
             raise
-        files.delete_import_leftovers(self.home)
+        files.delete_swap_leftovers(self.home)
         return self.status()
 
     def _settle(self, *, sweep: bool = True) -> None:
@@ -270,7 +270,7 @@ class EmbeddedServer:
             server_process.kill_leftover_commands(self.home)
             files.finish_graph_swap(self.home)
             if sweep:
-                files.delete_import_leftovers(self.home)
+                files.delete_swap_leftovers(self.home)
 
     def _delete(self) -> None:
         if self.home.folder.exists():

@@ -97,7 +97,7 @@ def check_server_version(connection: Connection, agent: str) -> str:
     return version
 
 
-def make_driver_connection(driver: neo4j.Driver, settings: Settings) -> Connection:
+def make_connection_from_driver(driver: neo4j.Driver, settings: Settings) -> Connection:
     """Return the connection of somebody's own driver, with the database and the timeout of the settings."""
     scheme = "neo4j" if isinstance(driver, neo4j.Neo4jDriver) else "bolt"
     connection = Connection(f"{scheme}://", database=settings.database, timeout_s=settings.query_timeout_s)

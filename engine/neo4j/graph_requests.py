@@ -27,7 +27,7 @@ MAX_TRIPLES_OF_VALUE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class NamedEntity:
+class EntityWithSearchNames:
     """An entity with every name that a search can find it by."""
 
     entity: Entity
@@ -98,14 +98,14 @@ POPULAR = 3
 """How many entities with the most triples a full-text query returns besides the best matches."""
 
 
-def find_entity_candidates(queries: Sequence[Sequence[NameQuery]]) -> Request[list[list[NamedEntity]]]:
+def find_entity_candidates(queries: Sequence[Sequence[NameQuery]]) -> Request[list[list[EntityWithSearchNames]]]:
     """Find for each question the entities that match any of its full-text queries, each once, under the first match."""
 
-    def decode(rows: Sequence[Row]) -> list[list[NamedEntity]]:
-        found: list[dict[str, NamedEntity]] = [{} for _ in queries]
+    def decode(rows: Sequence[Row]) -> list[list[EntityWithSearchNames]]:
+        found: list[dict[str, EntityWithSearchNames]] = [{} for _ in queries]
         for question, id_, name, search_names, degree in rows:
             if id_ not in found[question]:
-                found[question][id_] = NamedEntity(Entity(id_, name), tuple(search_names or ()), degree)
+                found[question][id_] = EntityWithSearchNames(Entity(id_, name), tuple(search_names or ()), degree)
         return [list(entities.values()) for entities in found]
 
     query_params = [
@@ -116,11 +116,13 @@ def find_entity_candidates(queries: Sequence[Sequence[NameQuery]]) -> Request[li
     return Request(load_query("find_entity_candidates"), {"queries": query_params, "popular": POPULAR}, decode)
 
 
-def read_search_names(ids: Sequence[str]) -> Request[dict[str, NamedEntity]]:
+def read_search_names(ids: Sequence[str]) -> Request[dict[str, EntityWithSearchNames]]:
     """Read the search names of the existing entities among `ids`, by id."""
 
-    def decode(rows: Sequence[Row]) -> dict[str, NamedEntity]:
-        return {id_: NamedEntity(Entity(id_, name), tuple(names), degree) for id_, name, names, degree in rows}
+    def decode(rows: Sequence[Row]) -> dict[str, EntityWithSearchNames]:
+        return {
+            id_: EntityWithSearchNames(Entity(id_, name), tuple(names), degree) for id_, name, names, degree in rows
+        }
 
     return Request(load_query("read_search_names"), {"ids": list(ids)}, decode)
 

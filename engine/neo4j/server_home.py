@@ -11,7 +11,7 @@
 
 An exchange of graphs begins with one rename, which creates ``arriving``. The content of ``arriving`` shows which steps
 remain, so any later process can finish it. Users and passwords are in ``data/databases/system``, which stays. Call none
-of the functions on graphs, except `delete_import_leftovers`, while a server runs on the folder.
+of the functions on graphs, except `delete_swap_leftovers`, while a server runs on the folder.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class ServerHome:
 
     def write_configuration(self, state: ServerState, *, cuts_log: bool = False) -> None:
         """Write ``conf/neo4j.conf`` for these ports and this much memory."""
-        lines = [f"{name}={value}" for name, value in make_neo4j_configuration(state).items()]
+        lines = [f"{name}={value}" for name, value in make_neo4j_settings(state).items()]
         lines += ["internal.dbms.tx_log.fail_on_corrupted_log_files=false"] if cuts_log else []
         text = "\n".join(["# Written by `lodestar db start`, at each start.", *lines]) + "\n"
         self.private_file("conf/neo4j.conf", text)
@@ -181,7 +181,7 @@ class ServerHome:
         return path
 
 
-def make_neo4j_configuration(state: ServerState) -> Mapping[str, str]:
+def make_neo4j_settings(state: ServerState) -> Mapping[str, str]:
     """Return the settings of ``neo4j.conf``: loopback only, authentication on, no usage reports."""
     bolt, http = f"{LOOPBACK}:{state.bolt_port}", f"{LOOPBACK}:{state.http_port}"
     return {
@@ -196,7 +196,7 @@ def make_neo4j_configuration(state: ServerState) -> Mapping[str, str]:
         "dbms.usage_report.enabled": "false",
         "client.allow_telemetry": "false",
         "browser.remote_content_hostname_whitelist": "localhost",
-        "browser.post_connect_cmd": make_post_connect_command(),
+        "browser.post_connect_cmd": make_browser_startup_command(),
         # By default an empty graph takes 517 MB on the disk: a log file of 256 MB for each of its two databases.
         "db.tx_log.preallocate": "false",
         # The default keeps a stopped server's process alive for ten seconds after its databases are closed.
@@ -204,7 +204,7 @@ def make_neo4j_configuration(state: ServerState) -> Mapping[str, str]:
     }
 
 
-def make_post_connect_command() -> str:
+def make_browser_startup_command() -> str:
     """Return the value of ``browser.post_connect_cmd`` with which a server styles pictures in Neo4j Browser, and clears
     the frame of the style, so that the screen has the question that a link puts into the editor."""
     style = json.loads(Path(__file__).with_name("style.json").read_text(encoding="utf-8"))
@@ -278,13 +278,13 @@ def delete_graph(home: ServerHome) -> None:
         home.importing.unlink()
 
 
-def check_home_complete(home: ServerHome) -> None:
+def check_graph_complete(home: ServerHome) -> None:
     """Raise `EmbeddedServerError` unless the home has a complete graph of its own."""
     if not has_graph(home) or not all((home.data / part / _GRAPH).is_dir() for part in _PARTS):
         raise EmbeddedServerError(f"{home.folder}: expected the loaded graph, found no complete one: load it again")
 
 
-def begin_graph_swap(home: ServerHome, source: ServerHome) -> None:
+def stage_graph_for_swap(home: ServerHome, source: ServerHome) -> None:
     """Begin to replace the graph by that of the source; this moves the source's data folder.
 
     Raises `EmbeddedServerError`, with nothing changed, if that folder cannot be renamed.
@@ -308,7 +308,7 @@ def finish_graph_swap(home: ServerHome) -> None:
                 arriving.rename(graph)
 
 
-def delete_import_leftovers(home: ServerHome) -> None:
+def delete_swap_leftovers(home: ServerHome) -> None:
     _delete(home.arriving)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import psutil
 
-from ...models.atomic_files import open_file_for_writing
+from ...models.atomic_files import open_with_folder_permissions
 from ..errors import EmbeddedServerError, StorageError
 from .server_home import ServerHome, ServerState
 
@@ -83,7 +83,7 @@ def launch_server(
         *(find_java(), f"-Xms{min(INITIAL_HEAP_MB, state.heap_mb)}m", f"-Xmx{state.heap_mb}m", "-XX:+UseG1GC"),
         *(*JVM_FLAGS, MAIN_CLASS, _home_argument(home), f"--config-dir={home.conf}", "--console-mode"),
     ]
-    with open_file_for_writing(home.console_log, "wb") as console:
+    with open_with_folder_permissions(home.console_log, "wb") as console:
         return subprocess.Popen(
             make_command_end_with_parent(command) if for_us_alone else command,
             cwd=home.folder,
@@ -203,7 +203,7 @@ def run_admin_command(
     file = home.private_file("run/admin.args", f"{ADMIN_CLASS} {quoted}\n")
     log = home.logs / log_name
     try:
-        with open_file_for_writing(log, "wb") as output:
+        with open_with_folder_permissions(log, "wb") as output:
             code = subprocess.run(
                 make_command_end_with_parent([find_java(), f"-Xmx{heap_mb}m", *_COMMAND_FLAGS, *JVM_FLAGS, f"@{file}"]),
                 cwd=folder or home.folder,

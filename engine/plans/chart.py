@@ -15,7 +15,7 @@ from .plan import (
     FollowPath,
     TopicSet,
 )
-from .schema import DATES, NUMBERS, GraphSchema, SetStatistics, reverse_step, split_mediated_step
+from .schema import DATES, NUMBERS, GraphSchema, SetDistributions, reverse_step, split_mediated_step
 from .words import StepWordMatcher, Token, tokenise
 
 FEATURES: tuple[str, ...] = (
@@ -73,7 +73,7 @@ class ChartNode:
     plan: Any
     feats: Feats
     score: float
-    cls: SetStatistics = field(default_factory=SetStatistics)
+    cls: SetDistributions = field(default_factory=SetDistributions)
     more: Any = None
 
 
@@ -102,14 +102,14 @@ class ComparedValue:
         return int(number) if number is not None and number == int(number) and self.last is None else None
 
 
-def is_one_name(plan: Any) -> bool:
+def is_single_topic_set(plan: Any) -> bool:
     """Return whether a plan is one thing that the question names."""
     return isinstance(plan, TopicSet) and len(plan.ids) == 1
 
 
 LEFT = "operator_left_out"
-NOTHING = SetStatistics()
-SEVERAL = SetStatistics()
+NOTHING = SetDistributions()
+SEVERAL = SetDistributions()
 """Of words in the plural."""
 WITHIN = ("located", "contained", "within")
 """Words for what holds or contains something."""
@@ -168,7 +168,7 @@ class Chart:
         self,
         kind: str,
         plan: Any,
-        cls: SetStatistics | None = None,
+        cls: SetDistributions | None = None,
         parts: Sequence[ChartNode] = (),
         more: Any = None,
         **own: float,
@@ -182,7 +182,7 @@ class Chart:
         return ChartNode(kind, plan, feats, score, cls or NOTHING, more)
 
     def make_set(
-        self, plan: Any, cls: SetStatistics, parts: Sequence[ChartNode], more: Any = None, **own: float
+        self, plan: Any, cls: SetDistributions, parts: Sequence[ChartNode], more: Any = None, **own: float
     ) -> ChartNode:
         return self.make("set", plan, cls, parts, more, **own)
 
@@ -199,14 +199,14 @@ class Chart:
         score = node.score + value * self.weights[name]
         return ChartNode(node.kind, node.plan, ((node.feats,), ((name, value),)), score, node.cls, node.more)
 
-    def paths(self, one: SetStatistics, two: SetStatistics) -> list[tuple[tuple[str, ...], float, str]]:
+    def paths(self, one: SetDistributions, two: SetDistributions) -> list[tuple[tuple[str, ...], float, str]]:
         """Return paths that lead from one class to things of another, with the logarithm of their share."""
         known = self.known_paths.get((id(one), id(two)))
         if known is None:
             known = self.known_paths[id(one), id(two)] = (one, two, self._find_paths(one, two))
         return known[2]  # type: ignore[no-any-return]
 
-    def _find_paths(self, one: SetStatistics, two: SetStatistics) -> list[tuple[tuple[str, ...], float, str]]:
+    def _find_paths(self, one: SetDistributions, two: SetDistributions) -> list[tuple[tuple[str, ...], float, str]]:
         found = []
         for step, share in one.steps.items():
             end = self.schema.ends.get(step)
@@ -227,19 +227,19 @@ class Chart:
                         found.append((path, math.log(share * middle[last] * fit), "two_relations_without_words"))
         return sorted(found, key=lambda each: -each[1])[:4]
 
-    def leads_on(self, cls: SetStatistics, path: Sequence[str]) -> bool:
+    def leads_on(self, cls: SetDistributions, path: Sequence[str]) -> bool:
         return any(split_mediated_step(step)[0] == path[0] for step in cls.steps)
 
-    def overlap(self, one: SetStatistics, two: SetStatistics) -> float:
+    def overlap(self, one: SetDistributions, two: SetDistributions) -> float:
         """Return how far the things of two classes may be the same, 0 to 1: by their kinds, else by their relations."""
         if one.value or two.value:
             return float(bool(one.value) and one.value == two.value)
         known = self.overlaps.get((id(one), id(two)))
         if known is None:
             found = (
-                compute_share_overlap(one.kinds, two.kinds)
+                compute_distribution_overlap(one.kinds, two.kinds)
                 if one.kinds and two.kinds
-                else compute_share_overlap(one.steps, two.steps)
+                else compute_distribution_overlap(one.steps, two.steps)
             )
             known = self.overlaps[id(one), id(two)] = (one, two, found)
         return known[2]  # type: ignore[no-any-return]
@@ -252,9 +252,11 @@ class Chart:
         """Return whether a plan is one thing: a topic, or what a relation that leads to one leads to from there."""
         if isinstance(plan, FollowPath):
             return self.is_one(plan.of) and all(step in self.schema.to_one for step in plan.path)
-        return is_one_name(plan)
+        return is_single_topic_set(plan)
 
-    def measured(self, measured: str, cls: SetStatistics) -> list[tuple[str, tuple[str, ...], int, dict[str, float]]]:
+    def measured(
+        self, measured: str, cls: SetDistributions
+    ) -> list[tuple[str, tuple[str, ...], int, dict[str, float]]]:
         """Return properties of a class that fit an adjective: the step, its path, its sign, features."""
         return [
             (step, path, sign, {"superlative_fits": fit, "property_two_steps_away": float(is_far)})
@@ -263,7 +265,7 @@ class Chart:
             for path, is_far in self.to_step(cls, step)
         ]
 
-    def to_step(self, cls: SetStatistics, step: str) -> list[tuple[tuple[str, ...], bool]]:
+    def to_step(self, cls: SetDistributions, step: str) -> list[tuple[tuple[str, ...], bool]]:
         if step in cls.steps or (step not in self.schema.ends and split_mediated_step(step)[0] in cls.steps):
             return [(split_mediated_step(step), False)]
         if cls.value or step not in self.schema.ends:
@@ -275,18 +277,18 @@ class Chart:
         ][:3]
 
 
-def compute_share_overlap(one: Mapping[str, float], two: Mapping[str, float]) -> float:
+def compute_distribution_overlap(one: Mapping[str, float], two: Mapping[str, float]) -> float:
     """Return how far two sets of shares have the same members, 0 to 1."""
     common = sum(min(share, two[name]) for name, share in one.items() if name in two)
     return common / max(1e-9, sum(one.values()), sum(two.values()))
 
 
-def make_word_features(fit: tuple[float, float], words: ChartNode) -> dict[str, float]:
+def make_relation_word_features(fit: tuple[float, float], words: ChartNode) -> dict[str, float]:
     """Return the features of words that fit a relation so far."""
     size = float(words.more or 1)
     return {"relation_words": fit[0] * size, "relation_words_off": (1 - fit[0]) * size, "relation_unsaid": fit[1]}
 
 
-def make_path_features(share: float, cost: str) -> dict[str, float]:
+def make_unmentioned_path_features(share: float, cost: str) -> dict[str, float]:
     """Return the features of a path that no words mean."""
     return {"share": share, cost: share if cost == "share" else 1.0}

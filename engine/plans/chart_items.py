@@ -19,11 +19,11 @@ from .chart import (
     ChartNode,
     ComparedValue,
     Number,
-    compute_share_overlap,
-    make_word_features,
+    compute_distribution_overlap,
+    make_relation_word_features,
 )
 from .plan import FollowPath, KindSet, TopicSet, ValueComparison
-from .schema import THROUGH, SetStatistics, name_end_kind, normalise_kind_name, split_mediated_step
+from .schema import THROUGH, SetDistributions, name_end_kind, normalise_kind_name, split_mediated_step
 from .words import get_unit_dimension, read_plan_lexicon, tokenise
 
 CANDIDATES = 6
@@ -103,7 +103,7 @@ def _find_compounds(chart: Chart) -> None:
         )
         if not first or not second or singularise(chart.words[at]) != chart.words[at]:
             continue
-        is_alike = compute_share_overlap(first.cls.steps, second.cls.steps) > 0.5  # both are products
+        is_alike = compute_distribution_overlap(first.cls.steps, second.cls.steps) > 0.5  # both are products
         if not is_alike and chart.paths(second.cls, first.cls):
             chart.compounds.add(at)
             chart.cost[at] = ("word_left_out", 0.0)
@@ -322,7 +322,7 @@ def _find_topics(chart: Chart, taken: set[int]) -> set[int]:
         if chart.form == "yes" and "there" in chart.words[:2]:  # what others of its kind have, it may lack
             for kind in kinds:
                 shares = {**chart.schema.of_kind.get(kind, NOTHING).steps, **shares}
-        cls = SetStatistics(shares, dict.fromkeys(kinds, 1.0), "text" if same[0].entity.is_literal else "")
+        cls = SetDistributions(shares, dict.fromkeys(kinds, 1.0), "text" if same[0].entity.is_literal else "")
         ids = tuple(dict.fromkeys(t.entity.id for t in same))[:50]
         place = "in" if {"in", "within"}.intersection(chart.words[max(0, start - 2) : start]) else None
         chart.add(
@@ -428,7 +428,9 @@ def _add_words(chart: Chart, start: int, end: int, inner: Sequence[str]) -> None
             ValueComparison((step,), "=", text=chart.schema.flags[step]),
         )  # organic wines: those whose organic is "yes"
         chart.add(
-            start, end, chart.make("condition", is_so, None, (said,), step, **make_word_features(fits.pop(step), said))
+            start,
+            end,
+            chart.make("condition", is_so, None, (said,), step, **make_relation_word_features(fits.pop(step), said)),
         )
     if not fits:
         return
@@ -454,7 +456,9 @@ def _add_words(chart: Chart, start: int, end: int, inner: Sequence[str]) -> None
         chart.add(
             start,
             end,
-            chart.make("set", ends, cls, (words,), name, end_of_a_relation=1, **make_word_features(fit, words)),
+            chart.make(
+                "set", ends, cls, (words,), name, end_of_a_relation=1, **make_relation_word_features(fit, words)
+            ),
         )
 
 
@@ -464,7 +468,7 @@ def _find_peaks(chart: Chart, words: ChartNode, start: int) -> list[ChartNode]:
     for most in [node for node in chart.items.get((start, start + 1), ()) if node.kind == "superlative"]:
         for step, fit in words.plan.items():
             for last, path, sign, fits in chart.measured(most.more[0], chart.schema.ends.get(step, NOTHING)):
-                order, own = sign * most.plan, {**fits, **make_word_features(fit, words)}
+                order, own = sign * most.plan, {**fits, **make_relation_word_features(fit, words)}
                 key = (order, THROUGH.join((step, last)), None, 1, 0)
                 found.append(chart.make("key", key, None, (words,), "value", **own))
                 peak = (step, path, "most" if order > 0 else "least")

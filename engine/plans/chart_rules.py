@@ -18,9 +18,9 @@ from .chart import (
     ChartNode,
     ComparedValue,
     Number,
-    is_one_name,
-    make_path_features,
-    make_word_features,
+    is_single_topic_set,
+    make_relation_word_features,
+    make_unmentioned_path_features,
 )
 from .plan import (
     AggregateValue,
@@ -40,7 +40,7 @@ from .plan import (
     Union,
     ValueComparison,
 )
-from .schema import DATES, NUMBERS, THROUGH, SetStatistics, name_end_kind, split_mediated_step
+from .schema import DATES, NUMBERS, THROUGH, SetDistributions, name_end_kind, split_mediated_step
 from .words import get_unit_dimension, get_unit_size, read_plan_lexicon
 
 Rule = Callable[[Chart, ChartNode, ChartNode], list[ChartNode]]
@@ -50,8 +50,8 @@ def _words_set(chart: Chart, words: ChartNode, of: ChartNode, *, after: bool = F
     """Words and a set: what a relation that the words mean leads to."""
     return [
         chart.make_set(
-            plan, chart.schema.ends[step], (words, of), **make_word_features(fit, words), share=math.log(share), size=1,
-            relation_after_its_topic=float(after),
+            plan, chart.schema.ends[step], (words, of), **make_relation_word_features(fit, words),
+            share=math.log(share), size=1, relation_after_its_topic=float(after),
             one_where_several=float(words.cls is SEVERAL and chart.is_one(plan)),
         )
         for step, fit in words.plan.items()
@@ -64,7 +64,7 @@ def _peak_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode
     """The highest of the highest points of the states."""
     step, path, how = left.plan
     share = right.cls.steps.get(step, 0.0)
-    if not share or is_one_name(right.plan):
+    if not share or is_single_topic_set(right.plan):
         return []
     plan = TopByValue(FollowPath(right.plan, split_mediated_step(step)), path, how)
     return [chart.make_set(plan, chart.schema.ends[step], (left, right), share=math.log(share), size=2)]
@@ -90,10 +90,10 @@ def _modify(chart: Chart, head: ChartNode, mod: ChartNode, *, before: bool) -> l
     common = {"modifier_before_its_noun": float(before), "several_things_modified": float(pure is None)}
     if pure is not None:
         common["kind_alone"] = -1
-    is_one = is_one_name(head.plan) and chart.form != "yes"
+    is_one = is_single_topic_set(head.plan) and chart.form != "yes"
     if overlap > 0 and not is_one and not (isinstance(mod.plan, KindSet) and pure in (mod.more, None)):
         if pure and mod.cls.kinds.get(pure, 0.0) > 0.98:
-            cls = SetStatistics(mod.cls.steps, {pure: 1.0}, mod.cls.value)
+            cls = SetDistributions(mod.cls.steps, {pure: 1.0}, mod.cls.value)
             made.append(chart.make_set(mod.plan, cls, parts, mod.more, kind_agrees=1, **common))
         else:
             kinds = head.cls.kinds
@@ -102,7 +102,7 @@ def _modify(chart: Chart, head: ChartNode, mod: ChartNode, *, before: bool) -> l
             own = {"kind_as_filter": 1.0, "kind_overlap": math.log(overlap), "size": 1.0}
             made.append(
                 chart.make_set(
-                    Intersection(head.plan, mod.plan), SetStatistics(head.cls.steps, kinds), parts, **own, **common
+                    Intersection(head.plan, mod.plan), SetDistributions(head.cls.steps, kinds), parts, **own, **common
                 )
             )
     if isinstance(head.plan, TopicSet) and not (both_named and chart.form == "yes"):
@@ -169,7 +169,7 @@ def _ranked_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[Chart
             TopByValue(left.plan, split_mediated_step(step), how, k, skip),
             left.cls,
             (left, right),
-            **make_word_features(fit, right),
+            **make_relation_word_features(fit, right),
             size=1,
         )
         for step, fit in right.plan.items()
@@ -197,7 +197,12 @@ def _superlative_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[
     _, is_bare, k, skip = left.more
     return [
         chart.make(
-            "key", (left.plan, step, None, k, skip), None, (left, right), "value", **make_word_features(fit, right)
+            "key",
+            (left.plan, step, None, k, skip),
+            None,
+            (left, right),
+            "value",
+            **make_relation_word_features(fit, right),
         )
         for step, fit in right.plan.items()
         if is_bare and chart.is_number(step)
@@ -247,7 +252,7 @@ def _key_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]
         found.append(replace(node, score=node.score + chart.weights["whose_superlative"]))
         found[-1].feats = ((node.feats,), (("whose_superlative", 1.0),))
         if left.more == "value" and left.plan[1] in chart.schema.ends and isinstance(best := node.plan, TopByValue):
-            cls = SetStatistics(value="number")
+            cls = SetDistributions(value="number")
             found.append(ChartNode("set", FollowPath(best, best.path), node.feats, node.score, cls))
     return found
 
@@ -278,7 +283,7 @@ def _set_compared(chart: Chart, left: ChartNode, right: ChartNode) -> list[Chart
 
 def _same_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The same capital: by the relation that the words mean."""
-    ways = {split_mediated_step(step): make_word_features(fit, right) for step, fit in right.plan.items()}
+    ways = {split_mediated_step(step): make_relation_word_features(fit, right) for step, fit in right.plan.items()}
     return [chart.make("sharing", ways, None, (left, right))]
 
 
@@ -300,7 +305,7 @@ def _words_sharing(chart: Chart, left: ChartNode, right: ChartNode) -> list[Char
 def _sharing_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """The same capital as Texas."""
     ways = left.plan or {
-        path: make_path_features(share, cost) for path, share, cost in chart.paths(right.cls, left.cls)
+        path: make_unmentioned_path_features(share, cost) for path, share, cost in chart.paths(right.cls, left.cls)
     }
     return [chart.make("shared", ways, right.cls, (left, right), right.plan)]
 
@@ -321,7 +326,7 @@ def _set_shared(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNo
 def _words_value(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """Born after 1962: a condition on the property that the words mean."""
     return [
-        chart.make("condition", test, None, (left, right), step, **make_word_features(fit, left))
+        chart.make("condition", test, None, (left, right), step, **make_relation_word_features(fit, left))
         for step, fit in left.plan.items()
         for test in _tests(chart, right, step)
     ]
@@ -403,7 +408,7 @@ def _value_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartN
     if number is None or op == "~":
         return found
     return found + [
-        chart.make("counted", (op, number, step), None, (left, right), **make_word_features(fit, right))
+        chart.make("counted", (op, number, step), None, (left, right), **make_relation_word_features(fit, right))
         for step, fit in right.plan.items()
         if step in chart.schema.ends and not chart.is_number(step)
     ]
@@ -442,7 +447,7 @@ def _not_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNod
             step,
             negation=1,
             lacks_any=1,
-            **make_word_features(fit, right),
+            **make_relation_word_features(fit, right),
         )
         for step, fit in right.plan.items()
         if step in chart.schema.ends
@@ -498,7 +503,7 @@ def _set_without(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartN
         made.append(chart.make_set(plan, left.cls, parts, **own))
     for path, share, cost in chart.paths(left.cls, right.cls):
         to = None if len(path) == 1 and _is_all(chart, path, right.plan) else right.plan
-        own = make_path_features(share, cost) | {"size": 1.0, "kind_alone": alone - float(to is None)}
+        own = make_unmentioned_path_features(share, cost) | {"size": 1.0, "kind_alone": alone - float(to is None)}
         made.append(chart.make_set(FilteredSet(left.plan, LacksPathTo(path, to)), left.cls, parts, **own))
     return made
 
@@ -539,7 +544,7 @@ def _words_several(chart: Chart, left: ChartNode, right: ChartNode, *, after: bo
         chart.make_set(
             make(FollowPath(one, split_mediated_step(step)), FollowPath(two, split_mediated_step(step))),
             chart.schema.ends[step], (left, right),
-            **make_word_features(fit, left), relation_after_its_topic=float(after), size=2,
+            **make_relation_word_features(fit, left), relation_after_its_topic=float(after), size=2,
         )
         for step, fit in left.plan.items()
         if right.cls.steps.get(step) and step in chart.schema.ends
@@ -554,7 +559,9 @@ def _set_several(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartN
         if how == "and":
             plan = FilteredSet(FilteredSet(left.plan, HasPathTo(path, one)), HasPathTo(path, two))
         made.append(
-            chart.make_set(plan, left.cls, (left, right), size=2, kind_alone=alone, **make_path_features(share, cost))
+            chart.make_set(
+                plan, left.cls, (left, right), size=2, kind_alone=alone, **make_unmentioned_path_features(share, cost)
+            )
         )
     return made
 
@@ -587,7 +594,7 @@ def _total_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartN
             AggregateValue(KindSet(name_end_kind(step)), (step,), how),
             of,
             (left, right),
-            **make_word_features(fit, right),
+            **make_relation_word_features(fit, right),
         )
         for step, fit in right.plan.items()
         if chart.is_number(step, NUMBERS) and (of := chart.schema.ends.get(f"^{step}"))
@@ -597,7 +604,7 @@ def _total_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartN
 def _per_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
     """Each country, where that is no kind: by the relation that the words mean."""
     return [
-        chart.make("group", step, None, (left, right), **make_word_features(fit, right))
+        chart.make("group", step, None, (left, right), **make_relation_word_features(fit, right))
         for step, fit in right.plan.items()
     ]
 
@@ -636,17 +643,17 @@ def _whole_group(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartN
             RankGroups(total.of, path, total.how, total.path),
             None,
             parts,
-            **make_path_features(share, cost),
+            **make_unmentioned_path_features(share, cost),
             size=1,
         )
         for path, share, cost in chart.paths(left.cls, right.cls)
     ]
 
 
-def _meanings(chart: Chart, words: ChartNode, cls: SetStatistics) -> list[tuple[str, dict[str, float]]]:
+def _meanings(chart: Chart, words: ChartNode, cls: SetDistributions) -> list[tuple[str, dict[str, float]]]:
     """Return the steps that words mean and that lead to things of a class, with their features."""
     return [
-        (step, make_word_features(fit, words))
+        (step, make_relation_word_features(fit, words))
         for step, fit in words.plan.items()
         if step in chart.schema.ends and chart.overlap(chart.schema.ends[step], cls) > 0.05
     ]
@@ -659,7 +666,10 @@ def _ways(
     if step:
         found = [(split_mediated_step(step), {"size": 1.0})]
     else:
-        found = [(path, make_path_features(share, cost)) for path, share, cost in chart.paths(left.cls, right.cls)]
+        found = [
+            (path, make_unmentioned_path_features(share, cost))
+            for path, share, cost in chart.paths(left.cls, right.cls)
+        ]
     return [(path, fits) for path, fits in found if chart.leads_on(left.cls, path)]
 
 

@@ -21,7 +21,7 @@ from ..errors import InputError, LLMError
 from ..llm import Completed, Message, Prompt, escape_prompt_text, find_end_of_reasoning, find_json_objects
 from .compile import PlanResult, compile_plan, execute_plans
 from .plan import Plan, parse_plan
-from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetStatistics, reverse_step, split_mediated_step
+from .schema import DATES, NUMBERS, THROUGH, GraphSchema, SetDistributions, reverse_step, split_mediated_step
 from .words import StepWordMatcher, tokenise
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _choose_vocabulary(schema: GraphSchema, steps: StepWordMatcher, text: str, t
     for step in forward[:MAX_RELATIONS]:
         name = _show(step, steps, shown)
         shown |= {name: step, f"^{name}": reverse_step(step)}
-        start = schema.ends.get(reverse_step(step), SetStatistics())
+        start = schema.ends.get(reverse_step(step), SetDistributions())
         lines.append(f"{name}: {_say_class(start)} -> {_say_class(schema.ends[step])}")
     named = {singularise(word) for word in words}
     kinds = sorted(schema.of_kind, key=lambda kind: (not named & {kind, kind.split()[-1]}, kind))[:MAX_KINDS]
@@ -104,7 +104,7 @@ def _show(step: str, steps: StepWordMatcher, taken: Mapping[str, str]) -> str:
     return step.replace(THROUGH, " / ") if said in taken else said
 
 
-def _say_class(cls: SetStatistics) -> str:
+def _say_class(cls: SetDistributions) -> str:
     return cls.value or max(cls.kinds, key=lambda kind: cls.kinds[kind], default="thing")
 
 

@@ -16,7 +16,7 @@ from ...models.calibration import sigmoid
 from ...models.wording import STOP_WORDS, find_operators, list_wanted_nouns, singularise
 from ..answering import ExtractiveAnswerer
 from ..data_model import Chain, LinkedQuestion, Scored, Topic
-from ..evidence import LEAST_PROBABILITY, NOT_THERE, UNSTATED, Answer, AnswerCertainty, Evidence, PlanAnswer
+from ..evidence import LEAST_PROBABILITY, NOT_THERE, UNSTATED, Answer, AnswerProbabilityFactors, Evidence, PlanAnswer
 from ..evidence.text import NO_LABELS, Labels
 from ..linking import select_start_topics
 from ..neo4j.graph_requests import find_literals_by_prefix, read_value_signatures
@@ -45,7 +45,7 @@ from .plan import (
 )
 from .planner import Candidate, Planner
 from .schema import GraphSchema, read_entity_types, read_schema
-from .unused_words import withhold_answers_with_unused_words
+from .unused_words import mark_path_answers_not_understood
 from .words import StepWordMatcher, tokenise
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Plans(Reorganiser):
     """Answers questions about kinds, numbers, times and sets by plans that the database executes (docs/questions.md).
 
     A question with a word that no plan understands keeps what the retriever finds. Where both give an answer, each is
-    as likely as it is beside the other (`make_comparison_features`), and the likelier one is given.
+    as likely as it is beside the other (`make_plan_versus_path_features`), and the likelier one is given.
     """
 
     follows_answers: ClassVar[bool] = True
@@ -121,7 +121,7 @@ class Plans(Reorganiser):
         if not asking:
             return evidence
         found, topics = find_plans(ctx, [questions[at] for at in asking])
-        paths = withhold_answers_with_unused_words(
+        paths = mark_path_answers_not_understood(
             ctx, ExtractiveAnswerer()(ctx, [evidence[at] for at in asking]), strict=True
         )
         unsure = []
@@ -147,7 +147,7 @@ class Plans(Reorganiser):
     ) -> tuple[Evidence[Any], bool]:  # fmt: skip
         """Return the evidence of a plan or of the path beside it, whichever is likelier with what the other says, and
         whether its answer can be stated."""
-        beside_path, beside_plan = make_comparison_features(best, path)
+        beside_path, beside_plan = make_plan_versus_path_features(best, path)
         of_plan, of_path = _probability("beside_path", beside_path), _probability("beside_plan", beside_plan)
         if unread := best.candidate.unread:
             of_plan, of_path = min(of_plan, UNSTATED), min(of_path, UNSTATED)
@@ -185,7 +185,7 @@ class Plans(Reorganiser):
         return _make_evidence(ctx, question, chosen, topics, self.stated_from)
 
 
-def make_comparison_features(best: ExecutedPlan, path: Answer) -> tuple[dict[str, float], dict[str, float]]:
+def make_plan_versus_path_features(best: ExecutedPlan, path: Answer) -> tuple[dict[str, float], dict[str, float]]:
     """Return what it is read from that a plan is right beside a path, and that the path is; empty for the path where
     both lead to the same things, or where it leads to none."""
     rows, ends = {row.entity.id for row in best.result.rows}, {each.id for each in path.answers}
@@ -215,7 +215,7 @@ def _log_odds(probability: float) -> float:
 
 def _set_probability(evidence: Evidence[Any], probability: float) -> Evidence[Any]:
     """Return evidence whose first path is right with another probability, where its probability is known."""
-    known = evidence.extra_of(AnswerCertainty)
+    known = evidence.extra_of(AnswerProbabilityFactors)
     if known is None:
         return evidence
     others = tuple(each for each in evidence.extras if each is not known)
@@ -270,7 +270,7 @@ def find_plans(
     """Return plans for each question, best first, and its topics; none where the best leaves an operator word out."""
     schema = get_graph_schema(ctx)
     planner = _planner_of(ctx)
-    topics, kinds = look_up_named_topics(ctx, questions, schema)
+    topics, kinds = look_up_literal_topics(ctx, questions, schema)
     found = [planner.plan(q.question.text, some, kinds) for q, some in zip(questions, topics, strict=True)]
     understood = [[each for each in some if not (each.leaves_operator or some[0].leaves_operator)] for some in found]
     return understood, topics
@@ -306,7 +306,7 @@ def _is_plain_question(plan: Plan) -> bool:
     return len(named) == 1
 
 
-def look_up_named_topics(
+def look_up_literal_topics(
     ctx: Context, questions: Sequence[LinkedQuestion], schema: GraphSchema
 ) -> tuple[list[tuple[Topic, ...]], dict[str, tuple[str, ...]]]:
     """Return the topics of each question with the texts of the graph that it names, and the kinds of all by id."""

@@ -17,7 +17,7 @@ from ...models.word_positions import read_asked_words
 from ...models.wording import singularise
 from ...models.wording.answer_kinds import classify_noun
 from ..data_model import Topic
-from .chart import FEATURES, LEFT, NOTHING, Chart, ChartNode, Feats, is_one_name
+from .chart import FEATURES, LEFT, NOTHING, Chart, ChartNode, Feats, is_single_topic_set
 from .chart_items import fill_chart
 from .chart_rules import RULES
 from .compile import reverse_path
@@ -41,7 +41,7 @@ from .schema import (
     NUMBERS,
     THROUGH,
     GraphSchema,
-    SetStatistics,
+    SetDistributions,
     name_end_kind,
     reverse_step,
     split_mediated_step,
@@ -229,7 +229,7 @@ _SAID_OF: Mapping[str, Callable[[ChartNode], str | None]] = {
 """The parts that need a set, and the relation that it has."""
 
 
-def _find_places(chart: Chart, cls: SetStatistics) -> list[str]:
+def _find_places(chart: Chart, cls: SetDistributions) -> list[str]:
     """Return the steps to where things are: those to places within others before those to the others."""
     places = chart.schema.places
     within = []
@@ -248,7 +248,7 @@ def _wholes(chart: Chart, node: ChartNode) -> list[tuple[Any, dict[str, float]]]
         return [(plan, {})] if node.more != "yes" or chart.form == "yes" else []
     if isinstance(plan, TopicSet) and chart.form != "where":
         return []
-    if isinstance(plan, TopByValue) and is_one_name(plan.of):
+    if isinstance(plan, TopByValue) and is_single_topic_set(plan.of):
         return []  # one thing that the question names is the most of nothing
     is_number, is_date = cls.value in NUMBERS, cls.value in DATES
     found: list[tuple[Any, dict[str, float]]] = []

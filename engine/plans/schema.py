@@ -37,7 +37,7 @@ DATES = ("date", "year")
 
 
 @dataclass(frozen=True, slots=True)
-class SetStatistics:
+class SetDistributions:
     """What is known of the things in a set. steps: the shares of them from which each step leads on; kinds: that are of
     each kind; value: the kind of values they are, or empty."""
 
@@ -53,8 +53,8 @@ class GraphSchema(PlanSchema):
     kind_names: the kinds of each type, by id.
     """
 
-    ends: Mapping[str, SetStatistics] = field(default_factory=dict)
-    of_kind: Mapping[str, SetStatistics] = field(default_factory=dict)
+    ends: Mapping[str, SetDistributions] = field(default_factory=dict)
+    of_kind: Mapping[str, SetDistributions] = field(default_factory=dict)
     kind_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: Mapping[int, str] = field(default_factory=dict)
     """The relations by their catalogue numbers."""
@@ -130,7 +130,7 @@ def make_schema(
         for id_ in source.types:
             of_type[id_].append(name)
     if not kinds:
-        kinds |= find_kinds_at_relation_ends(catalogue.relations)
+        kinds |= derive_kinds_from_relation_ends(catalogue.relations)
 
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     sizes: Counter[str] = Counter()
@@ -166,14 +166,14 @@ def make_schema(
     classes = {}
     for key, size in sizes.items():
         shares = {name: count / size for name, count in counts[key].items()}
-        classes[key] = SetStatistics(
+        classes[key] = SetDistributions(
             {name: share for name, share in shares.items() if not name.startswith("kind ")},
             {name.removeprefix("kind "): share for name, share in shares.items() if name.startswith("kind ")},
             values.get(key.removeprefix(FROM_MEDIATOR), ""),
         )
     _pass_mediators(classes, {key for key, size in sizes.items() if unnamed[key] >= 0.5 * size})
     ends = {key: each for key, each in classes.items() if not key.startswith("kind ")}
-    of_kind = {name: classes.get(f"kind {name}", SetStatistics()) for name in kinds}
+    of_kind = {name: classes.get(f"kind {name}", SetDistributions()) for name in kinds}
     largest = {classify_noun(name): name for name in sorted(of_kind, key=lambda name: sizes[f"kind {name}"])}
     largest.pop("", None)
     kinds |= {
@@ -191,7 +191,7 @@ def make_schema(
     )
 
 
-def _pass_mediators(classes: dict[str, SetStatistics], mediators: set[str]) -> None:
+def _pass_mediators(classes: dict[str, SetDistributions], mediators: set[str]) -> None:
     """Replace steps to mediators by those through them."""
     longer: dict[str, dict[str, float]] = {}
     for step in sorted(mediators):
@@ -206,7 +206,7 @@ def _pass_mediators(classes: dict[str, SetStatistics], mediators: set[str]) -> N
         steps: dict[str, float] = {}
         for step, share in each.steps.items():
             steps |= {more: share * part for more, part in longer[step].items()} if step in longer else {step: share}
-        classes[key] = SetStatistics(steps, each.kinds, each.value)
+        classes[key] = SetDistributions(steps, each.kinds, each.value)
     for key in [key for key in classes if key.startswith(FROM_MEDIATOR)]:
         del classes[key]
 
@@ -223,7 +223,7 @@ def group_types_by_name(types: Iterable[Type]) -> dict[str, KindSource]:
     return {name: KindSource(tuple(ids)) for name, ids in found.items()}
 
 
-def find_kinds_at_relation_ends(relations: Sequence[RelationInfo]) -> dict[str, KindSource]:
+def derive_kinds_from_relation_ends(relations: Sequence[RelationInfo]) -> dict[str, KindSource]:
     """Return the kinds of a graph without types: what the words for the ends of its relations name."""
     ends: dict[str, list[str]] = defaultdict(list)
     for relation in relations:

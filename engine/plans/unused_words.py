@@ -65,7 +65,7 @@ class _Reading:
         return frozenset(words) <= frozenset().union(*self.step_words)
 
 
-def withhold_answers_with_unused_words(ctx: Context, answers: list[Answer], *, strict: bool = False) -> list[Answer]:
+def mark_path_answers_not_understood(ctx: Context, answers: list[Answer], *, strict: bool = False) -> list[Answer]:
     """Return the answers; one whose words were not all used as `not_understood`.
 
     strict: whether "the most" of one thing, which says nothing, counts as not used.

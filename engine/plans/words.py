@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...models.path_similarity import compute_word_match
+from ...models.path_similarity import squash_word_cosines
 from ...models.text import RelationWords
 from ...models.text.vectors import TextVectors
 from ...models.word_positions import stem_word
-from ...models.wording import STOP_WORDS, fold_name, replace_marks_by_letter, singularise
+from ...models.wording import STOP_WORDS, fold_name, replace_combining_marks, singularise
 from .plan import SAYS_NOTHING
 from .schema import split_mediated_step
 
@@ -48,7 +48,7 @@ class Token:
 def tokenise(text: str) -> list[Token]:
     """Return the words of a question; "doesn't" is two, and "Ann's" or "who's" is its first part."""
     found = []
-    for m in _WORD.finditer(replace_marks_by_letter(text)):
+    for m in _WORD.finditer(replace_combining_marks(text)):
         word = fold_name(text[m.start() : m.end()])
         own = word.removesuffix("'s")
         found.append(Token(own, m.start(), m.end() - len(word) + len(own)))
@@ -129,7 +129,7 @@ class StepWordMatcher:
             found = np.zeros(len(self._steps))
             if len(self._matrix):
                 own = stem_word(word)
-                fits = 0.9 * compute_word_match(self._matrix @ _mean(self.vectors.tokens(word)).astype(np.float32))
+                fits = 0.9 * squash_word_cosines(self._matrix @ _mean(self.vectors.tokens(word)).astype(np.float32))
                 fits = np.where([_is_same(each, own) for each in self._distinct], 1.0, fits)
                 np.maximum.at(found, self._row, self._weight * fits[self._word_row])
             known = self._found[word] = {self._steps[at]: float(found[at]) for at in np.flatnonzero(found > 0.03)}

@@ -19,14 +19,14 @@ from ..parts import (
     NamedPart,
     Part,
     Slot,
-    find_built_in_parts,
-    find_foreign_parts,
+    find_built_in_part_paths,
+    find_untrusted_recipe_parts,
     join_expressions,
     load_part_class,
-    make_expression,
-    map_parts_by_name,
+    map_expression_parts_by_name,
     parse_expression,
     resolve_stages,
+    wrap_part_as_expression,
 )
 from ..settings import parse_assignment, set_nested_value
 
@@ -66,7 +66,7 @@ class Recipe:
 
     @property
     def parts(self) -> Mapping[str, Any]:
-        return map_parts_by_name(self.stages)
+        return map_expression_parts_by_name(self.stages)
 
     def named_parts(self) -> dict[str, Part]:
         """Return all parts by the name that their options have, the stages first."""
@@ -127,7 +127,7 @@ class Recipe:
         if not isinstance(line, str):
             raise UsageError(f"{where}: expected stages, a line such as 'similarity + merge', found {line!r}")
         own = _own_parts(data.get("parts", {}), where)
-        if not allow_parts and (code := find_foreign_parts(own)):
+        if not allow_parts and (code := find_untrusted_recipe_parts(own)):
             part, place = next(iter(code.items()))
             raise UsageError(
                 f"{where}: its part {part} is the code {one_line(place, 80)}, which is not installed as a part: give "
@@ -142,11 +142,11 @@ class Recipe:
             return _fill(load_part_class(name, own=own), {} if isinstance(table, bool | None) else table, name, where)
 
         stages = parse_expression(line, make)
-        if plans is True and "plans" not in map_parts_by_name(stages):
+        if plans is True and "plans" not in map_expression_parts_by_name(stages):
             stages = join_expressions("+", stages, NamedPart("plans", make("plans")))
         elif plans is False and isinstance(stages, JoinedExpression) and str(stages).endswith(" + plans"):
             stages = stages.left
-        names = map_parts_by_name(stages)
+        names = map_expression_parts_by_name(stages)
         for table in data:
             if table not in (*OWN_OPTIONS, *names):
                 raise UsageError(
@@ -189,7 +189,7 @@ def read_recipe(
     """
     own = given.own if isinstance(given, Recipe) else {}
     if isinstance(given, Part | NamedPart | JoinedExpression):
-        data = _data_of(make_expression(given))
+        data = _data_of(wrap_part_as_expression(given))
         own = data["parts"]
     elif isinstance(given, Recipe):
         data = given.as_json()
@@ -222,10 +222,10 @@ def _read_recipe_data(given: str) -> dict[str, Any]:
         text, shown = resources.files(__name__).joinpath(f"{given}.toml").read_text(encoding="utf-8"), given
     elif given.endswith(".toml"):
         text, shown = read_text_file(Path(given), "the recipe"), Path(given).stem
-    elif re.fullmatch(r"[\w-]*", given) and given not in find_built_in_parts("stage"):
+    elif re.fullmatch(r"[\w-]*", given) and given not in find_built_in_part_paths("stage"):
         raise UsageError(
             f"no recipe is called {given!r}: name one of {', '.join(list_recipe_names())}, a .toml file, or a line of "
-            f"parts ({', '.join(sorted(find_built_in_parts('stage')))}) such as 'similarity + merge'"
+            f"parts ({', '.join(sorted(find_built_in_part_paths('stage')))}) such as 'similarity + merge'"
         )
     else:
         return {"name": _name_of(given), "stages": given}
@@ -240,7 +240,7 @@ def _name_of(line: str) -> str:
 
 
 def _data_of(stages: Expression) -> dict[str, Any]:
-    known, parts = find_built_in_parts("stage"), map_parts_by_name(stages)
+    known, parts = find_built_in_part_paths("stage"), map_expression_parts_by_name(stages)
     own = {n: f"{type(p).__module__}:{type(p).__qualname__}" for n, p in parts.items() if n not in known}
     tables = {name: asdict(part) for name, part in parts.items()}
     return {"name": _name_of(str(stages)), "stages": str(stages), "parts": own, **tables}
@@ -250,15 +250,19 @@ def _own_parts(given: Any, where: str) -> dict[str, str]:
     if not isinstance(given, Mapping) or not all(isinstance(place, str) for place in given.values()):
         raise UsageError(f"{where}: expected parts to be a table of names and module:Class, found {given!r}")
     for name in given:
-        if name in find_built_in_parts("stage") or name in OWN_OPTIONS or not re.fullmatch(r"[A-Za-z][\w-]*", name):
+        if (
+            name in find_built_in_part_paths("stage")
+            or name in OWN_OPTIONS
+            or not re.fullmatch(r"[A-Za-z][\w-]*", name)
+        ):
             raise UsageError(f"{where}: your own part cannot be called {name!r}: choose another name")
     return dict(given)
 
 
 def _of_kind(options: Any, slot: Slot, where: str) -> Part:
     name = options.get("kind", _KINDS[slot]) if isinstance(options, Mapping) else _KINDS[slot]
-    if not isinstance(name, str) or name not in find_built_in_parts(slot):
-        known = ", ".join(sorted(find_built_in_parts(slot)))
+    if not isinstance(name, str) or name not in find_built_in_part_paths(slot):
+        known = ", ".join(sorted(find_built_in_part_paths(slot)))
         raise UsageError(f"{where}: expected one of {known} for {slot}.kind, found {name!r}")
     given = {k: v for k, v in options.items() if k != "kind"} if isinstance(options, Mapping) else options
     return _fill(load_part_class(name, slot), given, slot, where)
@@ -286,7 +290,9 @@ def list_parts() -> list[dict[str, Any]]:
     """Return name, role, input, output and options of each part, as plain data."""
     slots: tuple[Slot, ...] = ("stage", "linker", "answerer")
     return [
-        _part_data(name, load_part_class(name, slot)) for slot in slots for name in sorted(find_built_in_parts(slot))
+        _part_data(name, load_part_class(name, slot))
+        for slot in slots
+        for name in sorted(find_built_in_part_paths(slot))
     ]
 
 

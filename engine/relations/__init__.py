@@ -23,7 +23,7 @@ from ...models.text import (
     join_without_repeats,
 )
 from ...models.wording import translate_label
-from ...models.wording.answer_kinds import NO_KIND, EndKind, EndSample, classify_ends
+from ...models.wording.answer_kinds import NO_KIND, RelationEndProfile, RelationEndSample, classify_relation_ends
 from ..data_model import Scored
 from ..neo4j import Request, Row, load_query
 from ..neo4j.catalogue import (
@@ -46,7 +46,7 @@ MAX_PHRASES = 40
 """Of a relation and direction, the best trusted first, that scorers read."""
 
 
-def make_relation_words(
+def collect_relation_words(
     relation: RelationInfo, choose: Callable[[RelationPhrase], bool] = lambda _phrase: True
 ) -> RelationWords:
     """Return the words of a relation: its label's parts, the type of its domain, and what people ask for it by.
@@ -75,8 +75,8 @@ def make_words_by_relation(relations: Sequence[RelationInfo]) -> dict[str, Relat
     def is_said(phrase: RelationPhrase) -> bool:
         return phrase.origin != "lexicon" or types.isdisjoint(phrase.text.split())
 
-    found = {relation.name: make_relation_words(relation) for relation in relations}
-    return found | {r.name: make_relation_words(r, is_said) for r in relations if found[r.name].is_type}
+    found = {relation.name: collect_relation_words(relation) for relation in relations}
+    return found | {r.name: collect_relation_words(r, is_said) for r in relations if found[r.name].is_type}
 
 
 AT_A_TIME = 10_000
@@ -198,7 +198,7 @@ def _search_by_numpy(rows: FloatArray, queries: FloatArray, top_k: int) -> tuple
 
 
 def _texts_of(relation: RelationInfo) -> list[str]:
-    words = make_relation_words(relation)
+    words = collect_relation_words(relation)
     own = join_without_repeats((words.domain, *words.properties, verbalise_type(relation.range)))
     return [own, *dict.fromkeys((*words.meaning.forward, *words.meaning.inverse))]
 
@@ -236,7 +236,9 @@ class _End:
             self.others.update(signature)
 
 
-def _find_end_kinds(gateway: Gateway, names: Collection[str] | None = None) -> dict[str, tuple[EndKind, EndKind]]:
+def _find_end_kinds(
+    gateway: Gateway, names: Collection[str] | None = None
+) -> dict[str, tuple[RelationEndProfile, RelationEndProfile]]:
     """Return the kinds at head and tail of each relation, by name; of those named, where there are names."""
     relations = gateway.run(read_catalogue()).relations
     ends: defaultdict[int, _End] = defaultdict(_End)
@@ -255,7 +257,7 @@ def _find_end_kinds(gateway: Gateway, names: Collection[str] | None = None) -> d
         -r.number: verbalise_type(r.range) for r in relations
     }
     samples = {  # of the relations that were there: another writer may have added some since
-        end: EndSample(
+        end: RelationEndSample(
             tuple(each.names),
             each.num_values,
             {other: times for other, times in each.others.items() if abs(other) in labels},
@@ -263,7 +265,7 @@ def _find_end_kinds(gateway: Gateway, names: Collection[str] | None = None) -> d
         for end, each in ends.items()
         if each.names and abs(end) in labels
     }
-    found = classify_ends(samples, labels, types)
+    found = classify_relation_ends(samples, labels, types)
     return {r.name: (found.get(r.number, NO_KIND), found.get(-r.number, NO_KIND)) for r in wanted}
 
 

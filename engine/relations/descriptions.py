@@ -104,7 +104,7 @@ def read_descriptions(path: Path, catalogue: RelationCatalogue) -> dict[str, Rel
     return _describe(said)
 
 
-def make_descriptions(
+def parse_relation_phrases(
     catalogue: RelationCatalogue, written: str, texts: Sequence[str]
 ) -> dict[str, RelationDescription]:
     """Return what is said of a relation, as it is written (``^name``), by phrases.
@@ -261,7 +261,7 @@ StatedWords = tuple[str, Sequence[str], str | None]
 """What a source says of a relation beside its triples: the relation, its names and aliases, a comment."""
 
 
-def read_source_descriptions(sha256: str) -> Request[list[StatedWords]]:
+def read_descriptions_of_other_loads(sha256: str) -> Request[list[StatedWords]]:
     """Read what the sources of all loads but one state of relations beside their triples, load by load."""
 
     def decode(rows: Sequence[Row]) -> list[StatedWords]:

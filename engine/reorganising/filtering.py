@@ -16,11 +16,11 @@ from ...models import Positive, Range, one_line
 from ...models.causal_lm import AttentionExtractor, CausalLMError, PromptTooLongError
 from ...models.graphrag_fi import (
     ConfidenceThresholds,
-    choose_relevance_layer,
     compute_attention_relevance,
-    filter_coarsely,
     find_token_spans,
+    get_middle_attention_layer,
     prioritise_items,
+    select_most_relevant_paths,
 )
 from ...models.text.vectors import TextVectors
 from ..answering.candidates import CLOSED_BOOK, LLM, list_end_entities
@@ -29,7 +29,7 @@ from ..answering.model_knowledge import ClosedBookAnswerer, merge_with_model_ans
 from ..data_model import Chain, Entity, Scored, check_scores_finite
 from ..errors import LLMError
 from ..evidence import Answer, Calibration, Evidence, Item, PlanAnswer
-from ..evidence.chains_and_triples import list_triples
+from ..evidence.chains_and_triples import list_item_triples
 from ..evidence.text import format_item
 from ..llm import Completed, Message, Prompt, parse_numbers
 from ..parts import Reorganiser, option, part
@@ -84,7 +84,7 @@ def _attention_to_texts(model: AttentionExtractor, question: str, texts: Sequenc
         spans.append((len(content), len(content) + len(text)))
         content += f"{text}\n"
     content += AFTER.format(question=one_line(question))
-    found = model.attention([{"role": "user", "content": content}], choose_relevance_layer(model.num_layers))
+    found = model.attention([{"role": "user", "content": content}], get_middle_attention_layer(model.num_layers))
     return compute_attention_relevance(found.weights, find_token_spans(found.offsets, spans))
 
 
@@ -166,7 +166,7 @@ class FIFilter(Reorganiser):
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Item]]:
         how, relevance = self.opened(ctx.graph)
         with ctx.trace.stage(f"filter {how}"):
-            coarse = [filter_coarsely(relevance(each), self.coarse) for each in evidence]
+            coarse = [select_most_relevant_paths(relevance(each), self.coarse) for each in evidence]
         if ctx.graph.shared.settings.llm_model and self.fine:
             return _filter_finely(ctx, evidence, coarse)
         taken = [each.take(kept) for each, kept in zip(evidence, coarse, strict=True)]
@@ -233,7 +233,10 @@ class AdaptiveK(Reorganiser):
 
     def __call__(self, ctx: Context, evidence: Sequence[Evidence[Item]]) -> list[Evidence[Item]]:
         hops = predict_hops(self.opened(ctx.graph), [each.question.text for each in evidence])
-        return [each.cut_to(count_items_within(each, self.per_hop * c)) for each, c in zip(evidence, hops, strict=True)]
+        return [
+            each.cut_to(count_items_within_triple_limit(each, self.per_hop * c))
+            for each, c in zip(evidence, hops, strict=True)
+        ]
 
 
 def predict_hops(model: HopModel, questions: Sequence[str]) -> list[int]:
@@ -242,11 +245,11 @@ def predict_hops(model: HopModel, questions: Sequence[str]) -> list[int]:
     return [place + 1 for place in logits.argmax(axis=1).tolist()]
 
 
-def count_items_within(evidence: Evidence[Item], num_triples: int) -> int:
+def count_items_within_triple_limit(evidence: Evidence[Item], num_triples: int) -> int:
     """Return how many items have no more than so many triples together; one where there is one."""
     found: set[object] = set()
     for place, item in enumerate(evidence.items):
-        found.update(list_triples(item.value))
+        found.update(list_item_triples(item.value))
         if len(found) > num_triples and place:
             return place
     return len(evidence.items)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...models.text import DirectedRelation, Hop, RelationWords
-from ...models.word_positions import mask_topic
+from ...models.word_positions import remove_mention
 from ..data_model import RelationPath, Topic
 
 FloatArray = npt.NDArray[np.float32]
@@ -55,9 +55,9 @@ def get_topic_mention(topic: Topic) -> str:
     return topic.mention or topic.entity.label
 
 
-def mask_mention(question: str, topic: Topic) -> str:
+def remove_topic_mention(question: str, topic: Topic) -> str:
     """Return the question without the mention of a topic."""
-    return mask_topic(question, get_topic_mention(topic))
+    return remove_mention(question, get_topic_mention(topic))
 
 
 Shortlist = Callable[[str, Collection[int]], Collection[int]]

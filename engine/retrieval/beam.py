@@ -37,7 +37,7 @@ from ..parts import Retriever, option
 from ..plans.schema import MAX_KINDS, read_types
 from ..relations.descriptions import find_relation
 from ..reorganising import Merge
-from . import PathQuery, PathScorer, PathScores, Shortlist, mask_mention
+from . import PathQuery, PathScorer, PathScores, Shortlist, remove_topic_mention
 from .frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
 from .no_answer import NoAnswerExplainer
 
@@ -186,7 +186,7 @@ class BeamSearch:
         for topic, some in steps.items():
             numbers: Collection[int] = {number for _, number, _ in some}
             if self.shortlist is not None:
-                numbers = self.shortlist(mask_mention(search.linked.question.text, topic), numbers)
+                numbers = self.shortlist(remove_topic_mention(search.linked.question.text, topic), numbers)
             found += (_Candidate(topic, frontier, step) for frontier, number, step in some if number in numbers)
         return found
 
@@ -281,7 +281,7 @@ class BeamRetriever(Retriever):
         )
 
         def nearest(text: str, topic: Topic, num_relations: int) -> frozenset[str]:
-            masked = graph.shared.vectors.stack([mask_mention(text, topic)])
+            masked = graph.shared.vectors.stack([remove_topic_mention(text, topic)])
             return graph.index.nearest(masked, num_relations)[0]
 
         explain = (

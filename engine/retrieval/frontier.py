@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..data_model import Chain, ChainStep, Entity, Link, RelationPath, RelationStep, Topic
 from ..neo4j import Request
-from ..neo4j.catalogue import look_up_relation_name
+from ..neo4j.catalogue import look_up_relation_name_by_number
 from ..neo4j.graph_requests import (
     HUB_DEGREE,
     EntitySignature,
@@ -115,7 +115,7 @@ class Frontier:
         """
         entered = self.steps[-1] if self.at_mediator else None
         for number in sorted(self.proposals()):
-            step = RelationStep(look_up_relation_name(abs(number), relations), inverse=number < 0)
+            step = RelationStep(look_up_relation_name_by_number(abs(number), relations), inverse=number < 0)
             if entered is None or not step.reverses(entered):
                 yield number, step
 

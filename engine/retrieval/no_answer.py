@@ -9,9 +9,16 @@ from typing import Any
 from ...models.text import RelationWords, find_end_kind
 from ...models.wording.answer_kinds import find_wanted_kind, score_kind_agreement
 from ..data_model import Chain, RelationPath, RelationStep, Scored, Topic
-from ..evidence import LEAST_PROBABILITY, UNSTATED, AnswerCertainty, Calibration, Evidence, NoEvidenceReason
+from ..evidence import (
+    LEAST_PROBABILITY,
+    UNSTATED,
+    AnswerProbabilityFactors,
+    Calibration,
+    Evidence,
+    NoEvidenceExplanation,
+)
 from ..evidence.text import NO_LABELS, Labels, shorten_relation
-from . import PathQuery, PathScorer, mask_mention, merge_mediator_hops
+from . import PathQuery, PathScorer, merge_mediator_hops, remove_topic_mention
 
 FITS = 0.5
 """A relation whose path of one hop would be an answer that is not unsure. Our own choice."""
@@ -32,7 +39,7 @@ class NoAnswerExplainer:
     The relations of the graph that no topic has, and that no path found leads over, are scored as paths are, as if the
     best path's topic had them. The best of them is said to lack a triple if it fits, and fits better than the best
     path. `nearest` names the relations nearest to a question about a topic, for a graph with many. With `doubts` the
-    first answer has a `AnswerCertainty`: P of its score + margin − lacking − `USUAL_MARGIN`. No request is sent.
+    first answer has `AnswerProbabilityFactors`: P of its score + margin − lacking − `USUAL_MARGIN`. No request is sent.
     """
 
     scorer: PathScorer
@@ -67,17 +74,19 @@ class NoAnswerExplainer:
         probability = self.calibration.probability(first.score + margin - above - USUAL_MARGIN)
         if self._is_another_kind(evidence.question.text, _find_topic(evidence.topics, first.value), first.value):
             probability = min(probability, UNSTATED)
-        said = AnswerCertainty(
+        said = AnswerProbabilityFactors(
             first.value.topic.id, str(first.value.relation_path), first.score, margin, above, probability
         )
-        return replace(evidence, extras=(*(e for e in evidence.extras if not isinstance(e, AnswerCertainty)), said))
+        return replace(
+            evidence, extras=(*(e for e in evidence.extras if not isinstance(e, AnswerProbabilityFactors)), said)
+        )
 
     def _is_another_kind(self, question: str, topic: Topic, chain: Chain) -> bool:
         """Return whether a value is asked for and the chain leads to things, or the other way round: "who" to years."""
         if any(step.step.relation not in self.words for step in chain.steps):
             return False
         end = find_end_kind(merge_mediator_hops(chain.relation_path, self.words)[-1])
-        return score_kind_agreement(find_wanted_kind(mask_mention(question, topic)), end) <= -1
+        return score_kind_agreement(find_wanted_kind(remove_topic_mention(question, topic)), end) <= -1
 
     def _find_lacking(self, evidence: Sequence[Evidence[Chain]]) -> list[Scored[str] | None]:
         """Return for each question the relation that fits best of those that its topics lack."""
@@ -111,7 +120,7 @@ class NoAnswerExplainer:
         if lacking and lacking.score > best and self.calibration.probability(lacking.score) >= FITS:
             relation, where = shorten_relation(lacking.value, self.labels), start.entity.label
             note = f"{relation} fits the question, and the graph has no triple of it at {where}"
-            return replace(evidence, absence=NoEvidenceReason(note, "no triple"))
+            return replace(evidence, absence=NoEvidenceExplanation(note, "no triple"))
         leads_on = any(topic.relations for topic in evidence.topics)
         note = "no path from its entities ends at an answer" if leads_on else "no path leads on from its entities"
         if evidence.question.filter and leads_on:
@@ -119,7 +128,7 @@ class NoAnswerExplainer:
         if evidence.items:
             fits = (evidence.probability(0) or 0.0) >= FITS
             note = "no path fits the question clearly enough" if fits else "no relation fits the question"
-        return replace(evidence, absence=NoEvidenceReason(note, "no relation fits"))
+        return replace(evidence, absence=NoEvidenceExplanation(note, "no relation fits"))
 
 
 def _fails(evidence: Evidence[Any]) -> bool:

@@ -49,19 +49,19 @@ class GenerativePathScorer:
     """
 
     def __init__(self, words: Mapping[str, RelationWords], model: PathModel, num_beams: int) -> None:
-        from ...models.reg.paths import verbalise_relations  # with PyTorch
+        from ...models.reg.paths import make_relation_texts  # with PyTorch
 
         self._model = model
-        self._text = model.text(verbalise_relations(words))
+        self._text = model.text(make_relation_texts(words))
         self._num_beams = num_beams
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
         """Return the scores for each query, in order; all of them are written together."""
-        from ...models.reg.paths import PathPrefix
+        from ...models.reg.paths import RelationPathPrefix
 
         places = [_rows_by_place(query) for query in queries]
         prefixes = [
-            PathPrefix(query.question, topic, path, tuple(rows))
+            RelationPathPrefix(query.question, topic, path, tuple(rows))
             for query, each in zip(queries, places, strict=True)
             for (topic, path), rows in each.items()
         ]

@@ -18,7 +18,7 @@ from ..data_model import Chain
 from ..evidence import SIMILARITY, Evidence, Item
 from ..evidence.text import format_path
 from ..parts import option, part
-from . import PathQuery, PathScores, get_topic_mention, mask_mention, merge_mediator_hops
+from . import PathQuery, PathScores, get_topic_mention, merge_mediator_hops, remove_topic_mention
 from .beam import BeamRetriever, OpenedSearch
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class SimilarityScorer:
         asked = [
             [
                 TopicPaths(
-                    mask_mention(query.question, topic),
+                    remove_topic_mention(query.question, topic),
                     [merge_mediator_hops(query.paths[row], self.words) for row in some],
                     [query.log_branching[row] for row in some],
                     read_asked_words(query.question, get_topic_mention(topic)),
@@ -92,7 +92,7 @@ def describe_wanted_kind(evidence: Evidence[Item], graph: GraphResources) -> str
         return ""
     chain = chains[0]
     topic = next((each for each in evidence.topics if each.entity == chain.topic), None)
-    asked_for = mask_mention(evidence.question.text, topic) if topic else evidence.question.text
+    asked_for = remove_topic_mention(evidence.question.text, topic) if topic else evidence.question.text
     asked = find_wanted_kind(asked_for)
     hops = merge_mediator_hops(chain.relation_path, words)
     last = chain.steps[-1].step

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ...models.calibration import lower_scores_except
-from ...models.star.shipped import Floats, PairReader, ShippedStar
+from ...models.star.shipped import Floats, PairScorer, ShippedStar
 from ...models.text import RelationWords
 from ...models.text.encoders import EncoderUnavailableError
 from ..data_model import Chain, RelationPath, Topic, check_scores_finite
@@ -22,7 +22,7 @@ from ..errors import ModelError
 from ..evidence import SIMILARITY, Calibration, Evidence, Kind, item_sort_key
 from ..linking import compute_link_penalties
 from ..parts import TrainedPart, part
-from . import PathQuery, PathScores, get_topic_mention, mask_mention, merge_mediator_hops
+from . import PathQuery, PathScores, get_topic_mention, merge_mediator_hops, remove_topic_mention
 from .beam import BeamRetriever, OpenedSearch
 from .similarity import Similarity
 
@@ -63,7 +63,7 @@ class Star(TrainedPart, BeamRetriever):
         return self.open_search(graph, DualScorer(graph.words, model), calibration, rescoring, doubts=False)
 
 
-def _open_shipped_reader(shared: EngineResources) -> PairReader:
+def _open_shipped_reader(shared: EngineResources) -> PairScorer:
     """Open the shipped scorer. Raises `ModelError` if its encoder's weights are not there."""
     try:
         if shared.placement.is_gpu:
@@ -86,7 +86,7 @@ class DualScorer:
         rows = [query.rows_by_topic() for query in queries]
         asked = [
             (
-                mask_mention(query.question, topic),
+                remove_topic_mention(query.question, topic),
                 [merge_mediator_hops(query.paths[row], self.words) for row in some],
             )
             for query, by_topic in zip(queries, rows, strict=True)
@@ -113,7 +113,7 @@ class ShortlistRescorer:
     """
 
     words: Mapping[str, RelationWords]
-    reader: PairReader
+    reader: PairScorer
     shortlist: int
     found: float
     read: float

@@ -19,10 +19,10 @@ import numpy.typing as npt
 from ...models.path_similarity import PathSimilarity, TopicPaths
 from ...models.text import DirectedRelation, RelationWords
 from ...models.text.vectors import TextVectors
-from ...models.word_positions import mask_topic, read_asked_words
+from ...models.word_positions import read_asked_words, remove_mention
 from ..data_model import Entity
 from ..neo4j import Request
-from ..neo4j.catalogue import look_up_relation_name
+from ..neo4j.catalogue import look_up_relation_name_by_number
 from ..neo4j.graph_requests import (
     HUB_DEGREE,
     EntityReadLimits,
@@ -187,7 +187,7 @@ class _StepReader:
         return degree >= self.hub_degree * min(len(limits), MAX_QUERIES_SPARED)
 
     def _name(self, number: int) -> str:
-        return look_up_relation_name(abs(number), self.relations)
+        return look_up_relation_name_by_number(abs(number), self.relations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ class SimilarityProposer:
 def _masked(query: RelationQuery) -> str:
     text = query.question
     for topic in query.topics:
-        text = mask_topic(text, topic)
+        text = remove_mention(text, topic)
     return text
 
 

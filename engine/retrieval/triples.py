@@ -14,7 +14,7 @@ from ...models.text import DirectedRelation, RelationWords, verbalise_hop
 from ...models.text.vectors import TextVectors
 from ..data_model import Entity, LinkedQuestion, Scored, Triple, check_scores_finite
 from ..errors import UsageError
-from ..evidence import Calibration, Evidence, GraphToken, Kind, NoEvidenceReason, item_sort_key
+from ..evidence import Calibration, Evidence, GraphToken, Kind, NoEvidenceExplanation, item_sort_key
 from ..linking import select_start_topics
 from ..parts import Retriever, TrainedPart, option, part
 from . import Shortlist
@@ -34,7 +34,7 @@ CUT = "triples beyond the bounds of the question's subgraph are left out"
 
 
 @dataclass(frozen=True, slots=True)
-class GraphRelations:
+class RelationsByNumber:
     """The relations of a graph by catalogue number: names, words, and the types under which they are stored; and which
     of many are scored for a question."""
 
@@ -44,7 +44,7 @@ class GraphRelations:
     shortlist: Shortlist | None = None
 
     @classmethod
-    def of(cls, graph: GraphResources) -> GraphRelations:
+    def of(cls, graph: GraphResources) -> RelationsByNumber:
         words = {number: graph.words[name] for number, name in graph.relations.items()}
         return cls(graph.relations, words, graph.catalogue.stored_as, graph.shortlist)
 
@@ -55,7 +55,7 @@ class GraphRelations:
 
 
 def make_subgraph_extractor(
-    relations: GraphRelations, vectors: TextVectors, options: SubgraphOptions
+    relations: RelationsByNumber, vectors: TextVectors, options: SubgraphOptions
 ) -> SubgraphExtractor:
     """Return what reads subgraphs for a training and for a question alike."""
     proposer = SimilarityProposer(relations.words, vectors, relations.shortlist)
@@ -75,7 +75,9 @@ def _entity_text(entity: Entity) -> str | None:
     return None if entity.is_mediator else entity.label
 
 
-def make_question_graphs(batch: SubgraphBatch, questions: Sequence[str], relations: GraphRelations) -> QuestionGraphs:
+def convert_to_question_graphs(
+    batch: SubgraphBatch, questions: Sequence[str], relations: RelationsByNumber
+) -> QuestionGraphs:
     """Return the subgraphs of questions as networks read them, without labels."""
     from ...models.subgraphs import UNNAMED, GraphTexts, QuestionGraphs
 
@@ -98,13 +100,13 @@ def make_question_graphs(batch: SubgraphBatch, questions: Sequence[str], relatio
     )
 
 
-class SubgraphScorer:
+class TrainedSubgraphScorer:
     """Reads the subgraphs of questions, all together, and has a trained network score their triples.
 
     model: has `description`, with its bounds in ``config.subgraph``, and `score`, as a `SubgraphModel`.
     """
 
-    def __init__(self, relations: GraphRelations, vectors: TextVectors, model: Any) -> None:
+    def __init__(self, relations: RelationsByNumber, vectors: TextVectors, model: Any) -> None:
         self.relations = relations
         self.model = model
         self._vectors = vectors
@@ -141,7 +143,7 @@ class SubgraphScorer:
             tuple(sorted(items, key=item_sort_key)),
             Calibration("logit", *self.model.description.calibration, of="triple"),
             left_out=(CUT,) if batch.is_cut[number] else (),
-            absence=None if items else NoEvidenceReason(NOTHING),
+            absence=None if items else NoEvidenceExplanation(NOTHING),
         )
 
 
@@ -157,7 +159,7 @@ class SubgraphRetriever(TrainedPart, Retriever):
 
     def open(self, graph: GraphResources) -> Any:
         model = self.model(graph.model(self.checkpoint, *self.kinds, any_graph=self.any_graph))
-        return SubgraphScorer(GraphRelations.of(graph), graph.shared.vectors_for(model.description), model)
+        return TrainedSubgraphScorer(RelationsByNumber.of(graph), graph.shared.vectors_for(model.description), model)
 
     def model(self, checkpoint: Any) -> Any:
         """Return what scores triples, of an open checkpoint."""
@@ -166,9 +168,9 @@ class SubgraphRetriever(TrainedPart, Retriever):
     def __call__(self, ctx: Context, questions: Sequence[LinkedQuestion], top_k: int) -> list[Evidence[Triple]]:
         """Return the triples, best first: at least `top_k` where there are as many."""
         _check_unfiltered(questions)
-        scorer: SubgraphScorer = self.opened(ctx.graph)
+        scorer: TrainedSubgraphScorer = self.opened(ctx.graph)
         batch = scorer.extract(ctx.db, questions)
-        graphs = make_question_graphs(batch, [each.question.text for each in questions], scorer.relations)
+        graphs = convert_to_question_graphs(batch, [each.question.text for each in questions], scorer.relations)
         scores, may_keep, tokens = scorer.model.score(graphs)
         check_scores_finite(scores, f"a checkpoint of kind {scorer.model.description.kind}")
         keep = max(self.keep, top_k)

@@ -28,7 +28,7 @@ from ..evidence.json_data import (
     serialise_triple,
 )
 from ..linking import resolve_entity_names
-from ..neo4j.catalogue import count_entities_by_kind, read_catalogue, read_graph_state
+from ..neo4j.catalogue import count_entities_by_type, read_catalogue, read_graph_state
 from ..neo4j.gateway import Gateway
 from ..neo4j.graph_requests import (
     Direction,
@@ -37,7 +37,7 @@ from ..neo4j.graph_requests import (
     read_search_names,
     read_triples_at,
 )
-from ..neo4j_browser import find_browser, write_picture
+from ..neo4j_browser import find_browser_login, write_picture
 from ..resources import GraphResources
 from ..suggesting import list_kind_names, read_plan_schema, suggest_questions
 
@@ -128,7 +128,7 @@ class QuestionsData(TypedDict):
     questions: list[str]
 
 
-class EntitiesData(TypedDict):
+class LinkedEntitiesData(TypedDict):
     """Entities that a text mentions, best first."""
 
     entities: list[TopicData]
@@ -190,7 +190,7 @@ def find_questions(engine: Engine) -> QuestionsData:
 
 def describe_graph(engine: Engine) -> GraphData:
     state, settings = engine.gateway().run(read_graph_state()), engine.settings
-    kinds: dict[str, int | None] = {**count_entities_by_kind(engine.gateway())} or dict.fromkeys(
+    kinds: dict[str, int | None] = {**count_entities_by_type(engine.gateway())} or dict.fromkeys(
         list_kind_names(engine.read_graph().catalogue.relations, read_plan_schema(engine))
     )
     return {
@@ -203,7 +203,7 @@ def describe_graph(engine: Engine) -> GraphData:
     }
 
 
-def find_topics(engine: Engine, text: str, limit: int) -> EntitiesData:
+def find_topics(engine: Engine, text: str, limit: int) -> LinkedEntitiesData:
     return {"entities": [serialise_topic(each) for each in engine.link(text)[:limit]]}
 
 
@@ -225,7 +225,7 @@ def find_relations(engine: Engine, text: str, limit: int) -> RelationsData:
 
 def show_in_browser(engine: Engine, evidence: Evidence[Item]) -> dict[str, str]:
     """Write the evidence for Neo4j Browser, and return the link that shows it."""
-    return {"link": write_picture(engine.gateway(), find_browser(engine)[0], evidence)}
+    return {"link": write_picture(engine.gateway(), find_browser_login(engine)[0], evidence)}
 
 
 def find_entities(gateway: Gateway, ids_or_names: Sequence[str]) -> dict[str, Entity]:

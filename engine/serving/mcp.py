@@ -102,7 +102,7 @@ class McpTools:
         data = (await self._ask(question, topics, answers=False, top_k=top_k)).evidence.to_dict()
         return _make_result(data, data["reason"] or "found")
 
-    async def find_entities(self, text: Text, limit: Limit = 10) -> lookups.EntitiesData:
+    async def find_entities(self, text: Text, limit: Limit = 10) -> lookups.LinkedEntitiesData:
         """Find the entities of the graph that a text mentions, with their ids."""
         return await self.service.look_up(lookups.find_topics, text, limit)
 

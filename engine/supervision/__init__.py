@@ -19,7 +19,7 @@ from typing import Any
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from ...models import Count, Hops, Positive
-from ...models.mined_files import THROUGH, MinedTopic, compute_f1
+from ...models.mined_files import THROUGH, MinedTopic, compute_f1_from_precision_recall
 from ..data_model import Entity, RelationStep
 from ..gold_questions import NO_PATH, GoldQuestion, GroundedQuestion, SkippedQuestion, ground_questions
 from ..neo4j import Request
@@ -87,7 +87,7 @@ class TopicAnswerPath:
 
     @property
     def f1(self) -> float:
-        return compute_f1(self.precision, self.recall)
+        return compute_f1_from_precision_recall(self.precision, self.recall)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,13 +38,13 @@ from ...models.mined_files import (
     MinedFileOrigin,
     MinedQuestion,
     NegativePath,
-    compute_content_sha256,
+    compute_mined_file_sha256,
     is_mined_file,
     read_mined_file,
 )
 from ...models.text import DirectedRelation, RelationWords, verbalise_path
 from ...models.text.vectors import TextVectors
-from ...models.word_positions import mask_topic
+from ...models.word_positions import remove_mention
 from ..data_model import RelationStep
 from ..errors import GraphError, InputError, QueryTimeoutError, UsageError
 from ..gold_questions import (
@@ -61,7 +61,7 @@ from ..neo4j.gateway import Gateway
 from ..neo4j.graph_requests import stream_mediator_relations
 from ..parallel import HERE, PerProcessResource, WorkerPool
 from ..progress import Progress, ignore_progress
-from ..relations import RelationIndex, make_relation_words
+from ..relations import RelationIndex, collect_relation_words
 from ..settings import Connection
 from . import (
     HopTrie,
@@ -121,7 +121,9 @@ def label_paths(
     return found
 
 
-def find_weak_paths(paths: Sequence[TopicAnswerPath], labelled: Sequence[AnswerPath]) -> frozenset[tuple[int, Steps]]:
+def find_paths_allowed_as_negatives(
+    paths: Sequence[TopicAnswerPath], labelled: Sequence[AnswerPath]
+) -> frozenset[tuple[int, Steps]]:
     """Return the paths that may be negatives although they lead to an answer, by topic and steps."""
     return frozenset(
         (path.topic, flatten_hops(path.hops))
@@ -226,7 +228,7 @@ class TrainingExampleBuilder:
         """
         texts = [
             (
-                [mask_topic(each.question.text, topic.mention) for topic in each.topics],
+                [remove_mention(each.question.text, topic.mention) for topic in each.topics],
                 [self._verbalise(path.hops) for path in each.paths],
             )
             for each in questions
@@ -248,7 +250,7 @@ class TrainingExampleBuilder:
             round(float(vector @ queries[path.topic]), DECIMALS) for path, vector in zip(paths, vectors, strict=True)
         ]
         labelled = label_paths(paths, similarities, annotated=bool(question.paths))
-        weak = find_weak_paths(paths, labelled)
+        weak = find_paths_allowed_as_negatives(paths, labelled)
 
         def is_answer(topic: int, hops: WalkedPath) -> bool:
             steps = flatten_hops(hops)
@@ -301,8 +303,8 @@ def mine_paths(
     open_miner = partial(_open_miner, engine.connection, options)
     size = batch_size or 32 >> 2 * max(0, options.max_hop - 2)
     encoder = engine.resources.vectors.encoder
-    found, catalogue = mine_questions(questions, engine, open_miner, size, workers, progress)
-    words = {relation.name: make_relation_words(relation) for relation in catalogue.relations}
+    found, catalogue = mine_questions_in_batches(questions, engine, open_miner, size, workers, progress)
+    words = {relation.name: collect_relation_words(relation) for relation in catalogue.relations}
     index = RelationIndex(catalogue.relations, engine.resources.vectors)
     builder = TrainingExampleBuilder(words, index, TextVectors(encoder), options)
     walked = [each for each in found if isinstance(each, QuestionPaths)]
@@ -320,7 +322,7 @@ def mine_paths(
         options={name: value for name, value in asdict(options).items() if name != "max_hop"},
         counts=_counts_of(found, mined),
     )
-    return MinedFile(mining, tuple(mined), compute_content_sha256(mining, mined))
+    return MinedFile(mining, tuple(mined), compute_mined_file_sha256(mining, mined))
 
 
 FoundT = TypeVar("FoundT")
@@ -328,7 +330,7 @@ Mine = Callable[[Sequence[GoldQuestion]], list[FoundT | SkippedQuestion]]
 """Returns what is mined for each question of a batch, or why it is left out."""
 
 
-def mine_questions(
+def mine_questions_in_batches(
     questions: QuestionSet,
     engine: Engine,
     open_miner: Callable[[], AbstractContextManager[Mine[FoundT]]],

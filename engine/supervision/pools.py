@@ -29,7 +29,7 @@ from ...models.mined_files import (
     PooledQuestion,
     PoolFile,
     PoolHeader,
-    compute_content_sha256,
+    compute_mined_file_sha256,
     read_pool,
 )
 from ..errors import InputError, LLMError, UsageError
@@ -50,7 +50,7 @@ from ..parallel import HERE, WorkerPool
 from ..progress import Progress, ignore_progress
 from ..relations import make_words_by_relation
 from ..settings import Connection, Settings
-from .mining import Mine, count_skipped_questions, mine_questions
+from .mining import Mine, count_skipped_questions, mine_questions_in_batches
 
 if TYPE_CHECKING:
     from ...models.training import TrainingFolder
@@ -73,7 +73,7 @@ class PoolBounds:
     max_chains: Positive = 200
 
 
-def collect_pools(
+def collect_batch_pools(
     questions: Sequence[GoldQuestion], gateway: Gateway, options: PoolBounds
 ) -> list[PooledQuestion | SkippedQuestion]:
     """Return the pool of each question, or why it is left out; one round trip for all after the look-up."""
@@ -138,7 +138,7 @@ def _near(of_topics: Sequence[Sequence[RelationPathGroup]]) -> tuple[int, int]:
 BATCH = 32
 
 
-def mine_pool(
+def mine_pools(
     questions: QuestionSet,
     engine: Engine,
     options: PoolBounds,
@@ -152,7 +152,9 @@ def mine_pool(
     Raises `GraphError` if no question has a path to an answer.
     """
     open_collector = partial(_open_collector, engine.connection, options)
-    found, catalogue = mine_questions(questions, engine, open_collector, batch_size or BATCH, workers, progress)
+    found, catalogue = mine_questions_in_batches(
+        questions, engine, open_collector, batch_size or BATCH, workers, progress
+    )
     kept = tuple(each for each in found if isinstance(each, PooledQuestion))
     kinds = Counter(chain.kind for each in kept for chain in each.chains)
     cuts = Counter(cut for each in kept for cut in each.cut)
@@ -164,13 +166,13 @@ def mine_pool(
     }
     origin = (questions.name, questions.sha256, catalogue.vocabulary)
     header = PoolHeader(*origin, options=asdict(options), counts=counts)
-    return PoolFile(header, kept, compute_content_sha256(header, kept))
+    return PoolFile(header, kept, compute_mined_file_sha256(header, kept))
 
 
 @contextmanager
 def _open_collector(connection: Connection, options: PoolBounds) -> Iterator[Mine[PooledQuestion]]:
     with Gateway(connection) as gateway:
-        yield partial(collect_pools, gateway=gateway, options=options)
+        yield partial(collect_batch_pools, gateway=gateway, options=options)
 
 
 def read_pool_file(path: Path) -> PoolFile:
@@ -188,7 +190,7 @@ def read_pool_sets(
 
     supervision: files of `lodestar refine`, each replaces the pool of its question set.
     """
-    from ...models.reg.paths import verbalise_relations
+    from ...models.reg.paths import make_relation_texts
 
     sets = list(map(request.questions, request.files))
     refined = read_refined_pools(supervision, [each.sha256 for each in sets])
@@ -196,8 +198,8 @@ def read_pool_sets(
     for questions in sets:
         with request.open_graph(questions.name, "mining") as (engine, progress):
             pool = refined.get(questions.sha256)
-            pools.append(pool or mine_pool(questions, engine, PoolBounds(), progress=progress))
-            out.beside = verbalise_relations(make_words_by_relation(engine.gateway().run(read_catalogue()).relations))
+            pools.append(pool or mine_pools(questions, engine, PoolBounds(), progress=progress))
+            out.beside = make_relation_texts(make_words_by_relation(engine.gateway().run(read_catalogue()).relations))
     return request.split(pools)
 
 
@@ -225,7 +227,7 @@ UNREADABLE = "unrefined: no reply could be read"
 REFINED_AT_ONCE = 64
 
 
-def refine_pool(pool: PoolFile, settings: Settings, cache: Path, *, progress: Progress = ignore_progress) -> PoolFile:
+def refine_pools(pool: PoolFile, settings: Settings, cache: Path, *, progress: Progress = ignore_progress) -> PoolFile:
     """Return the pool with the chains that a language model chooses as supervision (ReG, section 4.1).
 
     Where a reply cannot be read the shortest paths stay (`unrefined`). Replies are stored in the settings' cache, else

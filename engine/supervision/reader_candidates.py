@@ -11,7 +11,7 @@ import numpy as np
 from ...models.reader import READS
 from ...models.reader.fitting import ReaderTrainingSet
 from ...models.text.vectors import TextVectors
-from ...models.wording import fold_spelling
+from ...models.wording import casefold_nfkc
 from ..answering.candidates import find_candidates
 from ..answering.reader import encode_questions, make_reader_input
 from ..api import Engine
@@ -88,7 +88,7 @@ def _build_reader_training_set(
     columns = make_reader_input(candidates, found, words, vectors)
     ids = [{each.id for each in question.answers if each.id} for question in asked]
     names = [
-        {fold_spelling(name) for each in question.answers if not each.id for name in each.names} for question in asked
+        {casefold_nfkc(name) for each in question.answers if not each.id for name in each.names} for question in asked
     ]
     return ReaderTrainingSet(
         questions.name,
@@ -100,7 +100,7 @@ def _build_reader_training_set(
         candidates.starts,
         np.array(
             [
-                entity.id in ids[question] or fold_spelling(entity.label) in names[question]
+                entity.id in ids[question] or casefold_nfkc(entity.label) in names[question]
                 for question, entity in zip(candidates.question.tolist(), candidates.entities, strict=True)
             ],
             dtype=np.bool_,

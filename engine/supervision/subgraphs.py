@@ -23,7 +23,12 @@ from ..neo4j.catalogue import read_catalogue, read_graph_state
 from ..progress import Progress, ignore_progress
 from ..resources import GraphResources
 from ..retrieval.subgraphs import SubgraphBatch
-from ..retrieval.triples import GraphRelations, make_question_graphs, make_subgraph_extractor, make_subgraph_query
+from ..retrieval.triples import (
+    RelationsByNumber,
+    convert_to_question_graphs,
+    make_subgraph_extractor,
+    make_subgraph_query,
+)
 from .pools import read_refined_pools
 
 if TYPE_CHECKING:
@@ -74,7 +79,7 @@ def read_subgraphs(
     gateway = engine.gateway()
     gateway.run(read_graph_state()).check()
     catalogue = gateway.run(read_catalogue())
-    relations = GraphRelations.of(GraphResources(engine.resources, catalogue))
+    relations = RelationsByNumber.of(GraphResources(engine.resources, catalogue))
     extractor = make_subgraph_extractor(relations, vectors, options)
     asked = look_up_gold_answers(questions.questions, gateway).questions
     made: list[QuestionGraphs] = []
@@ -102,7 +107,7 @@ def read_subgraphs(
 
 
 def _label_subgraphs(
-    placed: Sequence[GroundedQuestion], batch: SubgraphBatch, relations: GraphRelations, **header: Any
+    placed: Sequence[GroundedQuestion], batch: SubgraphBatch, relations: RelationsByNumber, **header: Any
 ) -> QuestionGraphs:
     """Return the subgraphs of questions, with the triples on shortest paths from topics to answers as right ones."""
     ids, asked = batch.ids, batch.node_questions.tolist()
@@ -117,7 +122,7 @@ def _label_subgraphs(
             found[question][0][id_] = place
         if is_answer[node]:
             found[question][1][id_] = place
-    graphs = make_question_graphs(batch, [each.question.text for each in placed], relations)
+    graphs = convert_to_question_graphs(batch, [each.question.text for each in placed], relations)
     is_positive = [
         mark_shortest_paths(
             *graphs.ends_of(number), graphs.is_literal[nodes], np.flatnonzero(graphs.is_topic[nodes]), is_answer[nodes]

@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from ...models.wording import find_initials, find_other_spellings
 from ..errors import DatabaseError, GraphError, UsageError
-from ..neo4j import Request, Row, load_query, split_into_requests
+from ..neo4j import Request, Row, load_query, split_into_request_batches
 from ..neo4j.catalogue import (
     GRAPH_VERSION,
     LABEL_SEPARATOR,
@@ -55,7 +55,9 @@ class EntityName:
     loads: tuple[int, ...] = (BASE_LOAD,)
 
 
-def parse_name_properties(name: str | None, aliases: Sequence[str] | None, tags: str | None) -> tuple[EntityName, ...]:
+def parse_stored_entity_names(
+    name: str | None, aliases: Sequence[str] | None, tags: str | None
+) -> tuple[EntityName, ...]:
     if name is None:
         return ()
     texts = [name, *(aliases or ())]
@@ -64,7 +66,7 @@ def parse_name_properties(name: str | None, aliases: Sequence[str] | None, tags:
 
 
 def make_entity_row(id_: str, names: Sequence[EntityName]) -> dict[str, Any]:
-    """Return an entity's row for write_entities.cypher, None for each property it lacks; `parse_name_properties`
+    """Return an entity's row for write_entities.cypher, None for each property it lacks; `parse_stored_entity_names`
     inverts it."""
     tags = [_tag(name, position) for position, name in enumerate(names)]
     texts = [name.text for name in names]
@@ -84,7 +86,9 @@ def build_search_terms(texts: Iterable[str]) -> list[str] | None:
     return list(dict.fromkeys([*whole, *others])) or None
 
 
-def add_load_names(known: Sequence[EntityName], stated: Iterable[EntityName], load: int) -> tuple[EntityName, ...]:
+def add_names_stated_by_load(
+    known: Sequence[EntityName], stated: Iterable[EntityName], load: int
+) -> tuple[EntityName, ...]:
     """Return the names after a load has stated some: known ones keep their place, new ones follow."""
     merged = {(name.text, name.language): name for name in known}
     for name in stated:
@@ -96,7 +100,7 @@ def add_load_names(known: Sequence[EntityName], stated: Iterable[EntityName], lo
     return tuple(merged.values())
 
 
-def remove_load_names(known: Sequence[EntityName], load: int) -> tuple[EntityName, ...]:
+def remove_names_stated_by_load(known: Sequence[EntityName], load: int) -> tuple[EntityName, ...]:
     rest = (replace(name, loads=tuple(number for number in name.loads if number != load)) for name in known)
     return tuple(name for name in rest if name.loads)
 
@@ -125,7 +129,7 @@ def normalise_search_name(name: str) -> str:
     return unicodedata.normalize("NFC", name).replace("_", " ").strip()
 
 
-def parse_relation_domain(relation: str) -> str | None:
+def parse_relation_head_type(relation: str) -> str | None:
     """Return the type of the heads by a Freebase-like name (``domain.type`` of ``domain.type.property``)."""
     if "://" in relation:
         return None  # the host of an IRI is not a type
@@ -153,7 +157,7 @@ RELATED = "RELATED"
 
 
 @dataclass(frozen=True, slots=True)
-class RelationFacts:
+class RelationMetadata:
     range: str | None = None
     inverse: str | None = None
     label: str | None = None  # A readable label, if the name is not readable
@@ -162,7 +166,7 @@ class RelationFacts:
 def make_catalogue_rows(
     counts: Mapping[str, int],
     known: Sequence[RelationInfo],
-    facts: Mapping[str, RelationFacts] | None = None,
+    facts: Mapping[str, RelationMetadata] | None = None,
     max_types: int | None = None,
 ) -> list[RelationInfo]:
     """Return relations, which come with their numbers of triples, for the catalogue of a graph that has the known ones.
@@ -183,8 +187,8 @@ def make_catalogue_rows(
     numbers = {name: number for number, name in enumerate(new, first)} | {each.name: each.number for each in known}
     rows = []
     for name, count in counts.items():
-        fact = (facts or {}).get(name, RelationFacts())
-        label, domain = fact.label or make_relation_label(name), parse_relation_domain(name)
+        fact = (facts or {}).get(name, RelationMetadata())
+        label, domain = fact.label or make_relation_label(name), parse_relation_head_type(name)
         stored_as = old[name].stored_as if name in old else None if name in typed else RELATED
         rows.append(RelationInfo(numbers[name], name, label, count, domain, fact.range, fact.inverse, stored_as))
     return rows
@@ -294,7 +298,7 @@ def run_batches(
     `done` is told after each batch how many items it had.
     """
     rows: list[Row] = []
-    for batch in split_into_requests(items, size, lambda item: len(str(item))):
+    for batch in split_into_request_batches(items, size, lambda item: len(str(item))):
         rows += db.run(Request(load_query(query), {parameter: batch, **params}, list, names or {}))
         done(len(batch))
     return rows
@@ -326,12 +330,12 @@ _WRITTEN = ("number", "name", "label", "domain", "range", "inverse", "stored_as"
 def write_names(db: Writer, named: Iterable[tuple[str, Sequence[EntityName]]], load: int = BASE_LOAD) -> None:
     """Write entities with all their names and the typed values of these, and the label of the load."""
     rows = (make_entity_row(id_, names) for id_, names in named)
-    for batch in split_into_requests(rows, BATCH_SIZE, lambda row: len(str(row))):
-        run_batches(db, "write_entities", "entities", add_typed_values(batch), labels=make_load_labels(load))
+    for batch in split_into_request_batches(rows, BATCH_SIZE, lambda row: len(str(row))):
+        run_batches(db, "write_entities", "entities", add_typed_values_to_rows(batch), labels=make_load_labels(load))
 
 
 def read_names(db: Writer, ids: Iterable[str]) -> dict[str, tuple[EntityName, ...]]:
-    return {id_: parse_name_properties(*names) for id_, *names in run_batches(db, "read_names", "ids", ids)}
+    return {id_: parse_stored_entity_names(*names) for id_, *names in run_batches(db, "read_names", "ids", ids)}
 
 
 def finish_load(gateway: Gateway, load: LoadManifest) -> None:
@@ -368,7 +372,7 @@ def find_typed_values(literals: Sequence[tuple[str, str | None]]) -> list[Mappin
     return found
 
 
-def add_typed_values(rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+def add_typed_values_to_rows(rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
     """Return rows of entities (by name) or literals (by value, datatype and language) with their typed values."""
     rows = list(rows)
     texts = [

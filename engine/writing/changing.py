@@ -22,7 +22,7 @@ from ...models import quote_line
 from .. import writing
 from ..data_model import XSD, format_literal_term
 from ..errors import EntityNotFoundError, GraphError, InputError, UsageError
-from ..neo4j import Row, split_into_requests
+from ..neo4j import Row, split_into_request_batches
 from ..neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, read_loads
 from ..neo4j.gateway import Gateway, OpenTransaction
 from ..neo4j.graph_requests import find_entities_by_name
@@ -174,7 +174,7 @@ class _EntityLookup:
         """The names of the entities that the graph has, by id."""
         self._called: dict[str, tuple[str, ...]] = {}
         values = {tail for _, _, tail in triples if with_values and isinstance(tail, str)}
-        for some in split_into_requests(sorted(values | (texts - self.names.keys())), 1_000, len):
+        for some in split_into_request_batches(sorted(values | (texts - self.names.keys())), 1_000, len):
             self._called |= db.run(find_entities_by_name(some))
         self.names |= writing.read_names(db, {id_ for ids in self._called.values() for id_ in ids} - self.names.keys())
 
@@ -353,7 +353,7 @@ def _add(
         known = lookup.names.get(id_, ())
         is_called = id_ in lookup.names or not id_.strip() or _NO_NAME.fullmatch(id_)  # or is no name itself
         given = named.get(id_) or (() if is_called else (EntityName(id_),))
-        names = writing.add_load_names(known, given, changes.number)
+        names = writing.add_names_stated_by_load(known, given, changes.number)
         if id_ in touched or names != known:
             entities[id_] = names
     num_names = sum(len(names) - len(lookup.names.get(id_, ())) for id_, names in entities.items())
@@ -366,7 +366,7 @@ def _add(
     new_relations = _add_relations(db, created, relations)
     used = {triple.tail: literals[triple.tail] for triple in stated_now if triple.is_literal}
     num_literals = len(used) - len(run_batches(db, "find_literals", "ids", used))
-    rows = writing.add_typed_values({"id": id_, **asdict(literal)} for id_, literal in used.items())
+    rows = writing.add_typed_values_to_rows({"id": id_, **asdict(literal)} for id_, literal in used.items())
     run_batches(db, "write_literals", "literals", rows, labels=writing.make_load_labels(changes.number))
     writing.write_names(db, entities.items(), changes.number)
     for query, is_related in (("merge_triples", False), ("merge_related_triples", True)):

@@ -35,7 +35,7 @@ NUMERIC = r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?%?|\d{4}-\d\d(?:-\d\d)?.*|\d{1,2}:\d\d(
 SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 
 
-def columns_by_name(cells: Sequence[str]) -> tuple[int, ...] | None:
+def find_triple_columns(cells: Sequence[str]) -> tuple[int, ...] | None:
     """Return the columns, from 1, that are called head, relation and tail or the like, each by one cell."""
     called = [_NO_WORD.sub("", cell.lower()) for cell in cells]
     for of_column in (_HEADER_WORDS, tuple(map(frozenset.union, _HEADER_WORDS, _OTHER_HEADER_WORDS))):
@@ -248,7 +248,7 @@ def is_table(head: str, num_files: int) -> bool:
         return not rows and len(names) > 1 and (num_files > 1 or len(names) != NUM_COLUMNS)
     whole = [row for row in rows if len(row) == len(names)]
     columns = [*zip(*whole, strict=True)]
-    is_known = columns_by_name(names) is not None
+    is_known = find_triple_columns(names) is not None
     is_row = not is_known and any(name and name in column for name, column in zip(names, columns, strict=False))
     if is_row or (len(names) == NUM_COLUMNS and find_table_sign([names, *whole]) is None):
         return False

@@ -11,7 +11,7 @@ from pathlib import Path
 from ...engine.errors import InputError
 from ..reading import PARQUET, RereadableFile, list_files, parquet_columns, unpacked_name
 from . import FORMATS
-from .columns import NUM_COLUMNS, columns_by_name
+from .columns import NUM_COLUMNS, find_triple_columns
 from .rdf import detect_syntax
 from .tables import looks_like_tables
 
@@ -67,7 +67,7 @@ def _detect(path: str) -> str:
     if looks_like_tables(path):
         return "tables"
     if start.startswith(PARQUET):
-        return "parquet" if columns_by_name(parquet_columns(file)) else "rog"
+        return "parquet" if find_triple_columns(parquet_columns(file)) else "rog"
     lines = start.decode("utf-8", "replace").splitlines()
     whole = lines if len(start) < _LOOKED_AT_BYTES or len(lines) == 1 else lines[:-1]
     name = Path(unpacked_name(path)).name.lower()
@@ -121,7 +121,7 @@ def _of_json(text: str) -> str | None:  # noqa: PLR0911 - a line a form
                 return "jsonl" if len(record) == NUM_COLUMNS and all(isinstance(each, str) for each in record) else None
             if not isinstance(record, dict) or "question" in record or {*record} & {*TEXT_FIELDS}:
                 return None
-            return "jsonl" if columns_by_name(list(record)) else "tables"
+            return "jsonl" if find_triple_columns(list(record)) else "tables"
     return "tables" if re.match(r'\{\s*"[^"]+"\s*:\s*\[\s*\{', text) else None
 
 

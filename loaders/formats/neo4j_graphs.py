@@ -84,7 +84,7 @@ def split_script(text: str) -> Iterator[tuple[str, int]]:
         line += piece.count("\n")
 
 
-class ServedGraph(PropertyGraph):
+class TemporaryServerGraph(PropertyGraph):
     """A graph that a server of its own has for the time of the reading; its ids are ``n17`` and ``r17``."""
 
     kind = "neo4j"
@@ -111,7 +111,7 @@ class ServedGraph(PropertyGraph):
         raise NotImplementedError
 
 
-class DumpGraph(ServedGraph):
+class DumpGraph(TemporaryServerGraph):
     """The graph of a dump. Raises `InputError` for what is no dump, or one of a version that Neo4j cannot load."""
 
     def __init__(self, path: str | Path, settings: Settings | None = None) -> None:
@@ -132,7 +132,7 @@ class DumpGraph(ServedGraph):
                 raise InputError(f"{self._path}: the dump cannot be loaded: {error}") from error
 
 
-class ScriptGraph(ServedGraph):
+class ScriptGraph(TemporaryServerGraph):
     """What a Cypher script creates.
 
     Raises `UsageError` unless the user allows to run it, `InputError` with the line of a statement that fails.

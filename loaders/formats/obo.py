@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ...engine.writing import RelationFacts
+from ...engine.writing import RelationMetadata
 from ..reading import RereadableFile
-from ..source import FileSource, StatementRow, alias_row, comment_row, name_row, reject_row, triple_row
+from ..source import FileSource, StatementRow, alias_row, name_row, reject_row, relation_comment_row, triple_row
 
 _TAG = re.compile(r"(?P<tag>[\w-]+):\s*(?P<value>.*)")
 _REST = re.compile(r"(?<!\\)(?:\s*\{[^{}]*\}\s*)?(?:\s+!.*)?$")  # qualifiers and the comment at the end of a line
@@ -25,10 +25,10 @@ class OboSource(FileSource):
     names_from_ids = True
 
     def __init__(self, path: str) -> None:
-        self._facts: dict[str, RelationFacts] = {}
+        self._facts: dict[str, RelationMetadata] = {}
         super().__init__(path)
 
-    def relation_facts(self) -> Mapping[str, RelationFacts]:
+    def relation_facts(self) -> Mapping[str, RelationMetadata]:
         return self._facts
 
     def rows(self, file: RereadableFile) -> Iterator[StatementRow]:
@@ -55,7 +55,7 @@ class OboSource(FileSource):
             yield from (StatementRow(line, "obsolete term" if kind else "header") for line, _, _ in stanza)
             return
         if kind == "Typedef" and "inverse_of" in tags:
-            self._facts[id_] = RelationFacts(inverse=tags["inverse_of"])
+            self._facts[id_] = RelationMetadata(inverse=tags["inverse_of"])
         for line, tag, value in stanza:
             quoted = _QUOTED.match(value)
             text = re.sub(r"\\(.)", r"\1", quoted[1] if quoted else value)
@@ -64,7 +64,7 @@ class OboSource(FileSource):
             elif tag in ("synonym", "exact_synonym"):
                 yield alias_row(line, id_, text)
             elif kind == "Typedef":
-                yield comment_row(line, id_, text) if tag == "def" else StatementRow(line, "axiom")
+                yield relation_comment_row(line, id_, text) if tag == "def" else StatementRow(line, "axiom")
             elif tag in ("relationship", "property_value", "intersection_of"):
                 yield _relationship(line, id_, value)
             elif tag in _ENTITIES:

@@ -21,7 +21,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFor
 
 from ...engine.data_model import XSD
 from ...engine.errors import InputError
-from ...engine.writing import RelationFacts, make_relation_label
+from ...engine.writing import RelationMetadata, make_relation_label
 from ...models import quote_line
 from ..reading import RereadableFile, check_xml, unpacked_name
 from ..source import (
@@ -135,7 +135,7 @@ class RdfSource(FileSource):
         self.name_relations = (*name_relations, *(each for each in NAME_RELATIONS if each not in name_relations))
         self.languages, self.all_languages = read_languages(languages)
         self._shared = shared_blank_nodes
-        self._facts: dict[str, RelationFacts] = {}
+        self._facts: dict[str, RelationMetadata] = {}
         super().__init__(
             path,
             bases=list(self._bases),
@@ -145,7 +145,7 @@ class RdfSource(FileSource):
             shared_blank_nodes=shared_blank_nodes,
         )
 
-    def relation_facts(self) -> Mapping[str, RelationFacts]:
+    def relation_facts(self) -> Mapping[str, RelationMetadata]:
         return self._facts
 
     def parts(self) -> Iterator[Part]:
@@ -182,7 +182,7 @@ class RdfSource(FileSource):
                 yield terms.batch([Triple(*each) for each in ontology.last_triples()])
                 yield from record_batches(StatementRow(0, "axiom") for _ in range(ontology.num_axioms))
                 self._facts |= {
-                    terms.without_base(name): RelationFacts(*(each and terms.without_base(each) for each in facts))
+                    terms.without_base(name): RelationMetadata(*(each and terms.without_base(each) for each in facts))
                     for name, facts in ontology.facts().items()
                 }
 

@@ -25,8 +25,8 @@ from ...models import quote_line
 from .. import reading
 from ..reading import NOT_UTF8, PARQUET, RereadableFile
 from ..source import record_batches
-from ..stage import run_on_batches
-from .columns import columns_by_name, has_importer_columns, is_table, read_header
+from ..stage import execute_with_batches_as_table
+from .columns import find_triple_columns, has_importer_columns, is_table, read_header
 
 _JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 ENDINGS = (".csv", ".tsv", ".txt", ".parquet")
@@ -123,7 +123,7 @@ class Database:
         def fill(view: str, chosen: str) -> None:
             text = f"CREATE TABLE {view} AS SELECT {chosen} FROM given"
             texts = ([_text(value, name in lists) for name, value in zip(columns, row, strict=True)] for row in rows)
-            run_on_batches(self.connection, text, "given", schema, record_batches(texts, schema))
+            execute_with_batches_as_table(self.connection, text, "given", schema, record_batches(texts, schema))
 
         sql_types = {column: "VARCHAR[]" if column in lists else "VARCHAR" for column in columns}
         return self._add(name, sql_types, shown, fill)
@@ -323,7 +323,7 @@ def looks_like_tables(path: str) -> bool:
     kind = _database_kind(heads.get(longest, b""))
     if kind == "parquet":
         names = reading.parquet_columns(RereadableFile(longest))
-        return bool(names) and columns_by_name(names) is None and not {"graph", "subgraph"} & set(names)
+        return bool(names) and find_triple_columns(names) is None and not {"graph", "subgraph"} & set(names)
     texts = {each: start.decode("utf-8", "replace") for each, start in heads.items() if _table_name(each)}
     if len(files) > 1 and any(has_importer_columns(text) for text in texts.values()):
         return True

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...engine.errors import InputError, UsageError, translate_import_errors
 from ...engine.neo4j.graph_requests import MENTIONED_IN, MENTIONED_WITH
-from ...engine.writing import RelationFacts
+from ...engine.writing import RelationMetadata
 from ..reading import NOT_UTF8, SHOWN_BYTES, RereadableFile, read_json_records
 from ..source import NO_ID, FileSource, StatementRow, concept_id, name_row, reject_row, triple_row
 from .detecting import TEXT_FIELDS
@@ -157,8 +157,8 @@ class TextSource(FileSource):
         self.names_file = None
         self.name = path.rstrip("/").rpartition("/")[2] if len(self.files) > 1 else self.files[0].name
 
-    def relation_facts(self) -> Mapping[str, RelationFacts]:
-        return {MENTIONED_WITH: RelationFacts(inverse=MENTIONED_WITH)}
+    def relation_facts(self) -> Mapping[str, RelationMetadata]:
+        return {MENTIONED_WITH: RelationMetadata(inverse=MENTIONED_WITH)}
 
     def _snippets(self, file: RereadableFile, faults: list[StatementRow]) -> Iterator[tuple[int, str]]:
         for line, text, fault in read_documents(file):

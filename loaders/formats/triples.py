@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from ...engine.data_model import XSD
 from ...engine.errors import InputError
-from ...engine.writing import RelationFacts
+from ...engine.writing import RelationMetadata
 from ...models import quote_line
 from .. import source
 from ..reading import PARQUET, RereadableFile, format_columns, read_json_records, read_parquet
@@ -34,9 +34,9 @@ from .columns import (
     NUM_COLUMNS,
     NUMERIC,
     SEPARATORS,
-    columns_by_name,
     find_separator,
     find_table_sign,
+    find_triple_columns,
     split_cells,
 )
 
@@ -116,7 +116,7 @@ class DelimitedSource(FileSource):
         file.quoted = quoted
         rows = [split_cells(text, separator, quoted) for _, text in lines]
         cells = rows[0]
-        called = columns_by_name(cells)
+        called = find_triple_columns(cells)
         parted = f"parted by {SEPARATORS[separator]}"
         expected = f"{len(cells)} columns {parted}, as in the first line"
         has_header = called is not None if self._has_header is None else self._has_header
@@ -157,7 +157,7 @@ class DelimitedSource(FileSource):
             if not all(1 <= column <= len(cells) for column in chosen):
                 has = f"{len(cells)}: {quote_line(', '.join(cells))}"
                 raise InputError(f"{place}: expected columns {','.join(columns)}, found only {has}")
-            return chosen, columns_by_name(cells) == chosen
+            return chosen, find_triple_columns(cells) == chosen
         for name in columns:
             if cells.count(name) != 1:
                 has = quote_line(", ".join(cells))
@@ -261,11 +261,11 @@ class GeonamesSource(TsvSource):
     def options(self) -> Mapping[str, object]:
         return {"relations": hashlib.sha256((_WORLD / "relations.tsv").read_bytes()).hexdigest()}
 
-    def relation_facts(self) -> Mapping[str, RelationFacts]:
+    def relation_facts(self) -> Mapping[str, RelationMetadata]:
         with (_WORLD / "relations.tsv").open(encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file, delimiter="\t")
             return {
-                row["relation"]: RelationFacts(row["range"], row["inverse"] or None, row["label"] or None)
+                row["relation"]: RelationMetadata(row["range"], row["inverse"] or None, row["label"] or None)
                 for row in rows
             }
 
@@ -273,7 +273,7 @@ class GeonamesSource(TsvSource):
 _TRIPLE = ("head", "relation", "tail")
 _GRAPHS = ("graph", "subgraph")
 _OPTIONAL = ("is_literal", "datatype", "language")
-_columns_by_name = lru_cache(columns_by_name)
+_columns_by_name = lru_cache(find_triple_columns)
 
 
 class JsonLinesSource(FileSource):

@@ -272,7 +272,7 @@ class GraphTokenNetwork(nn.Module):
         return group_softmax(scores, inputs.node_question, len(inputs.questions), weight)
 
 
-def mask_grown_triples(grown: GrownSubgraph, temperature: float, *, is_sampled: bool) -> Tensor:
+def sample_triple_mask(grown: GrownSubgraph, temperature: float, *, is_sampled: bool) -> Tensor:
     """Return M over all triples, 0 for unseen ones: sampled in training, the median at inference."""
     noise = torch.rand_like(grown.path_probability) if is_sampled else None
     return concrete_mask(grown.path_probability, temperature, noise) * grown.is_seen
@@ -297,7 +297,7 @@ class GrilModel(SubgraphModel):
             grown = self._network(inputs)
             tokens: list[list[float]] = [[] for _ in range(len(graphs))]
             if self._bridge is not None:
-                mask = mask_grown_triples(grown, self.description.config.grow.temperature, is_sampled=False)
+                mask = sample_triple_mask(grown, self.description.config.grow.temperature, is_sampled=False)
                 tokens = self._bridge(grown, inputs, mask).float().cpu().tolist()
             scores = logit(grown.path_probability).float().cpu().numpy()
             return scores, grown.is_kept.cpu().numpy(), tuple(map(tuple, tokens))

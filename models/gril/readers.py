@@ -32,11 +32,11 @@ from ..causal_lm import (
     get_lora_weights,
     load_language_model,
 )
-from ..kinds import LoraOptions, copy_weights, read_weights, write_weights
+from ..kinds import LoraOptions, read_weights, restore_weights, write_weights
 from ..placement import move_batch
 from ..reader import choose_answer_count
 from ..text.bert import Backbone, open_pretrained, open_stored_backbone, pad_token_ids, write_backbone_description
-from ..wording import fold_spelling
+from ..wording import casefold_nfkc
 from . import JointOptions
 from .network import Floats
 
@@ -119,7 +119,7 @@ def _insert_tokens(embedded: Tensor, seen: Tensor, graph_tokens: Tensor, place: 
     return torch.cat(parts, dim=1), torch.cat([seen[:, :1], seen], dim=1)
 
 
-def choose_candidates(scores: Floats) -> list[int]:
+def choose_predicted_answers(scores: Floats) -> list[int]:
     """Return which candidates are answers, the likeliest first: as many as have the highest F1 of expected counts."""
     order = np.argsort(-scores, kind="stable")[: np.count_nonzero(scores)]
     return order[: choose_answer_count(scores[order].astype(np.float64))].tolist()
@@ -197,7 +197,7 @@ class PointingReader(nn.Module):
     def outputs(self, questions: Sequence[ReaderQuestion], tokens: Tensor | None) -> list[ReaderOutput]:
         pointed = self([each.passage for each in questions], tokens)
         return [
-            ([each.is_right[place] for place in choose_candidates(scores.cpu().numpy())], each.num_answers)
+            ([each.is_right[place] for place in choose_predicted_answers(scores.cpu().numpy())], each.num_answers)
             for scores, each in zip(pointed, questions, strict=True)
         ]
 
@@ -266,8 +266,8 @@ class GenerativeReader(nn.Module):
         results: list[ReaderOutput] = []
         replies = self.replies([each.passage for each in questions], tokens)
         for each, reply in zip(questions, replies, strict=True):
-            right = {fold_spelling(name) for name in each.answers}
-            results.append(([fold_spelling(name) in right for name in reply.names], len(right)))
+            right = {casefold_nfkc(name) for name in each.answers}
+            results.append(([casefold_nfkc(name) in right for name in reply.names], len(right)))
         return results
 
     def replies(self, passages: Sequence[ReaderPassage], tokens: Tensor | None) -> list[WrittenReply]:
@@ -357,7 +357,7 @@ def make_reader(options: JointOptions, device: str = "cpu", stored: Path | None 
         backbone = open_stored_backbone(options.reader, stored) if stored else open_pretrained(options.reader)
         reader = PointingReader(backbone, options.max_tokens)
     if stored:
-        copy_weights(reader.trained_weights(), read_weights(stored))
+        restore_weights(reader.trained_weights(), read_weights(stored))
     return reader.eval() if stored else reader
 
 

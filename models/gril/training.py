@@ -50,7 +50,7 @@ from ..reg.triples import (
     make_calibration_pairs,
 )
 from ..subgraphs import UNREACHED, QuestionGraphs, compute_hops_from_topic, join_graphs
-from ..text.vectors import encode_each_once
+from ..text.vectors import memoise_encoder
 from ..training import Figures, Objective, TrainingFolder
 from . import (
     ACCURACY,
@@ -77,7 +77,7 @@ from .network import (
     HopPredictor,
     Ints,
     logit,
-    mask_grown_triples,
+    sample_triple_mask,
 )
 from .readers import (
     JointReader,
@@ -122,7 +122,7 @@ class EncodedSubgraphs(EncodedGraphs):
         return torch.from_numpy(self._on_path[self.nodes(questions)].astype(np.float32)).to(self.device)
 
 
-def compute_graph_supervision_loss(grown: GrownSubgraph, inputs: GraphInputs, on_path: Tensor) -> Tensor:
+def compute_entity_supervision_loss(grown: GrownSubgraph, inputs: GraphInputs, on_path: Tensor) -> Tensor:
     """Return the loss of a batch, a scalar.
 
     on_path: (num_nodes,) 1 for entities on a shortest path from a topic to an answer. Unseen entities do not count, as
@@ -146,7 +146,7 @@ class RetrieverObjective(TripleObjective):
 
     def loss(self, batch: Sequence[int]) -> Tensor:
         inputs = self.train.grow_inputs(batch, supervised=True)
-        return compute_graph_supervision_loss(self.network(inputs), inputs, self.train.on_path(batch))
+        return compute_entity_supervision_loss(self.network(inputs), inputs, self.train.on_path(batch))
 
     def evaluate(self) -> Figures:
         return compute_mean_retriever_figures(self.iterate_scores())
@@ -257,7 +257,7 @@ class JointNetwork(nn.Module):
         given = self.give(encoded, questions, num_triples)
         losses = {
             "reading": self.reader.loss(given.questions, given.tokens),
-            "graph": compute_graph_supervision_loss(given.grown, given.inputs, encoded.on_path(questions)),
+            "graph": compute_entity_supervision_loss(given.grown, given.inputs, encoded.on_path(questions)),
         }
         if options.token and options.prior_weight:
             chosen = torch.from_numpy(np.isin(encoded.rows(questions), np.concatenate(given.rows)))
@@ -283,7 +283,7 @@ class JointNetwork(nn.Module):
         with torch.autocast(encoded.device.type, enabled=False):  # the reader alone computes in another precision
             grown = self.retriever(inputs)
             if self.options.token:
-                mask = mask_grown_triples(grown, self.retriever.options.temperature, is_sampled=self.training)
+                mask = sample_triple_mask(grown, self.retriever.options.temperature, is_sampled=self.training)
                 tokens = self.bridge(grown, inputs, mask)
         rows = choose_reader_triples(grown, encoded, questions, num_triples)
         asked = [_ask_reader(encoded, question, each) for question, each in zip(questions, rows, strict=True)]
@@ -379,7 +379,7 @@ def fit(
 ) -> GrilDescription:
     """Train the retriever by graph supervision, the hop predictor, and, with a reader, all jointly."""
     device = torch.device(out.device)
-    encode = encode_each_once(out.vectors_of(config.encoder).encoder.encode)
+    encode = memoise_encoder(out.vectors_of(config.encoder).encoder.encode)
     learned, chosen = (EncodedSubgraphs(join_graphs(sets), encode, device) for sets in (train, dev))
     dimension = learned.dimension
     options = asdict(config)

@@ -31,8 +31,8 @@ from ..kinds import (
     BadCheckpointError,
     CheckpointOpenOptions,
     check_checkpoint,
-    copy_weights,
     read_weights,
+    restore_weights,
     translate_read_errors,
     write_weights,
 )
@@ -49,7 +49,7 @@ PROMPT = "Question: {question}\nTopic: {topic}\nRelations that lead from the top
 SEPARATOR = " <SEP>"
 
 
-def verbalise_relations(words: Mapping[str, RelationWords]) -> dict[str, str]:
+def make_relation_texts(words: Mapping[str, RelationWords]) -> dict[str, str]:
     """Return how a path says each relation, by its name, ``^`` before it for an inverse step (tail to head)."""
     forward = {name: verbalise_hop((DirectedRelation(each, False),)) for name, each in words.items()}
     inverse = {
@@ -135,7 +135,7 @@ AT_A_TIME = 8
 
 
 @dataclass(frozen=True, slots=True)
-class PathPrefix:
+class RelationPathPrefix:
     """A prefix to expand: the relations from a topic of a question. offered: the relations that can follow."""
 
     question: str
@@ -160,7 +160,9 @@ class PathModel:
     def text(self, texts: Mapping[str, str]) -> PathTokenizer:
         return PathTokenizer(self._tokenizer, texts)
 
-    def write(self, prefixes: Sequence[PathPrefix], text: PathTokenizer, num_beams: int) -> list[ScoredRelations]:
+    def write(
+        self, prefixes: Sequence[RelationPathPrefix], text: PathTokenizer, num_beams: int
+    ) -> list[ScoredRelations]:
         """Return, for each prefix, the `num_beams` offered relations that a beam search writes, with scores.
 
         A trie of the offered relations constrains the search: it can write no other relation, and none if none is
@@ -176,7 +178,9 @@ class PathModel:
                     found[number] = self._score(prefixes[number], steps, text)
         return found
 
-    def _beam_search(self, prefixes: Sequence[PathPrefix], text: PathTokenizer, num_beams: int) -> list[list[str]]:
+    def _beam_search(
+        self, prefixes: Sequence[RelationPathPrefix], text: PathTokenizer, num_beams: int
+    ) -> list[list[str]]:
         from transformers import GenerationConfig
 
         of_tokens = [_by_tokens(prefix, text) for prefix in prefixes]
@@ -215,7 +219,7 @@ class PathModel:
             for place, each in enumerate(of_tokens)
         ]
 
-    def _score(self, prefix: PathPrefix, steps: Sequence[str], text: PathTokenizer) -> ScoredRelations:
+    def _score(self, prefix: RelationPathPrefix, steps: Sequence[str], text: PathTokenizer) -> ScoredRelations:
         prompt = text.prompt(prefix.question, prefix.topic)
         distinct = {text.path((*prefix.path, step)): None for step in steps}
         if not distinct:
@@ -227,12 +231,12 @@ class PathModel:
         return {step: both[text.path((*prefix.path, step))] for step in steps}
 
 
-def _beginning(prefix: PathPrefix, text: PathTokenizer) -> Tokens:
+def _beginning(prefix: RelationPathPrefix, text: PathTokenizer) -> Tokens:
     walked = text.path(prefix.path)
     return text.prompt(prefix.question, prefix.topic) + walked + (text.separator if walked else ())
 
 
-def _by_tokens(prefix: PathPrefix, text: PathTokenizer) -> dict[Tokens, list[str]]:
+def _by_tokens(prefix: RelationPathPrefix, text: PathTokenizer) -> dict[Tokens, list[str]]:
     found: dict[Tokens, list[str]] = {}
     for step in prefix.offered:
         found.setdefault(text.step(step), []).append(step)
@@ -268,7 +272,7 @@ def read_path_writer(
     except CausalLMError as error:
         raise BadCheckpointError(f"{folder}: {error}") from error
     with translate_read_errors(folder):
-        copy_weights(get_lora_weights(network), read_weights(folder / "adapter"))
+        restore_weights(get_lora_weights(network), read_weights(folder / "adapter"))
     return description, base, network.eval()
 
 
@@ -391,7 +395,7 @@ class PathObjective(Objective[nn.Module, Pair]):
 
 
 def fit(config: PathConfig, train: Sequence[PoolFile], dev: Sequence[PoolFile], out: TrainingFolder) -> PathDescription:
-    """Train the LoRA, and write the checkpoint. `out.beside`: the `verbalise_relations` of the graph's relations.
+    """Train the LoRA, and write the checkpoint. `out.beside`: the `make_relation_texts` of the graph's relations.
 
     Raises `CausalLMError` if the language model cannot be loaded.
     """

@@ -33,7 +33,7 @@ from ..subgraphs import (
     compute_encoding_width,
     join_graphs,
 )
-from ..text.vectors import TextVectors, encode_each_once
+from ..text.vectors import TextVectors, memoise_encoder
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder
 from . import FIGURES, RECALL_AT, TripleConfig, TripleDescription
 
@@ -278,7 +278,7 @@ def _new_scorer(config: TripleConfig, dimension: int) -> TripleScorer:
 def encode_subgraph_sets(
     config: Any, train: Sequence[QuestionGraphs], dev: Sequence[QuestionGraphs], out: TrainingFolder
 ) -> tuple[EncodedGraphs, EncodedGraphs]:
-    encode, device = encode_each_once(out.vectors_of(config.encoder).encoder.encode), torch.device(out.device)
+    encode, device = memoise_encoder(out.vectors_of(config.encoder).encoder.encode), torch.device(out.device)
     learned, chosen = (EncodedGraphs(join_graphs(sets), encode, config.num_rounds, device) for sets in (train, dev))
     return learned, chosen
 

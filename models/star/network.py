@@ -44,8 +44,8 @@ from .shipped import (
     MAX_QUESTION_TOKENS,
     QUESTION_AT,
     HopSequence,
-    PairIds,
-    PairReader,
+    PairScorer,
+    SpecialTokenIds,
     load_shipped_weights,
 )
 
@@ -57,7 +57,7 @@ MAX_KEPT_TOKENS = 200_000
 
 
 PairTokens = tuple[Tokens, int]
-"""The ids of a pair, and the place of `[PSP]`, see `PairIds`."""
+"""The ids of a pair, and the place of `[PSP]`, see `SpecialTokenIds`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class CachedTokenizer:
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
         self._kept: LRUCache[str, Tokens] = LRUCache(MAX_KEPT_TOKENS)
-        self.ids = PairIds(
+        self.ids = SpecialTokenIds(
             _id(tokenizer.cls_token_id, tokenizer.bos_token_id),
             _id(tokenizer.sep_token_id, tokenizer.eos_token_id),
             *(_id(tokenizer.convert_tokens_to_ids(token)) for token in SPECIAL_TOKENS),
@@ -269,7 +269,7 @@ def write_network(backbone: Backbone, network: nn.Module, part: Path) -> None:
     write_weights(network.state_dict(), part)
 
 
-class _CrossReader(PairReader):
+class _CrossReader(PairScorer):
     """Reads pairs with a network, such as a checkpoint's."""
 
     def __init__(self, network: CrossAttentiveScorer, texts: CachedTokenizer) -> None:

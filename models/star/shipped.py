@@ -22,7 +22,7 @@ from ..text.encoders import (
     gelu,
     merge_adapter,
     merge_into_network,
-    open_plain_encoder,
+    open_numpy_encoder,
 )
 from . import SPECIAL_TOKENS
 
@@ -43,7 +43,7 @@ QUESTION_AT = 1
 """The place of `[QSP]`."""
 
 
-class PairIds(NamedTuple):
+class SpecialTokenIds(NamedTuple):
     """The ids of the special tokens ``[CLS] [SEP] [QSP] [PSP] [END]``."""
 
     first: int
@@ -66,7 +66,7 @@ def format_path_for_scorer(mention: str, hops: Sequence[Hop]) -> str:
     return ", ".join([mention, *map(verbalise_hop, hops)])
 
 
-class PairReader(ABC):
+class PairScorer(ABC):
     """Reads pairs of question and path with a cross-attentive scorer. Threads take turns."""
 
     def __init__(self) -> None:
@@ -85,13 +85,13 @@ class PairReader(ABC):
         """Return the logits of texts, (num_pairs,)."""
 
 
-class ShippedStar(PairReader):
+class ShippedStar(PairScorer):
     """The shipped scorer on a CPU, without PyTorch."""
 
     def __init__(self) -> None:
         super().__init__()
         encoder = SentenceEncoder(ENCODER)
-        plain = open_plain_encoder(Path(encoder.location), encoder.adapter)
+        plain = open_numpy_encoder(Path(encoder.location), encoder.adapter)
         if plain is None:
             raise EncoderUnavailableError(f"the weights of encoder {ENCODER!r} are not installed: {INSTALL_WEIGHTS}")
         self._encoder, weights = plain, plain.bert.weights
@@ -103,7 +103,7 @@ class ShippedStar(PairReader):
             "embeddings.word_embeddings.weight": np.vstack([words, self._heads["special"]]),
         }
         cls, sep = (plain.token_id(token) for token in ("[CLS]", "[SEP]"))
-        self._ids = PairIds(cls, sep, *range(len(words), len(words) + len(SPECIAL_TOKENS)))
+        self._ids = SpecialTokenIds(cls, sep, *range(len(words), len(words) + len(SPECIAL_TOKENS)))
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         tokens = [self._ids.join(*map(self._encoder.tokenise, pair)) for pair in pairs]

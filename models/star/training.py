@@ -33,7 +33,7 @@ from ..mined_files import (
 from ..text import Hop, verbalise_hop
 from ..text.bert import open_pretrained
 from ..training import Figures, Objective, TrainingFolder
-from ..word_positions import mask_topic
+from ..word_positions import remove_mention
 from . import FIGURES, SPECIAL_TOKENS, DualTrainingOptions, PoolTrainingOptions, StarConfig, StarDescription
 from .network import (
     CachedTokenizer,
@@ -144,7 +144,7 @@ def _example(question: MinedQuestion, number: Callable[[Hops], int]) -> Question
         id=question.id,
         text=question.text,
         mentions=tuple(topic.mention for topic in question.topics),
-        masked=tuple(mask_topic(question.text, topic.mention) for topic in question.topics),
+        masked=tuple(remove_mention(question.text, topic.mention) for topic in question.topics),
         reachable=np.array(found, dtype=np.int64),
         precision=precision,
         f1=f1,
@@ -202,7 +202,7 @@ def listwise_loss(scores: Tensor, shares: Tensor) -> Tensor:
 PathT = TypeVar("PathT", bound=Hashable)
 
 
-def compute_path_weights(
+def compute_path_rarity_weights(
     positives: Sequence[PathT], negatives: Sequence[PathT], w_min: float, w_max: float
 ) -> dict[bool, dict[PathT, float]]:
     """Return the weight of each distinct path among the positives (True) and the negatives of the training set.
@@ -258,14 +258,14 @@ Shortlisted = tuple[QuestionExample, Floats, Floats, Ints]
 """An example, the dual encoder's scores of its reachable paths, and the network's scores of the shortlisted rows."""
 
 
-def mix_networks(found: Iterable[Shortlisted], mix: float) -> list[tuple[QuestionExample, Floats]]:
+def mix_network_scores(found: Iterable[Shortlisted], mix: float) -> list[tuple[QuestionExample, Floats]]:
     """Return each example with the scores of its reachable paths by both networks. mix: λ."""
     return [(each, mix_shortlist_scores(stop, cross, rows, mix)) for each, stop, cross, rows in found]
 
 
 def choose_best_mix(ranked: Sequence[Shortlisted], mixes: Sequence[float] = MIXES) -> tuple[float, Figures]:
     """Return the λ with the best figures on these dev examples, and the figures; ties go to the smallest λ."""
-    figures = {mix: compute_first_path_figures(mix_networks(ranked, mix)) for mix in mixes}
+    figures = {mix: compute_first_path_figures(mix_network_scores(ranked, mix)) for mix in mixes}
     best = max(mixes, key=lambda mix: (figures[mix]["selection_metric"], -mix))
     return best, figures[best]
 
@@ -275,7 +275,7 @@ ExampleCandidates = Sequence[tuple[QuestionExample, Candidates]]
 """Examples of one set, each with some of its candidates."""
 
 
-class DualObjective(Objective[DualEncoder, QuestionExample]):
+class ListwiseDualObjective(Objective[DualEncoder, QuestionExample]):
     """Listwise: the softmax over all reachable paths of a question against the target shares.
 
     stop: each path followed by END. extend: among the paths of each length that can continue, the part of the shares
@@ -294,7 +294,7 @@ class DualObjective(Objective[DualEncoder, QuestionExample]):
         self.texts, self.train, self.dev = texts, train, dev
         self._extend_weight = options.extend_weight
         self._targets = {
-            example: (shares, list(iterate_continuations(train.table, example.reachable, shares)))
+            example: (shares, list(iterate_continuation_shares(train.table, example.reachable, shares)))
             for example in train.examples
             if (shares := compute_target_shares(example, options.any_weight)).any()
         }
@@ -328,7 +328,9 @@ class DualObjective(Objective[DualEncoder, QuestionExample]):
             yield from zip(chosen, (part.numpy() for part in parts), strict=True)
 
 
-def iterate_continuations(table: _PathTable, reachable: Candidates, shares: Floats) -> Iterator[tuple[Ints, Floats]]:
+def iterate_continuation_shares(
+    table: _PathTable, reachable: Candidates, shares: Floats
+) -> Iterator[tuple[Ints, Floats]]:
     """Yield, for each length at which paths continue, the rows of those paths and the part of the shares beyond each.
 
     shares: (num_reachable,). The yielded parts sum to 1; lengths with nothing beyond are skipped.
@@ -357,7 +359,7 @@ def draw_training_pool(
     return example.reachable[example.positive][: options.num_positives], example.negatives[drawn]
 
 
-class PoolObjective(Objective[nn.Module, QuestionExample]):
+class ContrastivePoolObjective(Objective[nn.Module, QuestionExample]):
     """Trains a network to score positives above the negatives of a pool (see `PoolTrainingOptions`).
 
     `dev_stop` are the dual encoder's scores of the reachable paths of each dev example. `mix` is the network's weight
@@ -383,7 +385,7 @@ class PoolObjective(Objective[nn.Module, QuestionExample]):
         }
         self.pools = {example: pool for example, pool in pools.items() if len(pool[0])}
         right, wrong = ([int(path) for pool in self.pools.values() for path in pool[of][:, 0]] for of in (0, 1))
-        self._weights = compute_path_weights(right, wrong, options.w_min, options.w_max)
+        self._weights = compute_path_rarity_weights(right, wrong, options.w_min, options.w_max)
         self._chosen: dict[QuestionExample, Candidates] = {}
         super().__init__(network, list(self.pools), training, options.batch_size)
 
@@ -463,7 +465,7 @@ def fit(
     backbone = open_pretrained(config.encoder, SPECIAL_TOKENS)
     dual = DualEncoder(backbone).to(out.device)
     texts = CachedTokenizer(backbone.tokenizer)
-    first = DualObjective(dual, texts, examples, chosen, config.dual, config.dual_training)
+    first = ListwiseDualObjective(dual, texts, examples, chosen, config.dual, config.dual_training)
     out.train(DUAL, "dual", first, {"encoder": config.encoder, "options": options["dual"]})
     parts = {"dual": partial(write_network, backbone, dual)}
     with first.autocast():
@@ -478,7 +480,7 @@ def fit(
             load_shipped_weights(cross)
         cross.to(out.device)
         stops = [stop for _, stop in ranked]
-        second = PoolObjective(
+        second = ContrastivePoolObjective(
             cross, texts, examples, chosen, stops, config.cross, config.cross_training, mix=config.mix
         )
         before = {key: options[key] for key in ("encoder", "pretrained", "mix", "dual", "dual_training", "cross")}
@@ -486,7 +488,7 @@ def fit(
         parts["cross"] = partial(write_network, backbone, cross)
         mix = out.results[CROSS].best["mix"]
         with second.autocast():
-            ranked = mix_networks(second.iterate_shortlist_scores(), mix)
+            ranked = mix_network_scores(second.iterate_shortlist_scores(), mix)
     return out.write(parts, fit_path_calibration(ranked, chosen.table), mix=mix)
 
 

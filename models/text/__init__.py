@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..wording.answer_kinds import NO_KIND, EndKind
+from ..wording.answer_kinds import NO_KIND, RelationEndProfile
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,8 +19,8 @@ class RelationPhrases:
 
     forward: tuple[str, ...] = ()
     inverse: tuple[str, ...] = ()
-    head: EndKind = NO_KIND
-    tail: EndKind = NO_KIND
+    head: RelationEndProfile = NO_KIND
+    tail: RelationEndProfile = NO_KIND
 
 
 NO_MEANING = RelationPhrases()
@@ -84,7 +84,7 @@ def list_hop_phrases(hop: Hop) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def find_end_kind(hop: Hop) -> EndKind:
+def find_end_kind(hop: Hop) -> RelationEndProfile:
     """Return the kind of thing that a hop leads to."""
     last = hop[-1]
     return last.words.meaning.head if last.inverse else last.words.meaning.tail

@@ -209,7 +209,7 @@ _turn = threading.Lock()
 
 
 class NumpyEncoder:
-    """A BERT with its tokenizer; `open_plain_encoder` reads one."""
+    """A BERT with its tokenizer; `open_numpy_encoder` reads one."""
 
     def __init__(self, bert: _NumpyBert, tokenizer: Tokenizer) -> None:
         self.bert = bert
@@ -256,7 +256,7 @@ class NumpyEncoder:
                 yield from zip(places, np.split(states, ends[:-1]), strict=True)
 
 
-def open_plain_encoder(folder: Path, adapter: Path | None = None) -> NumpyEncoder | None:
+def open_numpy_encoder(folder: Path, adapter: Path | None = None) -> NumpyEncoder | None:
     """Return the encoder in a sentence-transformers folder; None if it is not plain, or damaged.
 
     Raises `EncoderUnavailableError` if the adapter is damaged or for another encoder.
@@ -477,7 +477,7 @@ class SentenceEncoder:
     @cached_property
     def _plain(self) -> NumpyEncoder | None:
         folder = Path(self.location)
-        return open_plain_encoder(folder, self.adapter) if folder.is_dir() else None
+        return open_numpy_encoder(folder, self.adapter) if folder.is_dir() else None
 
     @cached_property
     def _any(self) -> SentenceTransformerEncoder:

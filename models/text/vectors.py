@@ -57,7 +57,7 @@ class LRUCache(OrderedDict[K, V]):
             self.popitem(last=False)
 
 
-class VectorStore:
+class SqliteVectorStore:
     """The stored vectors of one encoder. The file is created if missing, readable by its owner alone.
 
     All content can be computed again: if the file is unusable, that is logged once, and the store acts as empty.
@@ -191,7 +191,9 @@ class TextVectors:
     Thread-safe.
     """
 
-    def __init__(self, encoder: SentenceEncoder, max_texts: int = 50_000, store: VectorStore | None = None) -> None:
+    def __init__(
+        self, encoder: SentenceEncoder, max_texts: int = 50_000, store: SqliteVectorStore | None = None
+    ) -> None:
         self.encoder = encoder
         self._store = store
         self.num_encoded = 0
@@ -254,7 +256,7 @@ class TextVectors:
                     store.put(entries)
 
 
-def encode_each_once(encode: Callable[[Sequence[str]], FloatArray]) -> Callable[[Sequence[str]], FloatArray]:
+def memoise_encoder(encode: Callable[[Sequence[str]], FloatArray]) -> Callable[[Sequence[str]], FloatArray]:
     """Return an encoder that remembers all texts: sets of a training share most of their entities."""
     known: dict[str, FloatArray] = {}
 

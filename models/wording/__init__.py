@@ -125,7 +125,7 @@ def fold_name(text: str) -> str:
 LETTER_FOR_MARK = "\u02d1"
 
 
-def replace_marks_by_letter(text: str) -> str:
+def replace_combining_marks(text: str) -> str:
     """Return the text with a letter in the place of each mark and joiner, which Python's `\\w` does not match."""
     if text.isascii():
         return text
@@ -140,7 +140,7 @@ def strip_marks(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.category(c).startswith("M")))
 
 
-def fold_spelling(text: str) -> str:
+def casefold_nfkc(text: str) -> str:
     """Return what is equal where two texts differ in case or compatible characters alone: NFKC, case-folded, NFKC."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
@@ -360,13 +360,13 @@ def find_other_spellings(name: str) -> tuple[str, ...]:
         found.append(undotted)
     words = name.lower().split(" ")
     if INDEX_STOP_WORDS.issuperset(words):
-        found.append(join_stop_words(words))
+        found.append(join_words_with_underscores(words))
     if _CAMEL.fullmatch(name):
         found.append(re.sub(r"([a-z])([A-Z])", r"\1 \2", name))
     return tuple(found)
 
 
-def join_stop_words(words: Sequence[str]) -> str:
+def join_words_with_underscores(words: Sequence[str]) -> str:
     return "".join(f"{word}_" for word in words)
 
 

@@ -80,7 +80,7 @@ def classify_noun(words: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class EndKind:
+class RelationEndProfile:
     """What stands at one end of a relation.
 
     kind: one of `VALUE_KINDS`, a noun such as "person", ``text`` or `UNKNOWN`. share: of what was looked at, that which
@@ -98,11 +98,11 @@ class EndKind:
         )
 
 
-NO_KIND = EndKind()
+NO_KIND = RelationEndProfile()
 
 
 @dataclass(frozen=True, slots=True)
-class EndSample:
+class RelationEndSample:
     """Some of what stands at one end of a relation: names, how many are values, and the ends that they stand at too.
 
     others: by signed catalogue number (n: it is a head of relation n, -n: a tail), how many of them.
@@ -117,7 +117,7 @@ def _is_tail(end: int) -> bool:
     return end < 0
 
 
-def _value_end(sample: EndSample, words: str) -> EndKind | None:
+def _value_end(sample: RelationEndSample, words: str) -> RelationEndProfile | None:
     """Return the kind of an end that has values; None of one that has other things.
 
     Numbers under a relation whose word is an amount of money are amounts, long numbers under phone are phones.
@@ -133,16 +133,18 @@ def _value_end(sample: EndSample, words: str) -> EndKind | None:
     if kind and times >= SHARE * len(names):
         if kind in ("number", "year") and said in ("amount", "phone", "number"):
             kind = said
-        return EndKind(kind, times / len(names))
+        return RelationEndProfile(kind, times / len(names))
     numeric = sum(times for kind, times in kinds.items() if kind in ("number", "year", "phone", "amount"))
     if numeric >= SHARE * len(names):
-        return EndKind(said if said in ("amount", "phone") else "number", numeric / len(names))
-    return EndKind("text", sample.num_values / len(names)) if sample.num_values >= SHARE * len(names) else None
+        return RelationEndProfile(said if said in ("amount", "phone") else "number", numeric / len(names))
+    return (
+        RelationEndProfile("text", sample.num_values / len(names)) if sample.num_values >= SHARE * len(names) else None
+    )
 
 
-def classify_ends(
-    samples: Mapping[int, EndSample], labels: Mapping[int, str], types: Mapping[int, str]
-) -> dict[int, EndKind]:
+def classify_relation_ends(
+    samples: Mapping[int, RelationEndSample], labels: Mapping[int, str], types: Mapping[int, str]
+) -> dict[int, RelationEndProfile]:
     """Return the kind of each end. Keys: catalogue number n for the head's end of a relation, -n for the tail's.
 
     labels: words of each relation by number; types: the words of the type that a source gave an end, by key.
@@ -151,11 +153,11 @@ def classify_ends(
     """
     values = {end: _value_end(sample, labels[-end] if _is_tail(end) else "") for end, sample in samples.items()}
     own = {end: _find_own_evidence(end, labels, types) for end, kind in values.items() if kind is None}
-    found: dict[int, EndKind] = {}
+    found: dict[int, RelationEndProfile] = {}
     for end, sample in samples.items():
         value = values[end]
         if value is not None:
-            found[end] = EndKind(value.kind, value.share, (labels[-end],) if _is_tail(end) else ())
+            found[end] = RelationEndProfile(value.kind, value.share, (labels[-end],) if _is_tail(end) else ())
             continue
         votes = Counter(own[end])
         for kind, weight in _find_shapes(sample).items():  # not of the other ends: their things have the same names
@@ -169,7 +171,9 @@ def classify_ends(
         best = max(votes, key=lambda kind: (votes[kind], kind), default="")
         is_sure = votes[best] >= 0.6 and votes[best] >= 0.5 * total
         words = _called(end, sample, labels, types, values)
-        found[end] = EndKind(best if is_sure else UNKNOWN, round(votes[best] / total, 3) if is_sure else 0.0, words)
+        found[end] = RelationEndProfile(
+            best if is_sure else UNKNOWN, round(votes[best] / total, 3) if is_sure else 0.0, words
+        )
     return found
 
 
@@ -195,7 +199,7 @@ def _find_own_evidence(end: int, labels: Mapping[int, str], types: Mapping[int, 
     return dict(votes)
 
 
-def _find_shapes(sample: EndSample) -> dict[str, float]:
+def _find_shapes(sample: RelationEndSample) -> dict[str, float]:
     affixes = _tables()[2]
     shapes = Counter(_shape(name, affixes) for name in sample.names)
     size = len(sample.names)
@@ -216,10 +220,10 @@ def _shape(name: str, affixes: Mapping[str, str]) -> str:
 
 def _called(
     end: int,
-    sample: EndSample,
+    sample: RelationEndSample,
     labels: Mapping[int, str],
     types: Mapping[int, str],
-    values: Mapping[int, EndKind | None],
+    values: Mapping[int, RelationEndProfile | None],
 ) -> tuple[str, ...]:
     """Return words for what stands at an end: its type ("ship" of what has a ship type), the relations that lead there,
     a word that its names share."""
@@ -316,7 +320,7 @@ def _alike(kind: str) -> tuple[str, ...]:
     return (kind, other) if other else (kind,)
 
 
-def score_kind_agreement(asked: WantedKind, end: EndKind) -> float:
+def score_kind_agreement(asked: WantedKind, end: RelationEndProfile) -> float:
     """Return how well what a path leads to is of the kind that is asked for, −1 to 1; 0 where either is unknown, and
     −3 for a date, an amount or yes where a person or a place is asked for, which none can be."""
     if not asked.kinds or end.kind == UNKNOWN:

@@ -11,9 +11,9 @@ from typing import Any
 
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.progress import Progress, ignore_progress
-from lodestar.engine.writing import RelationFacts
+from lodestar.engine.writing import RelationMetadata
 from lodestar.loaders.loading import LoadOptions, LoadReport
-from lodestar.loaders.loading import load as load_source
+from lodestar.loaders.loading import load as load_into_configured_database
 from lodestar.loaders.source import Part, Source, SourceRowBatches, StatementRow, name_row, record_batches, triple_row
 
 COUNTRIES: tuple[tuple[str, str, str], ...] = (
@@ -71,7 +71,7 @@ class TripleSource(Source):
         names = (name_row(line, *name) for line, name in enumerate(self.all_names.items(), start=1))
         yield SourceRowBatches("test names", record_batches(names))
 
-    def relation_facts(self) -> Mapping[str, RelationFacts]:
+    def relation_facts(self) -> Mapping[str, RelationMetadata]:
         return {}
 
 
@@ -94,4 +94,4 @@ class RowSource(TripleSource):
 def load(source: Source, gateway: Gateway, *, progress: Progress = ignore_progress, **options: Any) -> LoadReport:
     """Load a source by the online writer, with a staging folder of its own; `options` are those of `LoadOptions`."""
     with tempfile.TemporaryDirectory() as folder:
-        return load_source(source, gateway, LoadOptions(staging=Path(folder), **options), progress)
+        return load_into_configured_database(source, gateway, LoadOptions(staging=Path(folder), **options), progress)

@@ -8,7 +8,7 @@ import neo4j
 from lodestar.engine.neo4j import Request, load_query
 from lodestar.engine.neo4j.catalogue import read_relation_counts
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.writing import add_typed_values
+from lodestar.engine.writing import add_typed_values_to_rows
 
 SCHEMA = (
     "ensure_entity_id",
@@ -46,7 +46,7 @@ def write_graph(
     )
     driver.execute_query(
         "UNWIND $rows AS row MERGE (l:Literal {id: row.id}) SET l += row",
-        rows=add_typed_values({"id": id_, "value": value} for id_, value in values.items()),
+        rows=add_typed_values_to_rows({"id": id_, "value": value} for id_, value in values.items()),
     )
     for literal, label in ((False, "Entity"), (True, "Literal")):
         for shared, create in (

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from lodestar.engine.errors import InputError
 from lodestar.engine.writing import (
     EntityName,
-    add_load_names,
+    add_names_stated_by_load,
     make_entity_row,
     normalise_search_name,
-    parse_name_properties,
-    remove_load_names,
+    parse_stored_entity_names,
+    remove_names_stated_by_load,
 )
 from lodestar.loaders import reading as lines_module
 from lodestar.loaders.formats import source_class
@@ -348,17 +348,17 @@ names = st.lists(
 @given(names)
 def test_names_are_read_back_as_they_were_written(stated: list[EntityName]) -> None:
     written = make_entity_row("e", stated)
-    assert list(parse_name_properties(written["name"], written["aliases"], written["name_tags"])) == stated
+    assert list(parse_stored_entity_names(written["name"], written["aliases"], written["name_tags"])) == stated
     whole = list(dict.fromkeys(filter(None, (normalise_search_name(n.text) for n in stated))))
     assert (written["search_names"] or [])[: len(whole)] == whole
 
 
 @given(names, names)
 def test_a_load_that_goes_leaves_the_names_as_they_were(known: list[EntityName], stated: list[EntityName]) -> None:
-    both = add_load_names(known, stated, 2)
-    assert add_load_names(both, stated, 2) == both
-    assert list(remove_load_names(both, 2)) == known
-    rest = remove_load_names(both, 1)
+    both = add_names_stated_by_load(known, stated, 2)
+    assert add_names_stated_by_load(both, stated, 2) == both
+    assert list(remove_names_stated_by_load(both, 2)) == known
+    rest = remove_names_stated_by_load(both, 1)
     assert {(n.text, n.language) for n in rest} == {(n.text, n.language) for n in stated}
     written = make_entity_row("e", both)
-    assert parse_name_properties(written["name"], written["aliases"], written["name_tags"]) == both
+    assert parse_stored_entity_names(written["name"], written["aliases"], written["name_tags"]) == both

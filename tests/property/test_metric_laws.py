@@ -6,7 +6,7 @@ from itertools import permutations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lodestar.engine.evaluation import Prediction, match_predictions, merge_equal_gold_answers, normalise_answer
+from lodestar.engine.evaluation import Prediction, judge_predictions, merge_equal_gold_answers, normalise_answer
 from lodestar.engine.gold_questions import GoldAnswer
 
 from tests.conftest import examples
@@ -47,4 +47,4 @@ def served(given: list[Prediction], gold: list[GoldAnswer]) -> tuple[bool, ...]:
 @given(st.lists(under_any_name, max_size=4), st.lists(gold_answers, max_size=3))
 def test_matching_is_the_best_of_all_with_earlier_ranks_first(given: list[Prediction], gold: list[GoldAnswer]) -> None:
     best = served(given, gold)
-    assert match_predictions(given, gold) == best
+    assert judge_predictions(given, gold) == best

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, SkippedQuestion
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.relations import RelationIndex, make_relation_words
+from lodestar.engine.relations import RelationIndex, collect_relation_words
 from lodestar.engine.retrieval.frontier import FrontierBounds
 from lodestar.engine.supervision import MiningOptions, PathMiner, QuestionPaths, serialise_hop, serialise_trie
 from lodestar.engine.supervision.mining import TrainingExampleBuilder
@@ -65,7 +65,7 @@ def mined(
 @cache
 def labeller(relations: tuple[str, ...]) -> TrainingExampleBuilder:
     catalogue = catalogue_of(MemoryGraph([("x", relation, "y") for relation in relations]))
-    words = {relation.name: make_relation_words(relation) for relation in catalogue.relations}
+    words = {relation.name: collect_relation_words(relation) for relation in catalogue.relations}
     index = RelationIndex(catalogue.relations, TextVectors(LetterEncoder()))
     return TrainingExampleBuilder(words, index, TextVectors(LetterEncoder()), MiningOptions(num_negatives=2))
 

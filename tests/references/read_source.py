@@ -10,8 +10,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 from lodestar.loaders.reading import LINES
-from lodestar.loaders.source import ROWS, LineFile, Part, Source
-from lodestar.loaders.stage import prepare_parser
+from lodestar.loaders.source import ROWS, FileWithParser, Part, Source
+from lodestar.loaders.stage import prepare_sql_parser
 
 
 @dataclass
@@ -52,7 +52,7 @@ def connection() -> duckdb.DuckDBPyConnection:
 
 
 def part_rows(part: Part, read: ReadSource) -> list[dict[str, Any]]:
-    if not isinstance(part, LineFile):
+    if not isinstance(part, FileWithParser):
         return [row for batch in part.batches for row in batch.to_pylist()]
 
     def reject(line: int, reason: str, text: str) -> None:
@@ -60,7 +60,7 @@ def part_rows(part: Part, read: ReadSource) -> list[dict[str, Any]]:
         read.counts["reject"] += 1
 
     con = connection()
-    text = prepare_parser(con, part.parser, part.parameters)
+    text = prepare_sql_parser(con, part.parser, part.parameters)
     con.register("lines", pa.Table.from_batches(list(part.file.batches(reject)), LINES))
     table = con.sql(text).to_arrow_table()
     assert [(column.name, str(column.type)) for column in table.schema] == [(f.name, str(f.type)) for f in ROWS]

@@ -44,7 +44,7 @@ def test_a_server_that_refuses_every_write_is_read_over_tls(
     monkeypatch.setenv("LODESTAR_FROM_PASSWORD", source.password)
     with neo4j.GraphDatabase.driver(source.uri, **source.driver_options) as driver:
         write_graph(driver, MOVIES)
-    usual = server_home.make_neo4j_configuration
+    usual = server_home.make_neo4j_settings
     certificate = write_certificate(tmp_path, "localhost")
     other = {
         "server.databases.default_to_read_only": "true",
@@ -60,7 +60,7 @@ def test_a_server_that_refuses_every_write_is_read_over_tls(
     source_server.stop()
     try:
         with monkeypatch.context() as patch:
-            patch.setattr(server_home, "make_neo4j_configuration", configure)
+            patch.setattr(server_home, "make_neo4j_settings", configure)
             source_server.start(progress=False)
         with neo4j.GraphDatabase.driver(source.uri, **source.driver_options) as driver:
             with pytest.raises(neo4j.exceptions.ClientError, match="read"):

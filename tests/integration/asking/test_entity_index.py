@@ -19,7 +19,7 @@ from lodestar.engine.linking.entity_index import (
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.settings import Settings
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
-from lodestar.models.text.vectors import TextVectors, VectorStore
+from lodestar.models.text.vectors import SqliteVectorStore, TextVectors
 
 from tests.made.graphs import COUNTRY_NAMES, TripleSource, load
 
@@ -40,7 +40,7 @@ class Interrupted(SentenceEncoder):
 
 def vectors_in(folder: Path, kind: type[SentenceEncoder] = SentenceEncoder) -> TextVectors:
     """The vectors of a run, which it keeps in the folder."""
-    return TextVectors(kind(ENCODER, device="cpu"), store=VectorStore(folder / "vectors.sqlite"))
+    return TextVectors(kind(ENCODER, device="cpu"), store=SqliteVectorStore(folder / "vectors.sqlite"))
 
 
 def test_the_index_is_made_and_what_stays_is_not_encoded_again(

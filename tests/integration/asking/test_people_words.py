@@ -13,7 +13,7 @@ from lodestar.engine.relations.descriptions import (
     DescriptionReport,
     add_relation_descriptions,
     find_relation,
-    make_descriptions,
+    parse_relation_phrases,
     remove_descriptions,
 )
 from lodestar.loaders.formats.triples import TsvSource
@@ -42,7 +42,7 @@ def names(engine: Engine, question: str) -> set[str | None]:
 def describe(engine: Engine, relation: str, *phrases: str) -> DescriptionReport:
     gateway = engine.gateway()
     catalogue = gateway.run(read_catalogue())
-    return add_relation_descriptions(gateway, catalogue, make_descriptions(catalogue, relation, phrases))
+    return add_relation_descriptions(gateway, catalogue, parse_relation_phrases(catalogue, relation, phrases))
 
 
 def test_kinds_of_ends_are_found_at_load_and_said_of_an_answer(team: Engine) -> None:

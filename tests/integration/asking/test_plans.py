@@ -40,9 +40,9 @@ from lodestar.engine.plans.plan import (
     serialise_plan,
     verbalise_plan,
 )  # fmt: skip
-from lodestar.engine.plans.schema import find_kinds_at_relation_ends, group_types_by_name
+from lodestar.engine.plans.schema import derive_kinds_from_relation_ends, group_types_by_name
 from lodestar.engine.settings import Connection, Settings
-from lodestar.models.wording.answer_kinds import EndKind
+from lodestar.models.wording.answer_kinds import RelationEndProfile
 
 from tests.conftest import clear_database, examples
 from tests.made.plain_graph import write_graph
@@ -255,7 +255,9 @@ def test_the_engine_runs_a_plan(settings: Settings) -> None:
 def test_kinds_are_types_with_their_subclasses_else_ends_of_relations() -> None:
     kinds = group_types_by_name([("c", "Cities", ["p"]), ("p", "http://x.example/Place", []), ("r", "river", ["gone"])])
     assert kinds == {"city": KindSource(("c",)), "place": KindSource(("c", "p")), "river": KindSource(("r",))}
-    ships = RelationInfo(1, "built_in", "built in", 9, domain="Ships", head=EndKind("ship"), tail=EndKind("place"))
-    length = RelationInfo(2, "length", "length", 9, domain="Ships", tail=EndKind("number"))
-    ends = find_kinds_at_relation_ends([ships, length])
+    ships = RelationInfo(
+        1, "built_in", "built in", 9, domain="Ships", head=RelationEndProfile("ship"), tail=RelationEndProfile("place")
+    )
+    length = RelationInfo(2, "length", "length", 9, domain="Ships", tail=RelationEndProfile("number"))
+    ends = derive_kinds_from_relation_ends([ships, length])
     assert ends == {"ship": KindSource((), ("built_in", "length")), "place": KindSource((), ("^built_in",))}

@@ -12,7 +12,7 @@ import neo4j
 import pytest
 from lodestar import Engine
 from lodestar.engine.data_model import Entity, Scored, Triple
-from lodestar.engine.evidence.chains_and_triples import GroundedRelationPath, find_relation_paths
+from lodestar.engine.evidence.chains_and_triples import GroundedRelationPath, find_paths_through_triples
 from lodestar.engine.neo4j import QueryTemplate, Request
 from lodestar.engine.neo4j.catalogue import RelationCatalogue, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
@@ -137,8 +137,8 @@ def test_the_database_expands_what_plain_python_does(
     random = Random(0)
     batch = [asked_of(random, graph_triples) for _ in range(25)]
     memory = MemoryGraph((each.head.id, each.relation, each.tail.id) for each in graph_triples)
-    found = find_relation_paths(engine.gateway(), [*batch, ([], [])], max_length, max_paths)
-    wanted = find_relation_paths(memory, [*batch, ([], [])], max_length, max_paths)
+    found = find_paths_through_triples(engine.gateway(), [*batch, ([], [])], max_length, max_paths)
+    wanted = find_paths_through_triples(memory, [*batch, ([], [])], max_length, max_paths)
     assert [in_order(each) for each in found] == [in_order(each) for each in wanted]
     assert max(len(path.steps) for each in found for path in each) == max_length
 

@@ -9,7 +9,7 @@ import pytest
 from lodestar.engine.errors import LLMError
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision.pools import REFINED_AT_ONCE as BATCH
-from lodestar.engine.supervision.pools import UNREADABLE, refine_pool
+from lodestar.engine.supervision.pools import UNREADABLE, refine_pools
 
 from tests.fakes.scripted_llm import Reply, Request, ScriptedLLM, refuses, says
 from tests.made.pool_examples import CHAINS, candidate_pool, pooled_question
@@ -32,8 +32,8 @@ def test_a_model_chooses_and_is_asked_once(tmp_path: Path) -> None:
     cache = tmp_path / "replies.sqlite"
     told: list[object] = []
     with ScriptedLLM([first] * len(pool.questions)) as llm:
-        refined = refine_pool(pool, asking(llm), cache, progress=lambda *done: told.append(done))
-        again = refine_pool(pool, asking(llm), cache)
+        refined = refine_pools(pool, asking(llm), cache, progress=lambda *done: told.append(done))
+        again = refine_pools(pool, asking(llm), cache)
     assert told == [("asking", done, BATCH + 6) for done in (0, BATCH, BATCH + 6)]
     assert len(llm.requests) == len(pool.questions)
     assert [each.chosen for each in refined.questions[:5]] == [(0,), (1,), (2,), (3,), (0,)]
@@ -50,7 +50,7 @@ def test_where_a_reply_cannot_be_read_the_shortest_paths_stay_and_it_is_asked_ag
     with ScriptedLLM(
         [says("None."), says({"chains": [9]}), refuses("I would rather not."), says({"chains": [2]})]
     ) as llm:
-        refined, again = (refine_pool(pool, asking(llm), tmp_path / "a.sqlite") for _ in range(2))
+        refined, again = (refine_pools(pool, asking(llm), tmp_path / "a.sqlite") for _ in range(2))
     assert [(each.chosen, each.how) for each in refined.questions] == [((0, 1), "unrefined")] * 2
     assert refined.header.counts[UNREADABLE] == 2
     assert refined.questions[0].supervision == CHAINS[:2]
@@ -65,7 +65,7 @@ def test_out_of_budget_it_goes_on_where_it_was(tmp_path: Path) -> None:
     cache = tmp_path / "replies.sqlite"
     with ScriptedLLM([first] * len(pool.questions)) as llm:
         with pytest.raises(LLMError, match=f"budget of {BATCH} calls is spent"):
-            refine_pool(pool, asking(llm, llm_max_calls=BATCH), cache)
-        refined = refine_pool(pool, asking(llm), cache)
+            refine_pools(pool, asking(llm, llm_max_calls=BATCH), cache)
+        refined = refine_pools(pool, asking(llm), cache)
     assert refined.header.counts["from the cache"] == refined.header.counts["calls"] == BATCH
     assert refined.header.counts["refined"] == len(pool.questions)

@@ -14,7 +14,7 @@ from lodestar.engine import writing as relation_types
 from lodestar.engine.neo4j.catalogue import count_signature_mismatches
 from lodestar.engine.neo4j.embedded import EmbeddedServer
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.loaders.loading import LoadOptions, load_embedded
+from lodestar.loaders.loading import LoadOptions, load_into_embedded_server
 from lodestar.loaders.maintaining import verify
 from lodestar.loaders.source import NO_ID, Source, StatementRow, name_row, triple_row
 
@@ -57,7 +57,7 @@ def instance(home_dir: Path, cache_dir: Path) -> Iterator[EmbeddedServer]:
 
 
 def loaded_by_bulk(source: Source, instance: EmbeddedServer, staging: Path) -> Snapshot:
-    report = load_embedded(source, instance, LoadOptions(staging=staging, mode="replace", writer="bulk"))
+    report = load_into_embedded_server(source, instance, LoadOptions(staging=staging, mode="replace", writer="bulk"))
     assert report.writer == "bulk"
     connection = instance.connection()
     with (

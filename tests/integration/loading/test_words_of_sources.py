@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from lodestar.engine.api import Engine
-from lodestar.engine.neo4j.catalogue import RelationInfo, RelationPhrase, count_entities_by_kind, read_catalogue
+from lodestar.engine.neo4j.catalogue import RelationInfo, RelationPhrase, count_entities_by_type, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.plans.compile import compile_plan
 from lodestar.engine.plans.plan import CountMembers, KindSet
@@ -15,7 +15,7 @@ from lodestar.engine.plans.schema import read_schema
 from lodestar.engine.relations import make_words_by_relation
 from lodestar.loaders.formats import source_class
 from lodestar.loaders.loading import LoadOptions
-from lodestar.loaders.loading import load as load_source
+from lodestar.loaders.loading import load as load_into_configured_database
 from lodestar.loaders.source import Source
 
 from tests.conftest import OpenOver
@@ -53,7 +53,7 @@ def freebase(folder: Path) -> Source:
 
 
 def load_relation(source: Source, gateway: Gateway, folder: Path, **options: str | bool) -> RelationInfo:
-    load_source(source, gateway, LoadOptions(staging=folder / "staging", **options))
+    load_into_configured_database(source, gateway, LoadOptions(staging=folder / "staging", **options))
     return next(r for r in gateway.run(read_catalogue()).relations if r.name.endswith("P36"))
 
 
@@ -95,12 +95,12 @@ def test_an_alias_names_its_entity(aliased: Engine, text: str, id_: str, name: s
 
 
 def test_gold_that_is_an_alias_is_right(aliased: Engine) -> None:
-    from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, add_gold_aliases
+    from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion, add_graph_names_to_gold_answers
 
     gold = GoldQuestion(
         "1", "Which river?", (GoldAnswer(None, ("ister",)), GoldAnswer("t2"), GoldAnswer(None, ("Ob",)))
     )
-    renamed = add_gold_aliases(gold, ["p1", "t2"], aliased.gateway())
+    renamed = add_graph_names_to_gold_answers(gold, ["p1", "t2"], aliased.gateway())
     assert [answer.names for answer in renamed.answers] == [("ister", "Danube"), (), ("Ob",)]
 
 
@@ -137,9 +137,9 @@ def test_a_thing_counts_to_what_its_kind_is_a_subclass_of(
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     source = source_class(name.rpartition(".")[2].replace("ttl", "rdf"))(str(path))
-    report = load_source(source, gateway, LoadOptions(staging=tmp_path / "staging", mode="replace"))
+    report = load_into_configured_database(source, gateway, LoadOptions(staging=tmp_path / "staging", mode="replace"))
     assert report.num_kinds == len(kinds)
-    assert count_entities_by_kind(gateway) == kinds
+    assert count_entities_by_type(gateway) == kinds
     catalogue = gateway.run(read_catalogue())
     schema = read_schema(gateway, catalogue, make_words_by_relation(catalogue.relations))
     for kind, num in kinds.items():

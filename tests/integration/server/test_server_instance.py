@@ -16,7 +16,7 @@ from lodestar.engine.errors import DatabaseUnavailableError, EmbeddedServerError
 from lodestar.engine.neo4j import server_home
 from lodestar.engine.neo4j.embedded import EmbeddedServer, ServerStatus
 from lodestar.engine.neo4j.gateway import Gateway
-from lodestar.engine.neo4j.server_home import make_neo4j_configuration
+from lodestar.engine.neo4j.server_home import make_neo4j_settings
 from lodestar.engine.settings import Connection
 
 from tests.made.certificates import write_certificate
@@ -88,7 +88,7 @@ def films(server: EmbeddedServer, home_dir: Path, cache_dir: Path, certificate: 
         "dbms.ssl.policy.bolt.client_auth": "NONE",
     }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(server_home, "make_neo4j_configuration", lambda state: {**make_neo4j_configuration(state), **tls})
+        patch.setattr(server_home, "make_neo4j_settings", lambda state: {**make_neo4j_settings(state), **tls})
         instance.start(heap_mb=512, pagecache_mb=64, progress=False)
         yield instance
         instance.reset()

@@ -17,7 +17,7 @@ from lodestar.engine.neo4j.catalogue import read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph_requests import stream_mediator_relations
 from lodestar.engine.supervision import MiningOptions, PathMiner, QuestionPaths, serialise_trie
-from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_pools, mine_pool
+from lodestar.engine.supervision.pools import CUTS, PoolBounds, collect_batch_pools, mine_pools
 from lodestar.models.mined_files import PoolChain, PooledQuestion, iterate_trie_paths, read_pool, write_mined_file
 
 from tests.fakes.memory_graph import MemoryGraph
@@ -110,7 +110,7 @@ def test_a_pool_has_what_a_search_of_all_paths_finds(gateway: Gateway, driver: n
         GoldQuestion(f"q{i}", "alpha?", tuple(map(GoldAnswer, rng.sample(ids, 2))), tuple(rng.sample(ids, 2)))
         for i in range(12)
     ]
-    found = collect_pools(asked, gateway, PoolBounds())
+    found = collect_batch_pools(asked, gateway, PoolBounds())
     pools = [each for each in found if isinstance(each, PooledQuestion)]
     assert len(pools) > 3
     for gold, pool in zip(asked, found, strict=True):
@@ -139,8 +139,8 @@ def question(topic: str, *answers: str, id_: str = "q") -> GoldQuestion:
 def test_bounds_are_kept_and_counted(engine: Engine) -> None:
     gateway = engine.gateway()
     asked = [question("m.lima", "m.spanish", "m.quechua", "m.chile")]
-    (whole,) = collect_pools(asked, gateway, PoolBounds())
-    (cut,) = collect_pools(asked, gateway, PoolBounds(max_answers=2, max_paths=1, max_degree=2, max_chains=2))
+    (whole,) = collect_batch_pools(asked, gateway, PoolBounds())
+    (cut,) = collect_batch_pools(asked, gateway, PoolBounds(max_answers=2, max_paths=1, max_degree=2, max_chains=2))
     assert isinstance(whole, PooledQuestion)
     assert isinstance(cut, PooledQuestion)
     assert not whole.cut
@@ -157,11 +157,11 @@ def test_a_file_has_the_pools(engine: Engine, tmp_path: Path) -> None:
         question("m.peru", "m.nothing", id_="d"),
     )
     out = tmp_path / "pool.jsonl.gz"
-    pool = mine_pool(QuestionSet("set", "test", "1" * 64, asked), engine, PoolBounds(), batch_size=2)
+    pool = mine_pools(QuestionSet("set", "test", "1" * 64, asked), engine, PoolBounds(), batch_size=2)
     write_mined_file(out, pool.header, pool.questions)
     assert [each.id for each in pool.questions] == ["a", "b"]
     assert pool.header.counts["left out: no topic in the graph"] == 1
     read = read_pool(out)
     assert read == pool
     with pytest.raises(GraphError, match="found 1 with no topic in the graph"):
-        mine_pool(QuestionSet("set", "test", "1" * 64, asked[2:3]), engine, PoolBounds())
+        mine_pools(QuestionSet("set", "test", "1" * 64, asked[2:3]), engine, PoolBounds())

@@ -15,8 +15,8 @@ from lodestar.engine.evidence.text import (
     format_evidence,
     format_item,
     format_path,
-    get_relation_labels,
     order_for_prompt,
+    select_informative_labels,
 )
 from lodestar.engine.neo4j.catalogue import RelationInfo, RelationPhrase
 from lodestar.engine.plans.plan import FindMembers, FollowPath, TopicSet, verbalise_plan
@@ -145,7 +145,7 @@ def test_a_relation_is_shown_by_its_label_in_the_graph() -> None:
     )
     plain = RelationInfo(2, "location.country.capital", "capital", 1)
     said = replace(plain, number=3, name="capital_of", said_label="main city")
-    labels = get_relation_labels([told, plain, said])
+    labels = select_informative_labels([told, plain, said])
     assert labels == {"P50": "author", "capital_of": "main city"}
     steps = [RelationStep("P50", inverse=True), RelationStep("location.country.capital"), RelationStep("urn://x/y_z")]
     assert format_path(steps, labels) == "^author → location.country.capital → y z"

@@ -15,7 +15,7 @@ from lodestar.engine.evidence import (
     Evidence,
     EvidenceTrace,
     Item,
-    NoEvidenceReason,
+    NoEvidenceExplanation,
     PlanAnswer,
     Unit,
 )
@@ -96,7 +96,7 @@ def test_paths_are_weighed_by_the_temperature_of_their_scores(unit: Unit, less: 
     ],
 )  # fmt: skip
 def test_no_answer_says_why(paths: tuple[Scored[Chain], ...], note: str, reason: str, sure: float) -> None:
-    found = answer(evidence_of(*paths, calibration=SIMILARITY, absence=NoEvidenceReason(note) if note else None))
+    found = answer(evidence_of(*paths, calibration=SIMILARITY, absence=NoEvidenceExplanation(note) if note else None))
     assert (found.found, found.entities) == (False, ())
     assert found.text.startswith(f"no answer found: {reason}")
     assert found.confidence == pytest.approx(sure, abs=1e-4)
@@ -150,7 +150,7 @@ def test_an_answer_is_plain_data_that_rests_on_items_by_their_ranks() -> None:
     costs = EvidenceTrace((StageCost("hop 1", 0.123456, 2), StageCost("answer", 1.0, 1)))
     answer = Answer(
         evidence_of(
-            *paths, calibration=Calibration("logit", 1.0, 0.0), absence=NoEvidenceReason("a note"), trace=costs
+            *paths, calibration=Calibration("logit", 1.0, 0.0), absence=NoEvidenceExplanation("a note"), trace=costs
         ),
         (AnswerEntity("Lima", "l", 2 / 3, "both", (0, 1)), AnswerEntity("Rome", None, None, "model", ())),
         "Lima and Rome",

@@ -7,7 +7,7 @@ import math
 import pytest
 from lodestar.engine.answering.llm import LanguageModelAnswerer
 from lodestar.engine.answering.model_knowledge import (
-    key_entities_by_name,
+    list_keyed_answers,
     merge_answers,
     merge_with_model_answers,
 )
@@ -114,4 +114,4 @@ class TestAnyTwo:
             ("Lima", "m.lima", "both"),
             ("Lima", "m.ohio", "graph"),
         ]
-        assert [key for key, _ in key_entities_by_name(one)] == ["lima", "lima\nm.ohio"]
+        assert [key for key, _ in list_keyed_answers(one)] == ["lima", "lima\nm.ohio"]

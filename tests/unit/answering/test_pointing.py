@@ -10,7 +10,7 @@ import torch
 from lodestar.engine.answering.gril_reader import GrilReader
 from lodestar.engine.data_model import Entity, Question, Scored, Topic, Triple
 from lodestar.engine.errors import UsageError
-from lodestar.engine.evidence import Answer, Evidence, GraphToken, NoEvidenceReason
+from lodestar.engine.evidence import Answer, Evidence, GraphToken, NoEvidenceExplanation
 from lodestar.models.gril import JointOptions
 from lodestar.models.gril.network import HopModel, HopPredictor
 from lodestar.models.gril.readers import PointingReader, ReaderModel, WrittenReply
@@ -57,7 +57,7 @@ def test_a_batch_is_each_question_alone_and_nothing_is_no_answer() -> None:
     assert not both[1].found
     assert both[1].text == "no answer found: nothing in it can be pointed at"
     assert both[1].confidence == 0
-    (noted,) = answers(replace(evidence(), absence=NoEvidenceReason("nothing is known")))
+    (noted,) = answers(replace(evidence(), absence=NoEvidenceExplanation("nothing is known")))
     assert noted.text == "no answer found: nothing is known"
 
 

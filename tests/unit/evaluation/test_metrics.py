@@ -17,7 +17,7 @@ from lodestar.engine.evaluation import (
     compute_path_scores,
     compute_rog_scores,
     expected_calibration_error,
-    match_predictions,
+    judge_predictions,
     normalise_answer,
 )
 from lodestar.engine.gold_questions import GoldAnswer, GoldPath, GoldQuestion
@@ -86,14 +86,14 @@ def test_normalised(text: str, expected: str) -> None:
     ],
 )
 def test_one_prediction_and_one_answer(predicted: Prediction, gold: GoldAnswer, expected: bool) -> None:
-    assert match_predictions([predicted], [gold]) == (expected,)
+    assert judge_predictions([predicted], [gold]) == (expected,)
 
 
 @pytest.mark.timeout(10)
 def test_many_predictions_of_one_name_are_matched_fast() -> None:
     gold = [GoldAnswer(None, ("same", f"own {i}")) for i in range(600)]
     predictions = [Prediction("same", f"m.{i}") for i in range(6000)]
-    assert match_predictions(predictions, gold) == (True,) * 600 + (False,) * 5400
+    assert judge_predictions(predictions, gold) == (True,) * 600 + (False,) * 5400
 
 
 PERU, LIMA, CUSCO, SOL = (Prediction(name, f"m.{name}") for name in ("Peru", "Lima", "Cusco", "Sol"))

@@ -19,7 +19,7 @@ from lodestar.models.gril.network import (
 )
 from lodestar.models.gril.training import (
     EncodedSubgraphs,
-    compute_graph_supervision_loss,
+    compute_entity_supervision_loss,
     compute_mean_retriever_figures,
     predict_triple_counts,
 )
@@ -174,10 +174,10 @@ def test_supervision_counts_what_was_seen_from_either_end_and_no_topic() -> None
     )
     right = torch.tensor([1.0, 0.0, 1.0, 1.0])
     expected = (math.log(2) + 6 * math.log(10)) / 2
-    assert compute_graph_supervision_loss(grown, inputs, right).item() == pytest.approx(expected, rel=1e-4)
+    assert compute_entity_supervision_loss(grown, inputs, right).item() == pytest.approx(expected, rel=1e-4)
     certain = replace(grown, entity_probability=torch.tensor([1.0, 0.5, 1.0, 0.9]))
     wrong = torch.tensor([1.0, 0.0, 0.0, 1.0])
-    assert compute_graph_supervision_loss(certain, inputs, wrong).item() == pytest.approx(expected, rel=0.01)
+    assert compute_entity_supervision_loss(certain, inputs, wrong).item() == pytest.approx(expected, rel=0.01)
     unseen = replace(grown, is_seen=torch.tensor([True, False, False]))
     two = replace(inputs, questions=inputs.questions.repeat(2, 1), node_question=torch.tensor([0, 0, 1, 1]))
-    assert compute_graph_supervision_loss(unseen, two, right).item() == pytest.approx(math.log(2) / 2)
+    assert compute_entity_supervision_loss(unseen, two, right).item() == pytest.approx(math.log(2) / 2)

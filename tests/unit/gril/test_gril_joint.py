@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions, JointOptions
-from lodestar.models.gril.network import GraphRetriever, GraphTokenNetwork, mask_grown_triples
+from lodestar.models.gril.network import GraphRetriever, GraphTokenNetwork, sample_triple_mask
 from lodestar.models.gril.readers import (
     PointingReader,
     ReaderModel,
     ReaderPassage,
-    choose_candidates,
+    choose_predicted_answers,
     compute_reading_loss,
     encode_passage,
 )
@@ -166,8 +166,8 @@ class TestReading:
 
     def test_the_answers_by_hand(self) -> None:
         """Of .5, .4 and .1: 1 / 2, 1.8 / 3 and 2 / 4."""
-        assert choose_candidates(np.array([0.1, 0.5, 0.0, 0.4], dtype=np.float32)) == [1, 3]
-        assert choose_candidates(np.zeros(2, dtype=np.float32)) == []
+        assert choose_predicted_answers(np.array([0.1, 0.5, 0.0, 0.4], dtype=np.float32)) == [1, 3]
+        assert choose_predicted_answers(np.zeros(2, dtype=np.float32)) == []
 
     def test_the_loss_by_hand(self) -> None:
         """Of three questions the second has no right candidate and does not count."""
@@ -234,7 +234,7 @@ class TestTraining:
             figured = joint.outputs(sets, [0, 1, 2], [4, 4, 4])
             inputs = sets.grow_inputs([0, 1, 2])
             grown = retriever(inputs)
-            tokens = bridge(grown, inputs, mask_grown_triples(grown, 0.5, is_sampled=False))
+            tokens = bridge(grown, inputs, sample_triple_mask(grown, 0.5, is_sampled=False))
         given = choose_reader_triples(grown, sets, [0, 1, 2], [4, 4, 4])
         passages, candidates = zip(*(build_passage(sets, *each) for each in enumerate(given)), strict=True)
         read = model.read(passages, tokens.tolist())
@@ -245,5 +245,5 @@ class TestTraining:
         np.testing.assert_allclose(np.concatenate(without.read(passages, [()] * len(passages))), bare, 1e-4, 1e-5)
         np.testing.assert_allclose(np.concatenate(read), pointed, rtol=1e-4, atol=1e-5)
         for scores, nodes, (right, _) in zip(read, candidates, figured, strict=True):
-            assert right == sets.graphs.is_answer[nodes[choose_candidates(scores)]].tolist() != []
+            assert right == sets.graphs.is_answer[nodes[choose_predicted_answers(scores)]].tolist() != []
         assert model.read([], []) == []

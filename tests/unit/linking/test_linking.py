@@ -16,15 +16,15 @@ from lodestar.engine.linking.entity_linker import (
     parse_values,
     write_full_text_queries,
 )
-from lodestar.engine.neo4j.graph_requests import NamedEntity
+from lodestar.engine.neo4j.graph_requests import EntityWithSearchNames
 from lodestar.engine.writing import build_search_terms
 
 from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
 
 
-def named(id_: str, *names: str, degree: int = 10) -> NamedEntity:
-    return NamedEntity(Entity(id_, names[0]), names, degree)
+def named(id_: str, *names: str, degree: int = 10) -> EntityWithSearchNames:
+    return EntityWithSearchNames(Entity(id_, names[0]), names, degree)
 
 
 POOL = [

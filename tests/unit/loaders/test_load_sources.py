@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from lodestar.engine.cli.load import load_command
 from lodestar.engine.errors import InputError, UsageError
-from lodestar.engine.writing import make_relation_label, parse_relation_domain
+from lodestar.engine.writing import make_relation_label, parse_relation_head_type
 from lodestar.loaders.formats import source_class
 from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.neo4j_graphs import split_script
@@ -288,7 +288,7 @@ def test_a_file_tells_its_format(tmp_path: Path, name: str, content: bytes | str
 )
 def test_labels_and_domains(relation: str, label: str, domain: str | None) -> None:
     assert make_relation_label(relation) == label
-    assert parse_relation_domain(relation) == domain
+    assert parse_relation_head_type(relation) == domain
 
 
 def test_another_encoding_is_named(tmp_path: Path) -> None:

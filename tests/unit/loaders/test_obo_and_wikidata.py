@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lodestar.engine.writing import RelationFacts
+from lodestar.engine.writing import RelationMetadata
 from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.obo import OboSource
 from lodestar.loaders.formats.wikidata import WikidataSource
@@ -56,7 +56,7 @@ def test_obo(tmp_path: Path) -> None:
         ("X:2", "onset", "1918"),
         ("X:2", "xref", "MESH:D1"),
     ]
-    assert source.relation_facts() == {"caused_by": RelationFacts(inverse="causes")}
+    assert source.relation_facts() == {"caused_by": RelationMetadata(inverse="causes")}
     assert read.counts["obsolete term"] == 3
 
 

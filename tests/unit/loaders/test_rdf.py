@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from lodestar.engine.errors import InputError
-from lodestar.engine.writing import RelationFacts
+from lodestar.engine.writing import RelationMetadata
 from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.rdf import RdfSource
 from lodestar.loaders.source import Subset
@@ -200,7 +200,7 @@ def test_an_ontology_is_read_as_people_mean_it(tmp_path: Path) -> None:
         ]
     )
     assert found.names == {"part_of": ["part of"]}
-    assert source.relation_facts()["part_of"] == RelationFacts(range="organ", inverse="has_part")
+    assert source.relation_facts()["part_of"] == RelationMetadata(range="organ", inverse="has_part")
     assert source.relation_facts()["has_part"].inverse == "part_of"
     assert found.counts["axiom"] == 8
 

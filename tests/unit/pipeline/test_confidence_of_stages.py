@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from lodestar.engine.answering import ExtractiveAnswerer
 from lodestar.engine.data_model import Entity, Scored
-from lodestar.engine.evidence import SIMILARITY, AnswerCertainty, Calibration, Evidence, EvidenceTrace
+from lodestar.engine.evidence import SIMILARITY, AnswerProbabilityFactors, Calibration, Evidence, EvidenceTrace
 from lodestar.engine.evidence.chains_and_triples import convert_item_kind, convert_to_chains, convert_to_triples
 from lodestar.engine.parts import Reorganiser
 from lodestar.engine.pipeline import unite_evidence
@@ -24,7 +24,7 @@ from tests.made.evidence import evidence_of, leads
 
 PERU, LIMA, CUSCO, ANA = (Entity(name, name) for name in ("Peru", "Lima", "Cusco", "Ana"))
 FIRST = leads("mayor", ANA, topic=PERU, via=LIMA)
-SAID = AnswerCertainty("Peru", str(FIRST.relation_path), 2.0, 0.4, -0.2, 0.77)
+SAID = AnswerProbabilityFactors("Peru", str(FIRST.relation_path), 2.0, 0.4, -0.2, 0.77)
 CHAINS = evidence_of(
     Scored(FIRST, 2.0), Scored(leads("city", CUSCO, topic=PERU), 1.6), calibration=SIMILARITY, extras=(SAID,)
 )

@@ -18,7 +18,7 @@ from lodestar.engine.relations import make_words_by_relation
 from lodestar.engine.settings import Settings
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.wording.answer_kinds import EndKind
+from lodestar.models.wording.answer_kinds import RelationEndProfile
 
 from tests.references.plans import Naive
 
@@ -75,7 +75,13 @@ def graph_of(name: str) -> tuple[Planner, Naive, Mapping[str, tuple[int, ...]], 
     }
     catalogue = RelationCatalogue(
         tuple(
-            RelationInfo(n, r, r.replace("_", " "), 1, tail=EndKind(kinds[r], 1.0) if kinds[r] else EndKind())
+            RelationInfo(
+                n,
+                r,
+                r.replace("_", " "),
+                1,
+                tail=RelationEndProfile(kinds[r], 1.0) if kinds[r] else RelationEndProfile(),
+            )
             for n, r in enumerate(relations, 1)
         )
     )

@@ -18,12 +18,12 @@ from lodestar.models.mined_files import PoolChain, PooledQuestion, PoolFile, Poo
 from lodestar.models.reg import PATH, PathConfig, PathDescription
 from lodestar.models.reg.paths import (
     PathModel,
-    PathPrefix,
     PathTokenizer,
+    RelationPathPrefix,
     compute_path_log_probabilities,
     make_path_examples,
+    make_relation_texts,
     read_path_writer,
-    verbalise_relations,
 )
 from lodestar.models.text import RelationWords
 
@@ -31,7 +31,7 @@ from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.trainings import train_sets
 
 WORDS = {name: RelationWords("", (name,)) for name in ("capital", "currency", "currency code", "language")}
-VOCABULARY = verbalise_relations(WORDS)
+VOCABULARY = make_relation_texts(WORDS)
 NAMES = ("capital", "currency", "language")
 
 
@@ -96,10 +96,10 @@ def test_only_what_is_offered_is_written_and_its_scores_are_those_of_the_model(m
     text = model.text(VOCABULARY)
     offered = ("^currency", "currency code", "currency")
     prefixes = [
-        PathPrefix("language?", "Land", (), offered),
-        PathPrefix("capital?", "Land", ("capital",), ("^capital",)),
+        RelationPathPrefix("language?", "Land", (), offered),
+        RelationPathPrefix("capital?", "Land", ("capital",), ("^capital",)),
     ]
-    prefixes += [PathPrefix("capital?", "Land", ("language",), ())]
+    prefixes += [RelationPathPrefix("capital?", "Land", ("language",), ())]
     found = model.write(prefixes, text, 4)
     assert set(found[0]) <= set(offered)
     assert len(found[0]) > 1

@@ -8,7 +8,7 @@ import torch
 from lodestar.engine.context import Context
 from lodestar.engine.data_model import Entity, Question, Scored, Topic, Triple
 from lodestar.engine.evidence import Evidence
-from lodestar.engine.reorganising.filtering import AdaptiveK, count_items_within
+from lodestar.engine.reorganising.filtering import AdaptiveK, count_items_within_triple_limit
 from lodestar.models.gril.network import HopModel, HopPredictor
 from lodestar.models.text.vectors import TextVectors
 
@@ -58,4 +58,4 @@ def test_the_best_stay_in_their_order() -> None:
 def test_chains_count_their_triples_and_one_always_stays() -> None:
     ends = [Entity(f"m.{place}", f"End {place}") for place in range(4)]
     chains = evidence_of(*ranked(*(leads(f"r{place}", *ends, topic=PERU) for place in range(3))))
-    assert [count_items_within(chains, num) for num in (1, 4, 7, 8, 11, 12)] == [1, 1, 1, 2, 2, 3]
+    assert [count_items_within_triple_limit(chains, num) for num in (1, 4, 7, 8, 11, 12)] == [1, 1, 1, 2, 2, 3]

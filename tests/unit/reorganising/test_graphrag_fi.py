@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from lodestar.models.graphrag_fi import (
     ConfidenceThresholds,
-    choose_relevance_layer,
     compute_answer_confidences,
     compute_attention_relevance,
     compute_sequence_confidence,
-    filter_coarsely,
     find_token_spans,
+    get_middle_attention_layer,
     integrate_answers,
     prioritise_items,
+    select_most_relevant_paths,
 )
 
 
@@ -33,7 +33,7 @@ class TestRelevance:
 
     @pytest.mark.parametrize(("num_layers", "layer"), [(32, 18), (28, 16), (12, 8), (5, 4), (4, 3), (2, 1), (1, 0)])
     def test_the_layer_is_the_middle_and_two(self, num_layers: int, layer: int) -> None:
-        assert choose_relevance_layer(num_layers) == layer
+        assert get_middle_attention_layer(num_layers) == layer
 
     def test_spans_follow_the_characters(self) -> None:
         """A token that is added stands for no characters; one that reaches over a border counts on both sides."""
@@ -44,10 +44,10 @@ class TestRelevance:
 
 class TestPriorities:
     def test_the_most_relevant_are_kept_and_come_first(self) -> None:
-        assert filter_coarsely(np.array([0.1, 0.4, 0.2, 0.4]), 3) == (1, 3, 2)
-        assert filter_coarsely(np.array([0.4, 0.4, 0.4]), 2) == (0, 1)
-        assert filter_coarsely(np.array([0.4]), 40) == (0,)
-        assert filter_coarsely(np.tile([0.1, 0.4], 40), 50) == (*range(1, 80, 2), *range(0, 20, 2))
+        assert select_most_relevant_paths(np.array([0.1, 0.4, 0.2, 0.4]), 3) == (1, 3, 2)
+        assert select_most_relevant_paths(np.array([0.4, 0.4, 0.4]), 2) == (0, 1)
+        assert select_most_relevant_paths(np.array([0.4]), 40) == (0,)
+        assert select_most_relevant_paths(np.tile([0.1, 0.4], 40), 50) == (*range(1, 80, 2), *range(0, 20, 2))
 
     def test_the_second_group_is_the_difference(self) -> None:
         assert prioritise_items((1, 2, 5), {5, 1, 7}) == ((1, 5), (2,))

@@ -11,7 +11,7 @@ from lodestar.engine.evidence import Calibration, Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.no_answer import NoAnswerExplainer
 from lodestar.models.text import RelationPhrases, RelationWords
-from lodestar.models.wording.answer_kinds import EndKind
+from lodestar.models.wording.answer_kinds import RelationEndProfile
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
@@ -93,7 +93,7 @@ def test_a_score_is_a_probability_by_its_calibration(
     ],
 )
 def test_an_answer_of_another_kind_than_asked_is_not_stated(question: str, end: str, is_stated: bool) -> None:
-    words = {"capital": RelationWords("", ("capital",), RelationPhrases(tail=EndKind(end, 1.0)))}
+    words = {"capital": RelationWords("", ("capital",), RelationPhrases(tail=RelationEndProfile(end, 1.0)))}
     stage = NoAnswerExplainer(WordScorer(), SCORE, GRAPH.numbered, nearest, doubts=True, words=words)
     topics = (Topic(PERU, relations=(GRAPH.relations["capital"],), mention="Peru"),)
     found = stage(

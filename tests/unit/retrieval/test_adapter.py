@@ -11,7 +11,7 @@ from lodestar.models.text.encoders import (
     EncoderUnavailableError,
     SentenceEncoder,
     merge_adapter,
-    open_plain_encoder,
+    open_numpy_encoder,
     sample_map,
 )
 from safetensors.numpy import save_file
@@ -29,7 +29,7 @@ def write_adapter(path: Path, base: str, name: str = MAP, width: int = 1536) -> 
 
 @pytest.fixture(scope="module")
 def base() -> str:
-    found = open_plain_encoder(MODEL)
+    found = open_numpy_encoder(MODEL)
     assert found is not None
     return sample_map(found.bert.weights[f"{KNOWN_BY}.weight"])
 

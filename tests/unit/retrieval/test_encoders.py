@@ -18,7 +18,7 @@ from lodestar.models.text.encoders import (
     NumpyEncoder,
     SentenceEncoder,
     SentenceTransformerEncoder,
-    open_plain_encoder,
+    open_numpy_encoder,
 )
 
 from tests.made.mined_examples import tiny_encoder
@@ -47,7 +47,7 @@ def reference() -> SentenceTransformerEncoder:
 
 @pytest.fixture(scope="module")
 def ours() -> NumpyEncoder:
-    found = open_plain_encoder(MODEL)
+    found = open_numpy_encoder(MODEL)
     assert found is not None
     return found
 
@@ -91,7 +91,7 @@ def test_the_bundled_encoder_imports_neither_torch_nor_transformers() -> None:
 def test_a_model_of_another_kind_is_not_plain(tmp_path: Path, file: str, change: dict[str, object]) -> None:
     folder = copied(tmp_path)
     (folder / file).write_text(json.dumps(json.loads((folder / file).read_text()) | change))
-    assert open_plain_encoder(folder) is None
+    assert open_numpy_encoder(folder) is None
 
 
 def test_code_beside_the_weights_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lodestar.models.wording.answer_kinds import (
-    EndKind,
+    RelationEndProfile,
     classify_value,
     find_wanted_kind,
     score_kind_agreement,
@@ -55,15 +55,15 @@ def test_a_question_says_what_kind_it_wants(question: str, kinds: tuple[str, ...
 @pytest.mark.parametrize(
     ("question", "end", "fits"),
     [
-        ("When?", EndKind("year", 1.0), 1.0),
-        ("Who?", EndKind("organisation", 1.0), 0.6),
-        ("Who?", EndKind("text", 1.0), -0.3),
-        ("Who?", EndKind("place", 0.5), -0.3),
-        ("Who?", EndKind("phone", 1.0), -1.0),
-        ("Who?", EndKind("date", 1.0), -3.0),
-        ("Where?", EndKind("year", 1.0), -3.0),
-        ("When?", EndKind("email", 1.0), -1.0),
+        ("When?", RelationEndProfile("year", 1.0), 1.0),
+        ("Who?", RelationEndProfile("organisation", 1.0), 0.6),
+        ("Who?", RelationEndProfile("text", 1.0), -0.3),
+        ("Who?", RelationEndProfile("place", 0.5), -0.3),
+        ("Who?", RelationEndProfile("phone", 1.0), -1.0),
+        ("Who?", RelationEndProfile("date", 1.0), -3.0),
+        ("Where?", RelationEndProfile("year", 1.0), -3.0),
+        ("When?", RelationEndProfile("email", 1.0), -1.0),
     ],
 )
-def test_agreement_by_kind(question: str, end: EndKind, fits: float) -> None:
+def test_agreement_by_kind(question: str, end: RelationEndProfile, fits: float) -> None:
     assert score_kind_agreement(find_wanted_kind(question), end) == pytest.approx(fits)

@@ -28,8 +28,8 @@ from lodestar.models.text import (
 )
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.word_positions import AskedWords, mask_topic
-from lodestar.models.wording.answer_kinds import EndKind
+from lodestar.models.word_positions import AskedWords, remove_mention
+from lodestar.models.wording.answer_kinds import RelationEndProfile
 
 BIRTH = RelationWords("person", ("place of birth",))
 CAST = RelationWords("tv program", ("regular cast", "actor"))
@@ -74,7 +74,7 @@ def test_hops_in_words(hop: tuple[DirectedRelation, ...], text: str, reached: st
     ],
 )
 def test_the_topic_is_masked_and_something_is_left(question: str, topic: str, masked: str) -> None:
-    assert mask_topic(question, topic) == masked
+    assert remove_mention(question, topic) == masked
 
 
 def test_support_is_the_mean_of_the_best_agreements() -> None:
@@ -131,7 +131,7 @@ class Axes(SentenceEncoder):
         return [(self.directions([text])[0], self.directions(text.split())) for text in texts]
 
 
-def hop(name: str, *phrases: str, inverse: bool = False, domain: str = "", **ends: EndKind) -> Hop:
+def hop(name: str, *phrases: str, inverse: bool = False, domain: str = "", **ends: RelationEndProfile) -> Hop:
     asked = {"inverse" if inverse else "forward": phrases}
     return (DirectedRelation(RelationWords(domain, (name,), RelationPhrases(**asked, **ends)), inverse),)
 
@@ -185,7 +185,7 @@ def test_words_of_the_question_that_a_path_uses_up_count() -> None:
 
 def test_what_a_path_leads_to_counts_by_its_kind() -> None:
     kind = replace(COSINE, kind=0.5)
-    born = hop("born", head=EndKind("person", 1.0), tail=EndKind("date", 1.0))
+    born = hop("born", head=RelationEndProfile("person", 1.0), tail=RelationEndProfile("date", 1.0))
     assert score(kind, (OTHER, born), "when was it") == pytest.approx(0.5)
     assert score(kind, (OTHER, reverse_hop(born)), "when was it") == pytest.approx(-0.5)
     assert score(kind, (born, OTHER), "when was it") == 0

@@ -10,7 +10,7 @@ import numpy as np
 from lodestar.engine.data_model import Question, Triple
 from lodestar.engine.evidence import Calibration, Evidence, find_graph_token
 from lodestar.engine.linking import look_up_topics
-from lodestar.engine.retrieval.triples import NOTHING, GraphRelations, Gril, RegTriple, SubgraphScorer
+from lodestar.engine.retrieval.triples import NOTHING, Gril, RegTriple, RelationsByNumber, TrainedSubgraphScorer
 from lodestar.models.subgraphs import QuestionGraphs, SubgraphOptions
 from lodestar.models.text import RelationWords
 from lodestar.models.text.vectors import TextVectors
@@ -61,15 +61,17 @@ def names_of(graphs: QuestionGraphs) -> list[str]:
     return ["m1" if place < 0 else graphs.texts.entities[place] for place in graphs.text_of.tolist()]
 
 
-def scorer(**options: Any) -> tuple[SubgraphScorer, KnownScores]:
+def scorer(**options: Any) -> tuple[TrainedSubgraphScorer, KnownScores]:
     model = KnownScores(SubgraphOptions(**options))
     words = {number: RelationWords("", (name,)) for number, name in GRAPH.numbered.items()}
-    relations = GraphRelations(GRAPH.numbered, words, {})
+    relations = RelationsByNumber(GRAPH.numbered, words, {})
     vectors = TextVectors(WordsAndTokens())
-    return SubgraphScorer(relations, vectors, cast(Any, model)), model
+    return TrainedSubgraphScorer(relations, vectors, cast(Any, model)), model
 
 
-def scored(by: SubgraphScorer, questions: list[Question], keep: int = 9, top_k: int = 10) -> list[Evidence[Triple]]:
+def scored(
+    by: TrainedSubgraphScorer, questions: list[Question], keep: int = 9, top_k: int = 10
+) -> list[Evidence[Triple]]:
     """What the part finds with a scorer."""
     part = RegTriple(keep=keep)
     ctx = make_context(GRAPH, opened={part: by})
@@ -123,7 +125,7 @@ def test_what_grows_and_is_not_pruned_is_found_the_best_first() -> None:
     model = KnownGrowth(SubgraphOptions())
     words = {number: RelationWords("", (name,)) for number, name in GRAPH.numbered.items()}
     vectors = TextVectors(WordsAndTokens())
-    by = SubgraphScorer(GraphRelations(GRAPH.numbered, words, {}), vectors, model)
+    by = TrainedSubgraphScorer(RelationsByNumber(GRAPH.numbered, words, {}), vectors, model)
     part = Gril(keep=2)
     ctx = make_context(GRAPH, opened={part: by})
     linked = look_up_topics(ctx.db, [asked("film"), asked("nowhere"), asked("town")], [(), (), ()])

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
-from lodestar.models.text.vectors import TextVectors, VectorStore
+from lodestar.models.text.vectors import SqliteVectorStore, TextVectors
 
 
 class CountingEncoder(SentenceEncoder):
@@ -39,18 +39,18 @@ class CountingEncoder(SentenceEncoder):
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[VectorStore]:
-    opened = VectorStore(tmp_path / "home" / "vectors" / "one.sqlite")
+def store(tmp_path: Path) -> Iterator[SqliteVectorStore]:
+    opened = SqliteVectorStore(tmp_path / "home" / "vectors" / "one.sqlite")
     yield opened
     opened.close()
 
 
-def test_another_run_encodes_what_is_new_alone(store: VectorStore) -> None:
+def test_another_run_encodes_what_is_new_alone(store: SqliteVectorStore) -> None:
     first = TextVectors(CountingEncoder(), store=store)
     first.encode(["Peru", "Lima"], lasting=True)
     first.encode_tokens(["has capital"], lasting=True)
     encoder = CountingEncoder()
-    again = TextVectors(encoder, store=VectorStore(store.path))
+    again = TextVectors(encoder, store=SqliteVectorStore(store.path))
     asked = ["Lima", "Quito", "Peru"]
     np.testing.assert_array_equal(again.stack(asked, lasting=True), first.stack(asked))
     assert encoder.given == ["Quito"]
@@ -59,7 +59,7 @@ def test_another_run_encodes_what_is_new_alone(store: VectorStore) -> None:
     assert (again.tokens("has capital") == first.tokens("has capital")).all()
 
 
-def test_questions_are_not_kept_and_no_text_can_be_read(store: VectorStore) -> None:
+def test_questions_are_not_kept_and_no_text_can_be_read(store: SqliteVectorStore) -> None:
     vectors = TextVectors(CountingEncoder(), store=store)
     vectors.encode(["Who is my doctor?"])
     vectors.encode_tokens(["Who is my doctor?"])
@@ -83,7 +83,7 @@ def test_what_is_no_store_is_left_and_said_once(tmp_path: Path, caplog: pytest.L
         caplog.clear()
         before = wrong.read_bytes() if wrong.is_file() else b""
         with caplog.at_level(logging.WARNING):
-            vectors = TextVectors(CountingEncoder(), store=VectorStore(wrong))
+            vectors = TextVectors(CountingEncoder(), store=SqliteVectorStore(wrong))
             assert vectors.stack(["Peru", "Lima"], lasting=True).shape == (2, 3)
             vectors.encode(["Quito"], lasting=True)
         assert len(caplog.messages) == 1
@@ -101,7 +101,7 @@ def test_what_is_no_store_is_left_and_said_once(tmp_path: Path, caplog: pytest.L
         "checksum = randomblob(8)",
     ],
 )
-def test_a_damaged_row_is_encoded_and_written_again(damage: str, store: VectorStore) -> None:
+def test_a_damaged_row_is_encoded_and_written_again(damage: str, store: SqliteVectorStore) -> None:
     TextVectors(CountingEncoder(), store=store).encode(["Peru", "Lima is"], lasting=True)
     with sqlite3.connect(store.path, isolation_level=None) as other:
         other.execute(f"UPDATE vectors AS v SET {damage} WHERE rowid = 1")

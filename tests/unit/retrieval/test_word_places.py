@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lodestar.models.word_positions import WordPositions, find_stems, read_asked_words, score_word_order
+from lodestar.models.word_positions import WordPositions, collect_word_stems, read_asked_words, score_word_order
 
 
 @pytest.mark.parametrize(
@@ -87,4 +87,4 @@ def test_a_relation_of_what_was_done_has_one_direction(
     ],
 )
 def test_a_relation_of_the_opposite_is_contrary(question: str, relation: str, contrary: bool) -> None:
-    assert read_asked_words(question, "Vega").is_contrary(find_stems([relation])) == contrary
+    assert read_asked_words(question, "Vega").is_contrary(collect_word_stems([relation])) == contrary

@@ -141,9 +141,9 @@ def homes(tmp_path: Path) -> tuple[ServerHome, ServerHome]:
 
 def test_an_exchange_takes_the_graph_and_leaves_the_users(homes: tuple[ServerHome, ServerHome]) -> None:
     real, incoming = homes
-    graph_files.begin_graph_swap(real, incoming)
+    graph_files.stage_graph_for_swap(real, incoming)
     graph_files.finish_graph_swap(real)
-    graph_files.delete_import_leftovers(real)
+    graph_files.delete_swap_leftovers(real)
     assert graph_of(real) == ("new", "new")
     assert {path.read_text() for path in real.data.rglob("users")} == {"real"}
     assert not incoming.data.exists()
@@ -201,9 +201,9 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_graph(tmp_path: Path, kill
     for step, (real, incoming) in enumerate(fresh(tmp_path)):
         killer.will_kill(step, after=after)
         try:
-            graph_files.begin_graph_swap(real, incoming)
+            graph_files.stage_graph_for_swap(real, incoming)
             graph_files.finish_graph_swap(real)
-            graph_files.delete_import_leftovers(real)
+            graph_files.delete_swap_leftovers(real)
         except Killed:
             killer.is_gone()
         else:
@@ -214,8 +214,8 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_graph(tmp_path: Path, kill
         if outcomes[-1] == ("old", "old"):
             assert graph_of(incoming) == ("new", "new")  # nothing of the load is lost
         make_graph(a_home(tmp_path / f"next-{step}"), "next")
-        graph_files.delete_import_leftovers(real)
-        graph_files.begin_graph_swap(real, ServerHome(tmp_path / f"next-{step}"))
+        graph_files.delete_swap_leftovers(real)
+        graph_files.stage_graph_for_swap(real, ServerHome(tmp_path / f"next-{step}"))
         graph_files.finish_graph_swap(real)
         assert graph_of(real) == ("next", "next")
     assert len(outcomes) > 10
@@ -226,14 +226,14 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_graph(tmp_path: Path, kill
 def test_a_kill_while_a_kill_is_made_good_loses_nothing(tmp_path: Path, killer: Killer) -> None:
     step = 0
     for step, (real, incoming) in enumerate(fresh(tmp_path)):
-        graph_files.begin_graph_swap(real, incoming)
+        graph_files.stage_graph_for_swap(real, incoming)
         killer.will_kill(2, after=True)
         with pytest.raises(Killed):
             graph_files.finish_graph_swap(real)
         killer.will_kill(step, after=True)
         try:
             graph_files.finish_graph_swap(real)
-            graph_files.delete_import_leftovers(real)
+            graph_files.delete_swap_leftovers(real)
         except Killed:
             killer.is_gone()
             graph_files.finish_graph_swap(real)
@@ -248,7 +248,7 @@ def test_a_half_import_is_no_graph_and_goes(tmp_path: Path) -> None:
     home.importing.touch()
     assert not graph_files.has_graph(home)
     with pytest.raises(EmbeddedServerError, match="found no complete one"):
-        graph_files.check_home_complete(home)
+        graph_files.check_graph_complete(home)
     graph_files.finish_graph_swap(home)
     assert not (home.data / "databases" / "neo4j").exists()
     assert (home.data / "databases" / "system").exists()
@@ -263,6 +263,6 @@ def test_a_folder_that_cannot_be_renamed_changes_nothing(
     monkeypatch.setattr(os, "rename", refused)
     real, incoming = homes
     with pytest.raises(EmbeddedServerError, match="Invalid cross-device link"):
-        graph_files.begin_graph_swap(real, incoming)
+        graph_files.stage_graph_for_swap(real, incoming)
     assert graph_of(real) == ("old", "old")
     assert graph_of(incoming) == ("new", "new")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lodestar.engine.supervision import HopTrie, TopicAnswerPath, WalkedPath, flatten_hops
-from lodestar.engine.supervision.mining import find_weak_paths, label_paths, make_negatives
+from lodestar.engine.supervision.mining import find_paths_allowed_as_negatives, label_paths, make_negatives
 
 from tests.made.mined_graphs import hop, hops
 
@@ -42,7 +42,7 @@ def test_a_path_that_hardly_leads_to_an_answer_may_be_a_negative_unless_it_is_a_
     wide, narrow, chosen = (replace(path(p), precision=x) for p, x in (("a", 1 / 500), ("b", 1 / 20), ("c", 1 / 500)))
     paths = [wide, narrow, chosen]
     labelled = [replace(each, positive=each.hops == ("c",)) for each in label_paths(paths, [0.0] * 3, annotated=False)]
-    assert find_weak_paths(paths, labelled) == {(0, flatten_hops(wide.hops))}
+    assert find_paths_allowed_as_negatives(paths, labelled) == {(0, flatten_hops(wide.hops))}
 
 
 def test_of_gold_relations_walked_in_other_directions_the_best_path_is_gold() -> None:

@@ -12,7 +12,7 @@ from lodestar.models.causal_lm import (
     get_lora_weights,
     load_language_model,
 )
-from lodestar.models.kinds import LoraOptions, copy_weights, read_weights, write_weights
+from lodestar.models.kinds import LoraOptions, read_weights, restore_weights, write_weights
 from torch import Tensor, nn
 
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
@@ -67,8 +67,8 @@ def test_factors_are_kept_as_safetensors_and_come_back(folder: Path, tmp_path: P
     again = load_language_model(str(folder))
     other = add_lora(again, LoraOptions(rank=2)).eval()
     assert not torch.allclose(logits(again, other), expected)
-    copy_weights(get_lora_weights(other), read_weights(tmp_path))
+    restore_weights(get_lora_weights(other), read_weights(tmp_path))
     torch.testing.assert_close(logits(again, other), expected)
     larger = add_lora(load_language_model(str(folder)), LoraOptions(rank=3))
     with pytest.raises(ValueError, match="belong to another network"):
-        copy_weights(get_lora_weights(larger), read_weights(tmp_path))
+        restore_weights(get_lora_weights(larger), read_weights(tmp_path))

@@ -15,7 +15,7 @@ from lodestar.models.star.network import compute_attention, mix_shortlist_scores
 from lodestar.models.star.training import (
     choose_best_mix,
     compute_first_path_figures,
-    compute_path_weights,
+    compute_path_rarity_weights,
     draw_training_pool,
     listwise_loss,
     path_weighted_contrastive_loss,
@@ -50,13 +50,13 @@ def test_attend_reads_the_states_themselves() -> None:
 
 def test_path_weights_are_scaled_over_both_classes() -> None:
     """Of 6 positives a has 6/3, b 6/2, c 6; of 2 negatives d has 2/2: between 1 and 6 they are at .2, .4, 1 and 0."""
-    found = compute_path_weights(["a"] * 3 + ["b"] * 2 + ["c"], ["d"] * 2, 0.5, 1.5)
+    found = compute_path_rarity_weights(["a"] * 3 + ["b"] * 2 + ["c"], ["d"] * 2, 0.5, 1.5)
     assert found[True] == {"a": pytest.approx(0.7), "b": pytest.approx(0.9), "c": pytest.approx(1.5)}
     assert found[False] == {"d": pytest.approx(0.5)}
-    assert compute_path_weights(["a", "b"], ["a", "b"], 0.5, 1.5) == {
+    assert compute_path_rarity_weights(["a", "b"], ["a", "b"], 0.5, 1.5) == {
         key: {"a": 1.5, "b": 1.5} for key in (True, False)
     }
-    assert compute_path_weights([], [], 0.5, 1.5) == {True: {}, False: {}}
+    assert compute_path_rarity_weights([], [], 0.5, 1.5) == {True: {}, False: {}}
 
 
 def test_path_weighted_contrastive() -> None:

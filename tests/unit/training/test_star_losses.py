@@ -12,12 +12,12 @@ from lodestar.models.kinds import TrainingOptions
 from lodestar.models.star import DualTrainingOptions, PoolTrainingOptions
 from lodestar.models.star.network import CachedTokenizer, CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.training import (
-    DualObjective,
+    ContrastivePoolObjective,
     ExampleSet,
-    PoolObjective,
+    ListwiseDualObjective,
     QuestionExample,
     compute_target_shares,
-    iterate_continuations,
+    iterate_continuation_shares,
     make_dual_batch,
 )
 
@@ -26,16 +26,18 @@ from tests.made.tiny_checkpoint import tiny_backbone
 from tests.unit.training.test_star_networks import learned
 
 
-def dual_objective(**options: float) -> DualObjective:
+def dual_objective(**options: float) -> ListwiseDualObjective:
     backbone = tiny_backbone()
     network = DualEncoder(backbone).eval()
     learned(network)
     train = example_set(0, 2)
     settings = replace(DualTrainingOptions(batch_size=4), **options)
-    return DualObjective(network, CachedTokenizer(backbone.tokenizer), train, train, settings, TrainingOptions())
+    return ListwiseDualObjective(
+        network, CachedTokenizer(backbone.tokenizer), train, train, settings, TrainingOptions()
+    )
 
 
-def loss_of(objective: DualObjective) -> torch.Tensor:
+def loss_of(objective: ListwiseDualObjective) -> torch.Tensor:
     return objective.loss(objective.batches(0)[0])
 
 
@@ -43,7 +45,7 @@ def compute_loss(examples: ExampleSet, example: QuestionExample, stop: torch.Ten
     """−Σ t log softmax(stop) − .7 Σ_length Σ t log softmax(extend) of a question."""
     shares = compute_target_shares(example, 0.1)
     loss = -(torch.from_numpy(shares) * stop.log_softmax(0)).sum()
-    for rows, beyond in iterate_continuations(examples.table, example.reachable, shares):
+    for rows, beyond in iterate_continuation_shares(examples.table, example.reachable, shares):
         loss -= 0.7 * (torch.from_numpy(beyond) * extend[torch.from_numpy(rows)].log_softmax(0)).sum()
     return float(loss)
 
@@ -71,7 +73,7 @@ def test_the_weights_of_paths_reach_the_contrastive_loss() -> None:
     network = CrossAttentiveScorer(tiny_backbone()).eval()
     learned(network)
     texts = CachedTokenizer(tiny_backbone().tokenizer)
-    objective = PoolObjective(network, texts, train, train, stop, options, TrainingOptions())
+    objective = ContrastivePoolObjective(network, texts, train, train, stop, options, TrainingOptions())
     right = [example.reachable[np.flatnonzero(example.positive)[:1]] for example in asked]
     rarity = []
     for classes in ([each[:, 0].tolist() for each in right], [each.negatives[:, 0].tolist() for each in asked]):
