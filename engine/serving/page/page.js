@@ -151,10 +151,11 @@ function showCandidates(answer) {
   }));
 }
 
-// How a plan found the answer, and its results with what orders them.
+// How a plan found the answer, and its results with what orders them; of a path, what else has the name.
 function showPlan(answer) {
   const plan = answer.kind === "none" ? null : answer.plan, found = plan?.found ?? [];
-  at("how").textContent = plan ? `How: ${answer.why.join("; ")}.` : "";
+  const why = answer.kind === "none" ? "" : answer.why.join("; ");
+  at("how").textContent = why && `${plan ? "How: " : ""}${why}.`;
   const ordered = found.some((row) => row.key !== null);
   at("results-card").hidden = !(ordered || found.length > 3);
   const order = ordered ? orderOf(plan.plan) : null;
