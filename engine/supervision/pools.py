@@ -225,6 +225,8 @@ REFINED = "refined"
 FAILED = "unrefined: no reply"
 UNREADABLE = "unrefined: no reply could be read"
 REFINED_AT_ONCE = 64
+MAX_REPLY_TOKENS = 400
+"""Of a reply with its reasons; a small model may write one number after the other without end."""
 
 
 def refine_pools(pool: PoolFile, settings: Settings, cache: Path, *, progress: Progress = ignore_progress) -> PoolFile:
@@ -257,7 +259,10 @@ def _ask_for_chains(template: str, question: PooledQuestion) -> Prompt:
     content = fill_placeholders(template, question=one_line(question.text), evidence="\n".join(lines))
     num_chains = len(question.chains)
     return Prompt(
-        (Message("user", content),), json=True, is_read=lambda said: bool(parse_numbers(said, num_chains, in_list=True))
+        (Message("user", content),),
+        json=True,
+        max_tokens=MAX_REPLY_TOKENS,
+        is_read=lambda said: bool(parse_numbers(said, num_chains, in_list=True)),
     )
 
 
