@@ -241,7 +241,7 @@ class Engine:
                     else:
                         evidence = named.part(ctx, convert_item_kind(ctx.db, found.pop(), named.part.takes))
                 found.append([each.add_stage(named.name, graph.labels) for each in evidence])
-            kept = pipeline.add_stage_costs(ctx, found[0], top_k)
+            kept = pipeline.cut_and_explain_evidence(ctx, found[0], top_k)
         except StaleCatalogueError:  # a load is on its way: the graph has more than the catalogue as it was read
             if anew:
                 raise

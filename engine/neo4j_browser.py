@@ -115,7 +115,7 @@ def make_picture_query(question_id: str, question: str = "") -> str:
     return f"/* {said} */ {query}" if said else query
 
 
-def write_picture(gateway: Gateway, browser_url: str, evidence: Evidence[Item]) -> str:
+def store_picture_in_database(gateway: Gateway, browser_url: str, evidence: Evidence[Item]) -> str:
     """Write a picture of the evidence, replacing an earlier one of the same question and the oldest; return its link.
 
     browser_url: Browser's own address. Raises `UsageError` if nothing was retrieved.

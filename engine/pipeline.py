@@ -63,7 +63,7 @@ def link_questions(
         return look_up_topics(ctx.db, questions, [() if q.topic_entities else next(found) for q in questions])
 
 
-def add_stage_costs(ctx: Context, found: Iterable[Evidence[Any]], top_k: int) -> list[Evidence[Any]]:
+def cut_and_explain_evidence(ctx: Context, found: Iterable[Evidence[Any]], top_k: int) -> list[Evidence[Any]]:
     """Return what the stages found, at most `top_k` items each, with what they took; why a question has no topic."""
     kept = [each.cut_to(top_k) for each in found]
     unlinked = [place for place, each in enumerate(kept) if not (each.topics or each.extras)]

@@ -25,7 +25,7 @@ from ..engine.writing import BATCH_SIZE, EntityName, make_write_request, parse_s
 from ..engine.writing.changing import check_loads_complete
 from .loading import count_text, load_lock
 from .source import ROWS, record_batches
-from .stage import query
+from .stage import read_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +103,15 @@ def _read_stated(gateway: Gateway, total: int, progress: Progress) -> dict[int, 
 
     progress("checking", 0, total)
     with duckdb.connect() as connection:
-        connection.execute(query("reading/macros"))
+        connection.execute(read_sql("reading/macros"))
         batches = record_batches(report(), _TRIPLES)
         connection.register("streamed", pa.RecordBatchReader.from_batches(_TRIPLES, batches))
-        found = connection.execute(query("numbering/checksum")).fetchall()
+        found = connection.execute(read_sql("numbering/checksum")).fetchall()
     progress("checking", total, total)
     return {load: (count, sum_) for load, count, sum_ in found}
 
 
-def refresh(gateway: Gateway, progress: Progress = ignore_progress) -> Verification:
+def refresh_derived_data(gateway: Gateway, progress: Progress = ignore_progress) -> Verification:
     """Bring all that Lodestar derives in line with the triples and names that the graph has now; return what was wrong.
 
     Relationship types between entities that the catalogue lacks become relations; entities with an id that have never

@@ -31,7 +31,7 @@ from ..engine.writing.changing import LiteralValue
 from . import mapping as mappings
 from . import source as source_rows
 from .mapping import MAX_NUMBERS, NO_LABEL, Choices, LabelMapping, PropertySample, Survey, fold_key
-from .reading import RereadableFile, spool
+from .reading import RereadableFile, write_spool_file
 from .source import Source, StatementRow
 
 TYPE = "type"  # the relation between a node and its labels
@@ -180,7 +180,7 @@ class PropertyGraphSource(Source):
         """The labels of each node, of one that comes twice those with its key."""
         self._hash = hashlib.sha256()
         self.survey = Survey({}, {})
-        self._file = spool(self._write, "the graph")
+        self._file = write_spool_file(self._write, "the graph")
         for (label, name), sample in self._values.items():
             self.survey.labels[label].samples[name] = _sample(name, sample)
         num_nodes = self.survey.num_nodes

@@ -83,7 +83,7 @@ def _freebase_answers(item: _Record, path: str, id_name: str, *names: str) -> tu
 # Ids and answers
 
 
-def entity_id(text: str) -> str | None:
+def parse_freebase_id(text: str) -> str | None:
     """Return the text as an id of Freebase, without the leading colon of some files; None if it is not an id."""
     match = re.fullmatch(rf":?({FREEBASE_ID})", text.strip())
     return match[1] if match else None
@@ -97,8 +97,8 @@ def freebase_answers(written: Iterable[tuple[str, Iterable[str]]]) -> tuple[Gold
     """
     found = []
     for argument, names in written:
-        entity = entity_id(argument)
-        texts = [name for name in names if name and entity_id(name) is None]
+        entity = parse_freebase_id(argument)
+        texts = [name for name in names if name and parse_freebase_id(name) is None]
         if entity is None and argument:
             texts.insert(0, argument)
         if entity or texts:
@@ -227,7 +227,7 @@ def _read_rog(item: _Record) -> GoldQuestion:
     if len(ids) != len(names):
         raise _FaultyQuestionError("one of answer_mids for each answer", f"{len(ids)} for {len(names)}")
     answers = [(id_, [name]) for id_, name in zip(ids, names, strict=True)]
-    ids_of_topics = [entity_id(topic) for topic in topics]
+    ids_of_topics = [parse_freebase_id(topic) for topic in topics]
     name = "ground_relation_paths"
     walks = (_listed(path, name) for path in _listed(item.get(name) or [], name))
     paths = (tuple("" if each is None else _as_text(each, name) for each in walk) for walk in walks)

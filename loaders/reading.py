@@ -63,7 +63,7 @@ def use_spool_folder(folder: Path, encoding: str = "") -> Iterator[None]:
         _encoding.reset(tokens[1])
 
 
-def spool(write: Callable[[IO[bytes]], object], shown: str) -> IO[bytes]:
+def write_spool_file(write: Callable[[IO[bytes]], object], shown: str) -> IO[bytes]:
     """Return a temporary file with what is written, which is deleted with the object.
 
     Raises `StorageError` if there is no room for what comes from `shown`.
@@ -179,7 +179,7 @@ class RereadableFile:
             if path == "-":
                 if sys.stdin is None or sys.stdin.closed:
                     raise InputError("stdin: expected a file, found standard input closed")
-                self._spooled = spool(partial(_copy, sys.stdin.buffer, max_piped_bytes), "standard input")
+                self._spooled = write_spool_file(partial(_copy, sys.stdin.buffer, max_piped_bytes), "standard input")
             elif self._path.is_dir():
                 raise InputError(f"{path}: expected a file, found a folder")
             else:
@@ -187,7 +187,7 @@ class RereadableFile:
                     _log.warning("%s is a pipe: waiting for what is written to it", quote_line(path))
                 with self._path.open("rb") as file:
                     if not self._path.is_file():
-                        self._spooled = spool(partial(_copy, file, max_piped_bytes), path)
+                        self._spooled = write_spool_file(partial(_copy, file, max_piped_bytes), path)
 
     @property
     def size_bytes(self) -> int:

@@ -35,7 +35,7 @@ from .source import FileWithParser, Part, Source, Subset
 
 
 @cache
-def query(name: str) -> str:
+def read_sql(name: str) -> str:
     return resources.files(__name__.rpartition(".")[0]).joinpath(f"sql/{name}.sql").read_text(encoding="utf-8")
 
 
@@ -229,7 +229,7 @@ class Stage:
         """Yield the rows of a query file, `size` a batch. Other queries may run meanwhile."""
         with self.translate_errors(), self._open().cursor() as cursor:
             _set_variables(cursor, variables)
-            reader = cursor.sql(query(name)).to_arrow_reader(size)
+            reader = cursor.sql(read_sql(name)).to_arrow_reader(size)
             self._readers.add(reader)
             try:
                 yield from reader
@@ -251,7 +251,7 @@ class Stage:
 
     def _fetch(self, name: str) -> list[Any]:
         with self.translate_errors():
-            return self._open().cursor().execute(query(name)).fetchall()
+            return self._open().cursor().execute(read_sql(name)).fetchall()
 
     def add_signatures(self) -> None:
         """Give the entities their signatures and degrees in a graph that has nothing else.
@@ -275,13 +275,13 @@ class Stage:
                 },
             )
             self._connection.execute("SET enable_progress_bar = false")
-            self._connection.execute(query("reading/macros"))
+            self._connection.execute(read_sql("reading/macros"))
             self._connection.execute(make_typed_value_macros())
         return self._connection
 
     def _run(self, name: str, parameters: Mapping[str, Any] | None = None, **variables: Any) -> list[Any]:
         _set_variables(self._open(), variables)
-        return self._open().execute(query(name), parameters).fetchall()
+        return self._open().execute(read_sql(name), parameters).fetchall()
 
     def _run_in_passes(self, prepare: str, name: str) -> None:
         """Run a query a share at a time, in more shares where one does not fit into memory: DuckDB cannot spill what it
@@ -323,7 +323,7 @@ class Stage:
                 batches = part.file.batches(lambda *reject, to=unread: to.append(reject))
             else:
                 batches = part.batches
-            text = query("reading/take").replace("{{parser}}", text)
+            text = read_sql("reading/take").replace("{{parser}}", text)
             taken = islice(batches, sample_batches)
             for at, first in enumerate(chain(taken, (None,))):
                 if time.monotonic() - told_s > _REPORT_EVERY_S:
@@ -333,7 +333,7 @@ class Stage:
                     segment = chain((first,), islice(taken, _SEGMENT_BATCHES - 1))
                     execute_with_batches_as_table(self._open(), text, "lines", first.schema, segment)
                 if unread:
-                    self._open().executemany(query("reading/reject_line"), unread)
+                    self._open().executemany(read_sql("reading/reject_line"), unread)
                     unread.clear()
                 if at and first is not None:  # of a folder with many files they are looked at once
                     check()
@@ -424,7 +424,7 @@ class Stage:
         """
         with self._open().cursor() as cursor, ThreadPoolExecutor(1) as beside:
             _set_variables(cursor, naming)
-            named = beside.submit(cursor.execute, query("numbering/name"))
+            named = beside.submit(cursor.execute, read_sql("numbering/name"))
             try:
                 self._run("numbering/number_triples")
                 named.result()

@@ -205,14 +205,14 @@ KINDS = {
 _PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
-def list_installed_kinds() -> dict[str, str]:
+def map_kind_places_by_name() -> dict[str, str]:
     """Return the places of all kinds by name: Lodestar's and those of installed packages."""
     return {**{entry.name: entry.value for entry in entry_points(group="lodestar.kinds")}, **KINDS}
 
 
 def load_kind(name: str) -> ModelKind:
     """Return a kind by its name, or by ``module:KIND``; raise `LookupError` if there is none."""
-    known = list_installed_kinds()
+    known = map_kind_places_by_name()
     place = known.get(name, name)
     if not _PLACE.fullmatch(place):
         raise LookupError(f"there is no kind {name!r}: expected one of {', '.join(sorted(known))}, or module:KIND")
@@ -251,14 +251,14 @@ def find_checkpoint_kind(folder: Path, kinds: Sequence[ModelKind] = ()) -> Model
     """
     by_name = {kind.name: kind for kind in kinds}
     try:
-        for name in by_name or list_installed_kinds():
+        for name in by_name or map_kind_places_by_name():
             if (folder / f"{name}.json").exists():
                 return by_name.get(name) or load_kind(name)
     except OSError as error:
         raise BadCheckpointError(f"{folder}: the checkpoint cannot be read: {error.strerror}") from error
     except LookupError as error:
         raise BadCheckpointError(f"{folder}: {error}") from error
-    raise _missing(folder, by_name or list_installed_kinds())
+    raise _missing(folder, by_name or map_kind_places_by_name())
 
 
 def load_description(folder: Path, kind: type[DescriptionT]) -> tuple[DescriptionT, dict[str, str]]:

@@ -191,13 +191,13 @@ def browse_command(question: str, topics: tuple[str, ...], settings: Settings, r
       lodestar browse "Which currency is used in the country whose capital is Lima?"
     """
     from ..api import Engine
-    from ..neo4j_browser import find_browser_login, write_picture
+    from ..neo4j_browser import find_browser_login, store_picture_in_database
 
     with Engine(settings, recipe=recipe) as engine:
         url, password = find_browser_login(engine)
         evidence = engine.retrieve(Question(question, topics))
         if fault := evidence.fault:
             raise fault
-        link = write_picture(engine.gateway(), url, evidence)
+        link = store_picture_in_database(engine.gateway(), url, evidence)
     show({"question": question, "link": link}, [link])
     print_to_stderr(f"log in as {engine.connection.user} with {password}, then press Enter")

@@ -114,7 +114,7 @@ def refresh(gateway: Gateway) -> None:
     from ...loaders import maintaining
 
     with show_progress_bar("the graph", "refreshing") as (progress, _):
-        found = maintaining.refresh(gateway, progress=progress)
+        found = maintaining.refresh_derived_data(gateway, progress=progress)
     print_report(f"{found.num_triples:,} triples: {'; '.join(found.faults) or 'all was right'}", asdict(found))
 
 

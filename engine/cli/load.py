@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...loaders.formats import FORMATS, GRAPHS, OWN_PLACE, find_format, source_class
+from ...loaders.formats import FORMATS, GRAPHS, OWN_PLACE, get_format_factory, source_class
 from ..errors import AuthenticationError, DatabaseUnavailableError, UsageError
 from ..file_access import check_output_file, write_text_file
 from ..progress import print_to_stderr, show_progress_bar
@@ -133,7 +133,7 @@ _ENCODING = click.option("--encoding", default="", help="Of the text, as latin1 
 
 
 def _make_command(kind: str) -> click.Command:
-    known = signature(find_format(kind)).parameters if kind in FORMATS else ()
+    known = signature(get_format_factory(kind)).parameters if kind in FORMATS else ()
     options: list[Callable[[Any], Any]] = [] if kind in ("geonames", "neo4j") else [click.argument("path"), _ENCODING]
     options += [_OPTIONS[name] for name in known if name in _OPTIONS]
     options += [*(_OF_NEO4J if kind == "neo4j" else ()), *(_OF_GRAPHS if kind in GRAPHS else ()), *_OF_ALL]
@@ -193,7 +193,11 @@ def _read_graph(
         check_output_file("--save-mapping", saved_file)
     choices = _take(Choices, given)
     is_database = kind == "neo4j"
-    opened = _open_neo4j(settings, dry_run=dry_run, **given) if is_database else nullcontext(find_format(kind)(**given))
+    opened = (
+        _open_neo4j(settings, dry_run=dry_run, **given)
+        if is_database
+        else nullcontext(get_format_factory(kind)(**given))
+    )
     with opened as graph, show_progress_bar(graph.name, "reading") as (progress, _):
         source = PropertyGraphSource(graph, choices, mapping_file, progress)
     if saved_file:
@@ -226,7 +230,7 @@ def _open_neo4j(
             with suppress(DatabaseUnavailableError), Gateway(make_connection(settings)) as other:
                 if other.run(read_database_id()) == number:
                     raise UsageError("--from names the database that is loaded into: name another by --uri or --name")
-        yield find_format("neo4j")(gateway)
+        yield get_format_factory("neo4j")(gateway)
 
 
 @click.command()

@@ -136,7 +136,7 @@ def mine_command(
       lodestar mine questions-train.jsonl.gz --pool --out pool.jsonl.gz
     """
     from ..supervision import MiningOptions
-    from ..supervision.mining import mine_paths
+    from ..supervision.mining import mine_question_set
     from ..supervision.pools import PoolBounds, mine_pools
 
     check_output_file("--out", out, reads=[click.get_current_context().params["dataset"]], force=force)
@@ -146,7 +146,7 @@ def mine_command(
         mined = (
             mine_pools(questions, engine, PoolBounds(), workers=workers, progress=progress)
             if pool
-            else mine_paths(questions, engine, options, workers=workers, progress=progress)
+            else mine_question_set(questions, engine, options, workers=workers, progress=progress)
         )
     _write_mined(out, mined)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...models import MAX_HOP
-from ...models.kinds import LearnsFrom, list_installed_kinds, load_kind
+from ...models.kinds import LearnsFrom, load_kind, map_kind_places_by_name
 from ..progress import print_to_stderr, show_progress_bar
 from . import show
 from .options import SEED, database_options, json_option
@@ -69,12 +69,12 @@ class _Kinds(click.Group):
     """Has also the kinds of other packages, and any other kind as module:KIND."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return sorted({*_KINDS, *list_installed_kinds()})
+        return sorted({*_KINDS, *map_kind_places_by_name()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name in _KINDS:
             return _make_command(cmd_name, *_KINDS[cmd_name])
-        if ":" not in cmd_name and cmd_name not in list_installed_kinds():
+        if ":" not in cmd_name and cmd_name not in map_kind_places_by_name():
             return None
         try:
             kind = load_kind(cmd_name)

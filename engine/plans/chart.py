@@ -78,7 +78,7 @@ class ChartNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberOrDate:
     """A number with its unit, a date, or a year, which may be both."""
 
     number: float | None
@@ -90,10 +90,10 @@ class Number:
 class ComparedValue:
     """What a value is compared with; `last` with "between". measured: the properties that an adjective compares by."""
 
-    first: Number
+    first: NumberOrDate
     op: str
     measured: str = ""
-    last: Number | None = None
+    last: NumberOrDate | None = None
 
     @property
     def whole(self) -> int | None:

@@ -18,7 +18,7 @@ from .chart import (
     Chart,
     ChartNode,
     ComparedValue,
-    Number,
+    NumberOrDate,
     compute_distribution_overlap,
     make_relation_word_features,
 )
@@ -258,7 +258,7 @@ def _find_values(chart: Chart) -> set[int]:
             start, op, (last, end) = at - 1, "between", upper
         if _DECADE.fullmatch(word):
             year = int(word[:-1]) + (1_900 if len(word) == 3 else 0)
-            op, first, last = "between", Number(year, str(year)), Number(year + 9, str(year + 9))
+            op, first, last = "between", NumberOrDate(year, str(year)), NumberOrDate(year + 9, str(year + 9))
         if word == "one" and not op:
             continue
         is_alone = not (op or first.date or word in read_plan_lexicon()["numbers"])
@@ -270,24 +270,24 @@ def _find_values(chart: Chart) -> set[int]:
     return taken
 
 
-def _read_number(chart: Chart, at: int) -> tuple[Number, int] | None:
+def _read_number(chart: Chart, at: int) -> tuple[NumberOrDate, int] | None:
     """Return the number or date at a place, with its unit, and the place after it."""
     word = chart.words[at] if at < len(chart.words) else ""
     if _DECADE.fullmatch(word):
         word = word[:-1]
     if at < len(chart.words) and (date := chart.dates.get(chart.tokens[at].start)):
-        return Number(None, date[0]), sum(token.start < date[1] for token in chart.tokens)
+        return NumberOrDate(None, date[0]), sum(token.start < date[1] for token in chart.tokens)
     found = _NUMBER.match(str(read_plan_lexicon()["numbers"].get(word, word)))
     if not found:
         return None
     number, end, joined = float(found[1].replace(",", "")), at + 1, found[2] or ""
     if joined and joined not in _TIMES:
-        return (Number(number, "", joined), end) if joined == "%" or get_unit_dimension(joined) else None
+        return (NumberOrDate(number, "", joined), end) if joined == "%" or get_unit_dimension(joined) else None
     times = joined or "".join(chart.words[end : end + 1])
     if times in _TIMES:
         number, end = number * _TIMES[times], end + (not joined)
     unit = chart.said[end] if end < len(chart.words) and get_unit_dimension(chart.said[end]) else ""
-    return Number(number, word if _YEAR.fullmatch(word) else "", unit), end + bool(unit)
+    return NumberOrDate(number, word if _YEAR.fullmatch(word) else "", unit), end + bool(unit)
 
 
 def _find_topics(chart: Chart, taken: set[int]) -> set[int]:

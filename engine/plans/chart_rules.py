@@ -17,7 +17,7 @@ from .chart import (
     Chart,
     ChartNode,
     ComparedValue,
-    Number,
+    NumberOrDate,
     is_single_topic_set,
     make_relation_word_features,
     make_unmentioned_path_features,
@@ -340,7 +340,7 @@ def _tests(chart: Chart, value: ChartNode, step: str, sign: int = 1) -> list[tup
     return [tuple(tests)] if all(tests) else []  # type: ignore[arg-type]
 
 
-def _test(chart: Chart, value: Number, step: str, op: Any) -> ValueComparison | None:
+def _test(chart: Chart, value: NumberOrDate, step: str, op: Any) -> ValueComparison | None:
     if value.date and chart.is_number(step, DATES):
         return ValueComparison(split_mediated_step(step), op, date=value.date)
     if value.number is None or not chart.is_number(step, NUMBERS):

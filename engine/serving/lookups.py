@@ -37,7 +37,7 @@ from ..neo4j.graph_requests import (
     read_search_names,
     read_triples_at,
 )
-from ..neo4j_browser import find_browser_login, write_picture
+from ..neo4j_browser import find_browser_login, store_picture_in_database
 from ..resources import GraphResources
 from ..suggesting import list_kind_names, read_plan_schema, suggest_questions
 
@@ -225,7 +225,7 @@ def find_relations(engine: Engine, text: str, limit: int) -> RelationsData:
 
 def show_in_browser(engine: Engine, evidence: Evidence[Item]) -> dict[str, str]:
     """Write the evidence for Neo4j Browser, and return the link that shows it."""
-    return {"link": write_picture(engine.gateway(), find_browser_login(engine)[0], evidence)}
+    return {"link": store_picture_in_database(engine.gateway(), find_browser_login(engine)[0], evidence)}
 
 
 def find_entities(gateway: Gateway, ids_or_names: Sequence[str]) -> dict[str, Entity]:

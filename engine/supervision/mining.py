@@ -286,7 +286,7 @@ LABELLED_TOGETHER = 256
 """Questions labelled together; independent of the database's batch size, so that this does not change the file."""
 
 
-def mine_paths(
+def mine_question_set(
     questions: QuestionSet,
     engine: Engine,
     options: MiningOptions,
@@ -417,7 +417,9 @@ def read_path_sets(request: TrainingRequest, _config: Any, _out: TrainingFolder,
             return read_mined_file(Path(file))
         questions = request.questions(file)
         with request.open_graph(questions.name, "mining") as (engine, progress):
-            return mine_paths(questions, engine, MiningOptions(max_hop=max_hop, seed=request.seed), progress=progress)
+            return mine_question_set(
+                questions, engine, MiningOptions(max_hop=max_hop, seed=request.seed), progress=progress
+            )
 
     try:
         return request.split(list(map(read, request.files)))

@@ -51,7 +51,7 @@ GRAPHS = ("cypher", "dump", "gexf", "graphml", "json", "neo4j", "tables")  # the
 OWN_PLACE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")  # how a source of somebody's own is named
 
 
-def find_format(name: str) -> Callable[..., Any]:
+def get_format_factory(name: str) -> Callable[..., Any]:
     """Return what makes a format's source, or its property graph, of its own arguments."""
     module, _, made_by = FORMATS[name][0].partition(":")
     return cast(Callable[..., Any], getattr(import_module(f".{module}", __package__), made_by))
@@ -65,9 +65,9 @@ def source_class(name: str) -> Callable[..., Source]:
     if name in GRAPHS:
         from ..property_graph import PropertyGraphSource
 
-        return lambda *args, **given: PropertyGraphSource(find_format(name)(*args, **given))
+        return lambda *args, **given: PropertyGraphSource(get_format_factory(name)(*args, **given))
     if name in FORMATS:
-        return find_format(name)
+        return get_format_factory(name)
     if not OWN_PLACE.fullmatch(name):
         raise UsageError(f"expected one of the formats {', '.join(FORMATS)}, or module:Class, found {name!r}")
     module, _, class_name = name.partition(":")

@@ -298,7 +298,7 @@ class ParquetSource(JsonLinesSource):
 def _records(file: RereadableFile, wanted: Sequence[str]) -> Iterator[tuple[int, Any, str]]:
     if file.first_bytes(len(PARQUET)) != PARQUET:
         for line, record, fault in read_json_records(file):
-            is_list = isinstance(record, list) and not (len(record) == len(_TRIPLE) and all(map(is_text, record)))
+            is_list = isinstance(record, list) and not (len(record) == len(_TRIPLE) and all(map(is_valid_id, record)))
             yield from ((line, each, fault) for each in (record if is_list else [record]))
         return
 
@@ -331,11 +331,11 @@ def _triple_of(found: tuple[int, Any, str]) -> StatementRow:
         return _triple_of((line, dict(zip(_TRIPLE, listed, strict=True)), ""))
     fields = list(record) if isinstance(record, dict) else []
     values: list[Any] = [record[fields[place - 1]] for place in _columns_by_name(tuple(fields)) or ()]
-    if not values or not all(map(is_text, values[:2])) or values[2] is None:
+    if not values or not all(map(is_valid_id, values[:2])) or values[2] is None:
         reason = "expected a head, a relation and a tail that are text"
         return source.reject_row(line, reason, str(record))
     head, relation, tail = values
-    if is_text(tail) and not record.get("is_literal"):
+    if is_valid_id(tail) and not record.get("is_literal"):
         return source.triple_row(line, head, relation, tail)
     datatype = {bool: "boolean", int: "integer", float: "double"}.get(type(tail))
     text = tail if isinstance(tail, str) else json.dumps(tail, ensure_ascii=False)
@@ -358,14 +358,14 @@ class RogSource(FileSource):
                 yield source.reject_row(line, reason, str(record))
                 continue
             for number, item in enumerate(items, 1):
-                if isinstance(item, list) and len(item) == len(_TRIPLE) and all(map(is_text, item)):
+                if isinstance(item, list) and len(item) == len(_TRIPLE) and all(map(is_valid_id, item)):
                     yield source.triple_row(line, *item)
                 else:
                     reason = f"expected a head, a relation and a tail that are text as item {number} of the graph"
                     yield source.reject_row(line, reason, str(item))
 
 
-def is_text(value: object) -> bool:
+def is_valid_id(value: object) -> bool:
     """Return whether this can be an id: non-empty text without zero bytes and lone surrogates."""
     if not isinstance(value, str) or not value or "\0" in value:
         return False

@@ -14,7 +14,7 @@ from lodestar.engine.evaluation.runs import RunOptions, ask_remaining_questions
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.settings import Settings
 from lodestar.engine.supervision import MiningOptions
-from lodestar.engine.supervision.mining import mine_paths
+from lodestar.engine.supervision.mining import mine_question_set
 from lodestar.loaders.formats.rdf import RdfSource
 from lodestar.loaders.question_sets import read_questions
 
@@ -71,7 +71,7 @@ def evaluated(path: str, recipe: str, settings: Settings, folder: Path, **option
 
 def test_what_leads_to_literals_is_mined_however_they_are_written(graph: Settings, tmp_path: Path) -> None:
     with Engine(graph) as engine:
-        mined = mine_paths(read_questions(literal_questions(tmp_path)), engine, MiningOptions(max_hop=1))
+        mined = mine_question_set(read_questions(literal_questions(tmp_path)), engine, MiningOptions(max_hop=1))
     counts = mined.header.counts
     assert counts["questions"] == counts["positive paths"] == 9
     assert not any(number for name, number in counts.items() if name.startswith("left out"))
@@ -96,6 +96,6 @@ def test_answers_that_are_names_are_matched_by_name(
         assert found["figures"]["path/answer_recall@10"]["mean"] == 1.0
     assert ("look like names" in caplog.text) == (field == "answers")
     with Engine(graph) as engine:
-        counts = mine_paths(read_questions(path), engine, MiningOptions(max_hop=1)).header.counts
+        counts = mine_question_set(read_questions(path), engine, MiningOptions(max_hop=1)).header.counts
     # A training takes names as they stand: one of them is not so in the graph, and is counted.
     assert (counts["questions"], counts["left out: no answer in the graph"]) == (1, 1)

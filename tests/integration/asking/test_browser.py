@@ -18,7 +18,7 @@ from lodestar.engine.neo4j_browser import (
     make_picture,
     make_picture_id,
     make_picture_query,
-    write_picture,
+    store_picture_in_database,
 )
 from lodestar.engine.settings import Connection
 
@@ -86,11 +86,13 @@ def expected(evidence: Evidence[Chain]) -> tuple[list[str], set[tuple[str, str, 
 
 def test_the_same_question_replaces_its_picture_and_others_stay(session: neo4j.Session, gateway: Gateway) -> None:
     first, other = country_retrieval(), country_retrieval("And which currency is that?")
-    assert write_picture(gateway, BROWSER_URL, first) != write_picture(gateway, BROWSER_URL, other)
+    assert store_picture_in_database(gateway, BROWSER_URL, first) != store_picture_in_database(
+        gateway, BROWSER_URL, other
+    )
     before = num_nodes(session)
     fewer = first.cut_to(1)
-    link = write_picture(gateway, BROWSER_URL, fewer)
-    assert link == write_picture(gateway, BROWSER_URL, fewer)
+    link = store_picture_in_database(gateway, BROWSER_URL, fewer)
+    assert link == store_picture_in_database(gateway, BROWSER_URL, fewer)
     assert num_nodes(session) < before
     assert shown(session, fewer) == expected(fewer)
     assert shown(session, other) == expected(other)
@@ -99,7 +101,7 @@ def test_the_same_question_replaces_its_picture_and_others_stay(session: neo4j.S
 def test_the_newest_pictures_stay(session: neo4j.Session, gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neo4j_browser, "MAX_PICTURES", 2)
     for text in ("one?", "two?", "three?"):
-        write_picture(gateway, BROWSER_URL, country_retrieval(text))
+        store_picture_in_database(gateway, BROWSER_URL, country_retrieval(text))
     names = session.run("MATCH (q:LodestarQuestion) RETURN q.name AS name").value("name")
     assert sorted(names) == ["three?", "two?"]
 
@@ -109,8 +111,8 @@ def test_the_query_of_the_page_removes_every_trace(session: neo4j.Session, gatew
         r"^MATCH .*DELETE.*$", (ROOT / "docs" / "browser.md").read_text(encoding="utf-8"), re.MULTILINE
     )
     before = state(session)
-    write_picture(gateway, BROWSER_URL, country_retrieval())
-    write_picture(gateway, BROWSER_URL, neighbours(200, extra_paths=20))
+    store_picture_in_database(gateway, BROWSER_URL, country_retrieval())
+    store_picture_in_database(gateway, BROWSER_URL, neighbours(200, extra_paths=20))
     assert state(session) != before
     session.run(query).consume()
     assert state(session) == before
@@ -126,7 +128,7 @@ def test_a_picture_is_invisible_to_everything_that_reads_the_graph(session: neo4
         ]
 
     before = seen()
-    write_picture(gateway, BROWSER_URL, country_retrieval())
+    store_picture_in_database(gateway, BROWSER_URL, country_retrieval())
     assert seen() == before
     assert before[0] == 0
 
@@ -139,5 +141,5 @@ def test_relations_of_any_name_are_drawn_verbatim(session: neo4j.Session, gatewa
         for i, relation in enumerate(relations)
     ]
     evidence = Evidence(Question("'; MATCH (n) DETACH DELETE n //"), (), "chain", tuple(paths))
-    write_picture(gateway, BROWSER_URL, evidence)
+    store_picture_in_database(gateway, BROWSER_URL, evidence)
     assert shown(session, evidence) == expected(evidence)

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 from lodestar import Engine, LiteralValue
 from lodestar.engine.neo4j.catalogue import read_loads
 from lodestar.engine.settings import Connection, Settings
-from lodestar.loaders.maintaining import refresh, unload, verify
+from lodestar.loaders.maintaining import refresh_derived_data, unload, verify
 from lodestar.loaders.source import StatementRow
 
 from tests.conftest import clear_database, examples
@@ -106,7 +106,7 @@ class Changes(RuleBasedStateMachine):
                 "changes" if base.source == "changes" else base.sha256
             )
         del self.model[gone]
-        refresh(self.engine.gateway())
+        refresh_derived_data(self.engine.gateway())
 
     @invariant()
     def verify_finds_nothing(self) -> None:

@@ -12,7 +12,7 @@ import pytest
 from lodestar.engine.file_access import lock_file
 from lodestar.loaders.formats.triples import TsvSource
 from lodestar.loaders.source import Subset
-from lodestar.loaders.stage import ABANDONED_S, Stage, delete_abandoned_stages, query
+from lodestar.loaders.stage import ABANDONED_S, Stage, delete_abandoned_stages, read_sql
 
 
 def fill(folder: Path) -> None:
@@ -62,11 +62,11 @@ def test_terms_that_do_not_fit_into_memory_are_collected_in_passes(
 
     def query_too_much(name: str) -> str:
         if name != "numbering/collect_terms":
-            return query(name)
+            return read_sql(name)
         collected.append(name)
-        return too_much + query(name)
+        return too_much + read_sql(name)
 
-    monkeypatch.setattr("lodestar.loaders.stage.query", query_too_much)
+    monkeypatch.setattr("lodestar.loaders.stage.read_sql", query_too_much)
     assert stage_rows() == in_one_pass
     assert len(collected) == 1 + 1 + 1 + 8  # one pass, two, four and eight, of which the last ones come to an end
 
@@ -86,7 +86,7 @@ def test_a_stage_that_nobody_came_back_for_is_swept(tmp_path: Path) -> None:
 )
 def test_an_interrupt_does_not_wait(slow_one: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = "SELECT count(*) FROM range(100000) AS a, range(10000000) AS b WHERE a.range + b.range = 7"
-    monkeypatch.setattr("lodestar.loaders.stage.query", lambda name: slow if name == slow_one else query(name))
+    monkeypatch.setattr("lodestar.loaders.stage.read_sql", lambda name: slow if name == slow_one else read_sql(name))
     threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     started_s = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
