@@ -54,8 +54,6 @@ Ints = npt.NDArray[np.int64]
 Tokens = tuple[int, ...]
 
 MAX_KEPT_TOKENS = 200_000
-
-
 PairTokens = tuple[Tokens, int]
 """The ids of a pair, and the place of `[PSP]`, see `SpecialTokenIds`."""
 

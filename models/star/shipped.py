@@ -122,7 +122,7 @@ class ShippedStar(PairScorer):
         return float(logit[0])
 
     def _attend(self, query: Floats, states: Floats) -> Floats:
-        """See `models.star.network.attend`; states: (num_tokens, d)."""
+        """See `models.star.network.compute_attention`; states: (num_tokens, d)."""
         keys = states @ self._heads["key_map.weight"].T
         logits = keys @ (self._heads["query_map.weight"] @ query) / np.float32(keys.shape[1] ** 0.5)
         weights = np.exp(logits - logits.max())

@@ -1,8 +1,4 @@
-"""Train STAR on mined paths: first the dual encoder, then the cross-attentive scorer over its shortlist.
-
-Questions taken as unanswerable calibrate, too. They lose the relations that lead to their answers: those of the
-positive paths, and those of every path whose ends match the right answers with F1 .5 or more, or as well as the best.
-"""
+"""Train STAR on mined paths: first the dual encoder, then the cross-attentive scorer over its shortlist."""
 
 from __future__ import annotations
 
@@ -252,8 +248,6 @@ def compute_first_path_figures(ranked: Iterable[tuple[QuestionExample, Floats]])
 
 
 MIXES = tuple(step / 20 for step in range(21))
-
-
 Shortlisted = tuple[QuestionExample, Floats, Floats, Ints]
 """An example, the dual encoder's scores of its reachable paths, and the network's scores of the shortlisted rows."""
 
@@ -505,14 +499,15 @@ def fit_path_calibration(ranked: Sequence[tuple[QuestionExample, Floats]], table
         left = _mark_remaining_paths(example, table)
         if left.any():
             bare.append((float(scores[left].max()), 0.0))
-    if not bare:  # in a graph of one relation nothing is left to answer with
-        return fit_calibration(answerable)
-    weights = [(1 - UNANSWERABLE) / len(answerable)] * len(answerable)
-    return fit_calibration([*answerable, *bare], weights + [UNANSWERABLE / len(bare)] * len(bare))
+    share = UNANSWERABLE if bare else 0.0  # in a graph of one relation nothing is left to answer with
+    weights = [(1 - share) / len(answerable)] * len(answerable)
+    return fit_calibration([*answerable, *bare], weights + [share / max(1, len(bare))] * len(bare))
 
 
 def _mark_remaining_paths(example: QuestionExample, table: _PathTable) -> Bools:
-    """Return which of the reachable paths do not use the relations of the right ones, (num_reachable,)."""
+    """Return which of the reachable paths do not use the relations of the right ones, (num_reachable,): the positive
+    ones, and those whose ends match the right answers with F1 .5 or more, or as well as the best.
+    """
     least = min(ENOUGH_F1, float(example.f1.max()))
     right = example.positive | ((example.f1 >= least) & example.is_right)
     paths = [table.written[path] for path in example.reachable[:, 0].tolist()]
