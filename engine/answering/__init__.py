@@ -106,7 +106,7 @@ def _is_namesake(topic: Topic, of: Topic) -> bool:
 
 def _tell_apart(chains: Sequence[Chain]) -> str:
     told = [f"{each.topic.id} ({', '.join(end.label for end in each.answers[:MAX_TOLD])})" for each in chains]
-    return f"{len(chains)} entities are called {chains[0].topic.label}: {', '.join(told)}"
+    return f"answered for {len(chains)} entities of one name, {chains[0].topic.label}: {', '.join(told)}"
 
 
 def answer_from_plan(evidence: Evidence[Item], plan: PlanAnswer, limits: AbstainingAnswerer) -> Answer:

@@ -118,13 +118,14 @@ _POLITE = re.compile(r"(?:(?:can|could|would|will) you |please |tell me |do you 
 
 def _move_negations(tokens: list[Token], names: Sequence[str]) -> list[Token]:
     """Return the words with a "not" behind its subject before it: "does Peru not border" as "does not Peru border"."""
-    words = [token.text for token in tokens]
-    for name in {tuple(token.text for token in tokenise(each)) for each in names}:
-        for at in range(2, len(words) - len(name)):
+    moved = list(tokens)
+    for name in dict.fromkeys(tuple(token.text for token in tokenise(each)) for each in names):
+        for at in range(2, len(moved) - len(name)):
             after = at + len(name)
-            if words[at - 1] in AUXILIARIES and tuple(words[at:after]) == name and words[after] in ("not", "never"):
-                return [*tokens[:at], tokens[after], *tokens[at:after], *tokens[after + 1 :]]
-    return tokens
+            before, *said, last = (token.text for token in moved[at - 1 : after + 1])
+            if before in AUXILIARIES and tuple(said) == name and last in ("not", "never"):
+                moved.insert(at, moved.pop(after))
+    return moved
 
 
 class Chart:

@@ -408,8 +408,12 @@ def _make_evidence(
     plan = best.candidate.plan
     used = _list_named(plan)
     topics = [topic for topic in topics if topic.entity.id in used]
-    labels = Counter(t.entity.label for t in topics if not t.entity.is_literal)
-    is_shared = any(number > 1 for number in labels.values())
+    label = {topic.entity.id: topic.entity.label for topic in topics if not topic.entity.is_literal}
+    labels = Counter(label.values())
+    sets = (
+        [label[id_] for id_ in each.ids if id_ in label] for each in iterate_parts(plan) if isinstance(each, TopicSet)
+    )
+    is_shared = any(len(set(named)) < len(named) for named in sets)
     names = {e.id: f"{e.label} ({e.id})" if labels[e.label] > 1 else e.label for e in (t.entity for t in topics)}
     dimension = get_graph_schema(ctx).dimensions.get(plan.path[-1], "") if isinstance(plan, AggregateValue) else ""
     answer = _make_answer(plan, best.result, names, dimension, ctx.graph.labels)

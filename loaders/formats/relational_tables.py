@@ -85,9 +85,10 @@ class TableGraph(graphs.PropertyGraph):
             database.part_lists(table)
         self._find_edge_lists()
         self._find_named_columns()
+        is_declared = any(table.references for table in self._tables.values() if table.is_declared)
         for each in references:
             self._add_reference(each)
-        self._find_references()
+        self._find_references(is_declared)
         for table in self._tables.values():
             table.key = table.key or self._find_wider_key(table)
         self._find_composite_references()
@@ -126,12 +127,17 @@ class TableGraph(graphs.PropertyGraph):
         source, _, target = given.partition("=")
         name, _, column = source.rpartition(".")
         table, other = self._tables.get(name), self._tables.get(target)
-        if table is None or other is None or column not in table.columns or len(other.key) != 1:
-            raise UsageError(
-                f"--reference {given}: expected TABLE.COLUMN=TABLE, the last with a key of one column; there are the "
-                f"tables {', '.join(self._tables)}"
+        if table is None or other is None or column not in table.columns or len(other.key) != 1 or table.joins:
+            known = (
+                f"columns of {name} are {', '.join(table.columns)}"
+                if table and other
+                else f"tables are {', '.join(self._tables)}"
             )
-        table.references.append(Reference((column,), other.name, other.key))
+            raise UsageError(
+                f"--reference {given}: expected TABLE.COLUMN=TABLE, the last with a key of one column; {known}"
+            )
+        kept = [each for each in table.references if each.columns != (column,)]
+        table.references = [*kept, Reference((column,), other.name, other.key)]
 
     def _find_edge_lists(self) -> None:
         for table in list(self._tables.values()):
@@ -225,8 +231,7 @@ class TableGraph(graphs.PropertyGraph):
         are_iris = f"SELECT coalesce(bool_and(contains({column}, '://')), false) FROM {table.view}"
         return fold_key(name).endswith(_KEY_ENDS) or bool(self._database.value(are_iris))
 
-    def _find_references(self) -> None:
-        is_declared = any(table.references for table in self._tables.values() if table.is_declared)
+    def _find_references(self, is_declared: bool) -> None:
         by_fold = {fold_key(name): table for name, table in self._tables.items()}
         for table in self._tables.values():
             known = []
@@ -582,4 +587,6 @@ def open_tables(path: str, references: Sequence[str] = ()) -> TableGraph | Admin
         database = read_tables(path)
         kinds = {role.kind for table in database.tables.values() for role in _roles(table)}
         is_plain = kinds.isdisjoint(("ID", "START_ID"))
+        if references and not is_plain:
+            raise UsageError(f"--reference {references[0]}: the headers of these tables say what refers to what")
         return TableGraph(database, name, references) if is_plain else AdminGraph(database, name)

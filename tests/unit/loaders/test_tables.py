@@ -236,6 +236,28 @@ def test_a_column_of_keys_is_told_and_refers_where_that_is_said(tmp_path: Path) 
     assert not list(open_tables(folder, given).hints())
     with pytest.raises(UsageError, match="boats, persons"):
         open_tables(folder, ["boats.owned_by=people"])
+    twice = read_source(source_class("tables")(folder, references=[*given, *given])).triples
+    assert sorted(twice) == sorted(read_source(source_class("tables")(folder, references=given)).triples)
+
+
+def test_a_given_reference_takes_no_other_away_from_a_database_with_keys(tmp_path: Path) -> None:
+    path = tmp_path / "boats.sqlite"
+    with sqlite3.connect(path) as made:
+        made.execute("CREATE TABLE persons (id INTEGER PRIMARY KEY, name TEXT)")
+        made.execute("CREATE TABLE boats (id INTEGER PRIMARY KEY, name TEXT, owned_by INTEGER, person_id INTEGER)")
+        made.executemany("INSERT INTO persons VALUES (?, ?)", [(1, "Ann"), (2, "Bob"), (3, "Cid")])
+        made.executemany(
+            "INSERT INTO boats VALUES (?, ?, ?, ?)", [(9, "Gull", 1, 2), (8, "Rook", 2, 3), (7, "Tern", 3, 1)]
+        )
+    relations = [
+        {relation for head, relation, tail in read_source(source).triples if tail.startswith("person/")}
+        for source in (
+            source_class("tables")(str(path)),
+            source_class("tables")(str(path), references=["boats.owned_by=persons"]),
+        )
+    ]
+    assert len(relations[0]) == 1
+    assert relations[1] == {*relations[0], "owned_by"}
 
 
 def test_a_wide_table_and_a_locked_one(tmp_path: Path) -> None:
