@@ -35,19 +35,18 @@ def answer_from_evidence(recipe: Recipe, ctx: Context, evidence: Sequence[Eviden
             if getattr(part, "answers", False):
                 answerer = partial(part.answer, answerer=answerer)
         limits = recipe.answerer if isinstance(recipe.answerer, AbstainingAnswerer) else ExtractiveAnswerer()
-        plans = [each.extra_of(PlanAnswer) for each in evidence]
-        unasked = [each.fault if each.reason == "failed" else None for each in evidence]
-        others = [e for e, plan, fault in zip(evidence, plans, unasked, strict=True) if plan is None and fault is None]
+        known = [_answer_without_reading(each, limits) for each in evidence]
+        others = [each for each, answer in zip(evidence, known, strict=True) if answer is None]
         read = iter(mark_path_answers_not_understood(ctx, answerer(ctx, others)) if others else ())
-        answers = [
-            make_failed_answer(each, fault)
-            if fault
-            else next(read)
-            if plan is None
-            else answer_from_plan(each, plan, limits)
-            for each, plan, fault in zip(evidence, plans, unasked, strict=True)
-        ]
+        answers = [next(read) if answer is None else answer for answer in known]
     return [replace(each, evidence=each.evidence.add_costs(ctx.trace.costs)) for each in answers]
+
+
+def _answer_without_reading(evidence: Evidence[Any], limits: AbstainingAnswerer) -> Answer | None:
+    if evidence.reason == "failed" and evidence.fault:
+        return make_failed_answer(evidence, evidence.fault)
+    plan = evidence.extra_of(PlanAnswer)
+    return None if plan is None else answer_from_plan(evidence, plan, limits)
 
 
 def link_questions(

@@ -44,9 +44,8 @@ class DualPoolObjective(learning.ContrastivePoolObjective):
 
 
 def without_mining(question: MinedQuestion) -> MinedQuestion:
-    """Return a question with one positive, its first shortest path."""
-    first = next((path for path in question.paths if path.shortest), None)
-    return replace(question, paths=tuple(replace(path, positive=path is first) for path in question.paths))
+    """Return a question with its shortest paths as positives, of which a pool takes the first in reach."""
+    return replace(question, paths=tuple(replace(path, positive=path.shortest) for path in question.paths))
 
 
 def score_first_paths(
@@ -65,12 +64,13 @@ def score_first_paths(
     the dual encoder learns from all paths by F1. mined: files of paths to learn from, to choose the epoch and to be
     asked.
     """
-    learn, choose, dev = (learning.make_examples([read_mined_file(file)]) for file in mined)
+    files = [read_mined_file(file) for file in mined]
+    learn, choose, dev = (learning.make_examples([file]) for file in files)
     is_pool = isinstance(options, PoolTrainingOptions)
     own = learn
     if is_pool and not mines:
-        file = read_mined_file(mined[0])
-        own = learning.make_examples([replace(file, questions=tuple(map(without_mining, file.questions)))])
+        questions = tuple(map(without_mining, files[0].questions))
+        own = learning.make_examples([replace(files[0], questions=questions)])
         walks = (replace(each, negatives=each.reachable[~each.is_right]) for each in own.examples)
         own = replace(own, examples=tuple(walks))
     elif not is_pool and mines:

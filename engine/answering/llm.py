@@ -23,6 +23,7 @@ from ..evidence.text import EVIDENCE_TOKENS, MAX_NAMES, Order, format_evidence
 from ..file_access import read_text_file
 from ..llm import (
     BYTES_PER_TOKEN,
+    MAX_REPLY_TOKENS,
     Completed,
     Prompt,
     PromptTooLongError,
@@ -44,10 +45,9 @@ if TYPE_CHECKING:
 LEAST_TOKENS = 50
 """Evidence is not halved below this for a model whose context is too small."""
 MAX_ANSWERS = 100
+"""Of a reply; ends a model that repeats itself, as `MAX_REPLY_TOKENS` does."""
 MAX_RENAMED = 500
 """Ends of a question's evidence whose other names are read."""
-MAX_REPLY_TOKENS = 400
-"""Both end a model that repeats itself."""
 
 OPTIONS = "Exactly one of these options is the answer. Give it as the only answer, even if nothing says which it is:"
 

@@ -11,10 +11,9 @@ from ...models.graphrag_fi import ConfidenceThresholds, KeyedAnswer, integrate_a
 from ..data_model import AnswerEntity
 from ..errors import LLMError
 from ..evidence import NO_ANSWER, Answer, Evidence, Item, make_failed_answer
-from ..llm import Completed, Prompt, TokenUsage
+from ..llm import MAX_REPLY_TOKENS, Completed, Prompt, TokenUsage
 from ..parts import Answerer, part
 from .llm import (
-    MAX_REPLY_TOKENS,
     MAX_TEXT_CHARS,
     add_token_confidence,
     escape_prompt_text,

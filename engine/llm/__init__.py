@@ -155,6 +155,8 @@ def compute_call_usage(prompt: Prompt, completed: Completed) -> ChatUsage:
     )
 
 
+MAX_REPLY_TOKENS = 400
+"""Of a short reply with its reasons; a small model may write one number after the other without end."""
 BYTES_PER_TOKEN = 3
 """Fewer than of English (about 4), so that an estimate is rather too high."""
 

@@ -320,17 +320,12 @@ def _check_kind(ctx: Context, kind: str) -> None:
     request = read_types(graph.catalogue, graph.words)
     types = graph.get_or_make(read_types, lambda: ctx.db.run(request) if request else [])
     known = {_fold_value(name): name for _, name, _ in types}
+    if not known:
+        raise UsageError("filter: no relation of the graph says kinds of things")
     if _fold_value(kind) not in known and len(types) < MAX_KINDS:
         near = difflib.get_close_matches(_fold_value(kind), known, n=3)
-        hint = (
-            f"nearest: {', '.join(known[each] for each in near)}"
-            if near
-            else f"it has {', '.join([*known.values()][:3])}"
-        )
-        found = (
-            f"the graph has no kind {kind[:80]!r}; {hint}" if known else "no relation of the graph says kinds of things"
-        )
-        raise UsageError(f"filter: {found}")
+        hint = f"{'nearest:' if near else 'it has'} {', '.join(known[each] for each in near or [*known][:3])}"
+        raise UsageError(f"filter: the graph has no kind {kind[:80]!r}; {hint}")
 
 
 def _fold_value(text: str) -> str:

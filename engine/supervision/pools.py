@@ -41,7 +41,7 @@ from ..gold_questions import (
     SkippedQuestion,
     ground_questions,
 )
-from ..llm import Completed, Message, Prompt, fill_placeholders, parse_numbers
+from ..llm import MAX_REPLY_TOKENS, Completed, Message, Prompt, fill_placeholders, parse_numbers
 from ..llm.gateway import ChatGateway
 from ..neo4j.catalogue import read_catalogue
 from ..neo4j.gateway import Gateway
@@ -225,8 +225,6 @@ REFINED = "refined"
 FAILED = "unrefined: no reply"
 UNREADABLE = "unrefined: no reply could be read"
 REFINED_AT_ONCE = 64
-MAX_REPLY_TOKENS = 400
-"""Of a reply with its reasons; a small model may write one number after the other without end."""
 
 
 def refine_pools(pool: PoolFile, settings: Settings, cache: Path, *, progress: Progress = ignore_progress) -> PoolFile:

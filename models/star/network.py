@@ -355,7 +355,7 @@ class StarModel:
         """Return the state of each path; texts: the states of hops."""
         states = {path: self._paths[path] for path in paths if path in self._paths}
         if missing := [path for path in paths if path not in states]:
-            row = {hop: at for at, hop in enumerate({hop: None for path in missing for hop in path})}
+            row = {hop: at for at, hop in enumerate(dict.fromkeys(hop for path in missing for hop in path))}
             hops = torch.stack([texts[verbalise_hop(hop)] for hop in row])
 
             def compose(some: Sequence[HopSequence]) -> Tensor:
