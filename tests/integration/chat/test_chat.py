@@ -97,7 +97,7 @@ def test_after_an_interrupt_no_more_is_sent() -> None:
     def slow(asked: Request) -> Reply:
         if asked.prompt == "0":
             os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.1)
+        time.sleep(0.3)
         return echo(asked)
 
     with ScriptedLLM([slow] * 80) as llm:
