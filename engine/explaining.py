@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
 from .data_model import Chain
-from .evidence import Answer, Evidence, format_count
+from .evidence import Answer, Evidence
 from .evidence.chains_and_triples import convert_item_kind, convert_to_chains
 from .evidence.json_data import AnswerData
 from .evidence.text import format_relation
 from .neo4j.gateway import Gateway
 from .pipeline import deduplication_key
+from .progress import format_count
 from .resources import GraphResources
 from .retrieval.similarity import describe_wanted_kind
 

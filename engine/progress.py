@@ -31,6 +31,11 @@ def make_printable(text: str) -> str:
     )
 
 
+def format_count(number: int, one: str, several: str = "") -> str:
+    """Return a number of things in words: 1 chain, 2 chains; several: where that is no s more."""
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
 def print_to_stderr(text: str) -> None:
     """Print lines on standard error, for whoever runs the command."""
     sys.stderr.write("".join(f"{make_printable(line)}\n" for line in text.split("\n")))

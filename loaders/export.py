@@ -29,12 +29,11 @@ from ..engine.data_model import XSD, escape_iri, format_literal_term
 from ..engine.errors import GraphError, InputError, StorageError, UsageError
 from ..engine.neo4j.catalogue import read_graph_state, stream_names, stream_triples
 from ..engine.neo4j.gateway import Gateway
-from ..engine.progress import Progress, ignore_progress
+from ..engine.progress import Progress, format_count, ignore_progress
 from ..engine.writing import EntityName, parse_stored_entity_names
 from ..models import quote_line
 from ..models.atomic_files import atomic_write
 from .formats.triples import FREEBASE
-from .loading import count_text
 
 Tails = Sequence[Sequence[Any]]
 STDOUT = "-"
@@ -95,7 +94,7 @@ class ExportReport:
 
     def __str__(self) -> str:
         counts = {"triple": self.num_triples, "name": self.num_names}
-        what = ", ".join(count_text(num, one, f"{one}s") for one, num in counts.items() if num or one == "triple")
+        what = ", ".join(format_count(num, one) for one, num in counts.items() if num or one == "triple")
         return f"{what} in {self.seconds:.1f} s ({self.num_triples / max(self.seconds, 1e-3):,.0f} triples/s)"
 
 

@@ -21,7 +21,7 @@ from ..engine.file_access import lock_file, translate_storage_errors
 from ..engine.neo4j import catalogue
 from ..engine.neo4j.catalogue import LABEL_SEPARATOR, GraphState, LoadManifest
 from ..engine.neo4j.gateway import Gateway, OpenTransaction
-from ..engine.progress import Progress, Say, ignore_progress
+from ..engine.progress import Progress, Say, format_count, ignore_progress
 from ..engine.relations import refresh_end_kinds
 from ..engine.relations.descriptions import add_source_descriptions, store_descriptions
 from ..engine.settings import LOAD_TIMEOUT_S, Settings, make_connection
@@ -254,7 +254,7 @@ def _plan_load(sha256: str, options: LoadOptions, state: GraphState, loads: tupl
         return LoadPlan(max(load.number for load in others) + 1)
     sources = list(dict.fromkeys(load.source for load in others))
     more = f" and {len(sources) - SHOWN:,} more" if len(sources) > SHOWN else ""
-    held = f"{count_text(state.num_triples, 'triple')} of {', '.join(sources[:SHOWN])}{more}"
+    held = f"{format_count(state.num_triples, 'triple')} of {', '.join(sources[:SHOWN])}{more}"
     raise UsageError(f"the graph holds {held}: give --append to add to them or --replace to load in their place")
 
 
@@ -394,11 +394,13 @@ class LoadReport(StageCounts):
         return cls(**_same_fields(manifest), seconds=seconds, already_loaded=True)
 
     def __str__(self) -> str:
-        of_literals = f"{count_text(self.num_literals, 'literal')}, " if self.num_literals else ""
-        counts = f"{count_text(self.num_triples, 'triple')}, {count_text(self.num_entities, 'entity', 'entities')}, "
-        counts += of_literals + count_text(self.num_relations, "relation")
+        of_literals = f"{format_count(self.num_literals, 'literal')}, " if self.num_literals else ""
+        counts = (
+            f"{format_count(self.num_triples, 'triple')}, {format_count(self.num_entities, 'entity', 'entities')}, "
+        )
+        counts += of_literals + format_count(self.num_relations, "relation")
         if self.already_loaded:
-            removed = count_text(self.num_removed, "triple of it was", "triples of it were")
+            removed = format_count(self.num_removed, "triple of it was", "triples of it were")
             again = f"; {removed} removed since: delete the load and load it again to have them back"
             return f"{self.source} is already loaded: {counts}{again if self.num_removed else ''}"
         rate = self.num_triples / max(self.seconds, 1e-3)
@@ -406,16 +408,18 @@ class LoadReport(StageCounts):
         pair = " and ".join(map(quote_line, self.alike[:2]))
         notes = {
             f"{counts} in {self.seconds:.1f} s ({rate:,.0f} triples/s, {self.writer})": True,
-            f"{count_text(self.num_duplicates, 'duplicate')} stored once": self.num_duplicates,
-            f"{count_text(self.num_names_ignored, 'name')} of unknown ids or repeated ignored": self.num_names_ignored,
-            count_text(self.num_values, "value is a literal", "values are literals"): self.num_values,
+            f"{format_count(self.num_duplicates, 'duplicate')} stored once": self.num_duplicates,
+            f"{format_count(self.num_names_ignored, 'name')} of unknown ids or repeated ignored": (
+                self.num_names_ignored
+            ),
+            format_count(self.num_values, "value is a literal", "values are literals"): self.num_values,
             self._describe_names(): True,
-            f"{count_text(self.num_alike, 'id differs', 'ids differ')} from another only in case, spaces or Unicode's "
-            f"form, as {pair}": self.num_alike,
+            f"{format_count(self.num_alike, 'id differs', 'ids differ')} from another only in case, spaces or "
+            f"Unicode's form, as {pair}": self.num_alike,
             "left out: " + ", ".join(f"{number:,} × {name}" for name, number in sorted(left_out.items())): left_out,
             f"{self.num_related:,} of {self.num_relations:,} relations stored as :RELATED, since Neo4j keeps at most "
             "65,536 relationship types": self.num_related,
-            f"{count_text(self.num_rejects, 'line')} rejected: see {self.rejects_file}": self.num_rejects,
+            f"{format_count(self.num_rejects, 'line')} rejected: see {self.rejects_file}": self.num_rejects,
         }
         return "; ".join(note for note, is_told in notes.items() if is_told)
 
@@ -424,7 +428,7 @@ class LoadReport(StageCounts):
         numbers = {_NAMED_BY.get(name) or make_relation_label(name): number for name, number in self.named_by.items()}
         by = [f"{name} ({number:,})" for name, number in numbers.items()] if len(numbers) > 1 else list(numbers)
         listed = ", ".join(by[:4]) + (f" and {len(by) - 4} more" if len(by) > 4 else "")
-        said = f"{num_named:,} of {count_text(self.num_entities, 'entity has', 'entities have')} names"
+        said = f"{num_named:,} of {format_count(self.num_entities, 'entity has', 'entities have')} names"
         said += f", by {listed}" if listed else ""
         if 2 * num_named < self.num_entities:
             said += ": few (records have none; for others name the relation or the property of names)"
@@ -433,9 +437,11 @@ class LoadReport(StageCounts):
     @property
     def advice(self) -> str:
         """What can be asked now, in one sentence."""
-        kinds = f"{count_text(self.num_kinds, 'kind')}, " if self.num_kinds else ""
+        kinds = f"{format_count(self.num_kinds, 'kind')}, " if self.num_kinds else ""
         asked = f"; try: lodestar ask {shlex.quote(self.question)}" if self.question else ""
-        return f"{kinds}{count_text(self.num_relations, 'relation')}, {count_text(self.num_triples, 'triple')}{asked}"
+        return (
+            f"{kinds}{format_count(self.num_relations, 'relation')}, {format_count(self.num_triples, 'triple')}{asked}"
+        )
 
 
 _KEPT = ("triple", "name", "comment", "reject", "blank", "header", "id")
@@ -454,7 +460,3 @@ def _choose_question(examples: Sequence[Sequence[str]], labels: Mapping[str, str
     ]
     made = [*filter(None, starmap(make_question, labelled))]
     return next((text for text, is_noun in (*filter(itemgetter(1), made), *made)), None)
-
-
-def count_text(number: int, one: str, several: str = "") -> str:
-    return f"{number:,} {one if number == 1 else several or f'{one}s'}"

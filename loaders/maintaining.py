@@ -14,7 +14,7 @@ from ..engine.errors import GraphError
 from ..engine.neo4j import Request, catalogue, load_query
 from ..engine.neo4j.catalogue import LoadManifest, RelationInfo, read_catalogue, read_graph_state, stream_triples
 from ..engine.neo4j.gateway import Gateway
-from ..engine.progress import Progress, ignore_progress
+from ..engine.progress import Progress, format_count, ignore_progress
 from ..engine.relations import refresh_end_kinds
 from ..engine.relations.descriptions import (
     add_source_descriptions,
@@ -23,7 +23,7 @@ from ..engine.relations.descriptions import (
 )
 from ..engine.writing import BATCH_SIZE, EntityName, make_write_request, parse_stored_entity_names
 from ..engine.writing.changing import check_loads_complete
-from .loading import count_text, load_lock
+from .loading import load_lock
 from .source import ROWS, record_batches
 from .stage import read_sql
 
@@ -188,8 +188,9 @@ class UnloadReport:
     num_entities: int
 
     def __str__(self) -> str:
-        left = f"{count_text(self.num_triples, 'triple')} of {count_text(self.num_entities, 'entity', 'entities')} left"
-        return f"{self.source}: {count_text(self.num_triples_deleted, 'triple')} deleted, {left}"
+        entities = format_count(self.num_entities, "entity", "entities")
+        left = f"{format_count(self.num_triples, 'triple')} of {entities} left"
+        return f"{self.source}: {format_count(self.num_triples_deleted, 'triple')} deleted, {left}"
 
 
 def unload(gateway: Gateway, which: str, progress: Progress = ignore_progress) -> UnloadReport:

@@ -88,9 +88,7 @@ _OPTIONS = {
     "name_relations": click.option("--name-relation", "name_relations", multiple=True, help="IRI; before rdfs:label."),
     "shared_blank_nodes": click.option("--shared-blank-nodes", is_flag=True, help="_:b0 is the same in all files."),
     "pipeline": click.option("--pipeline", default="en_core_web_sm", show_default=True, help="spaCy pipeline."),
-    "references": click.option(
-        "--reference", "references", multiple=True, metavar="T.COLUMN=T", help="It has keys of that table; repeatable."
-    ),
+    "references": click.option("--reference", "references", multiple=True, metavar="T.COLUMN=T2", help="Keys of T2."),
     "run_script": click.option("--run-script", is_flag=True, help="Run the script, which is code, in its own server."),
 }
 """Options of formats, by the arguments of their sources."""
@@ -192,12 +190,8 @@ def _read_graph(
     if saved_file:
         check_output_file("--save-mapping", saved_file)
     choices = _take(Choices, given)
-    is_database = kind == "neo4j"
-    opened = (
-        _open_neo4j(settings, dry_run=dry_run, **given)
-        if is_database
-        else nullcontext(get_format_factory(kind)(**given))
-    )
+    make = get_format_factory(kind)
+    opened = _open_neo4j(settings, dry_run=dry_run, **given) if kind == "neo4j" else nullcontext(make(**given))
     with opened as graph, show_progress_bar(graph.name, "reading") as (progress, _):
         source = PropertyGraphSource(graph, choices, mapping_file, progress)
     if saved_file:

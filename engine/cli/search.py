@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import UsageError
-from ..progress import print_to_stderr
+from ..progress import format_count, print_to_stderr
 from . import asks_for_json, show
 from .options import engine_options, json_option
 
@@ -83,7 +83,6 @@ def describe_command(
     """
     if [bool(phrases), file is not None, undo].count(True) != 1:
         raise UsageError("describe: expected one of phrases of a relation, --file and --undo")
-    from ..evidence import format_count
     from ..neo4j.catalogue import read_catalogue
     from ..relations import descriptions
 

@@ -13,6 +13,7 @@ from ...models.calibration import sigmoid
 from ..context import StageCost, merge_stage_costs
 from ..data_model import AnswerEntity, Chain, Entity, Item, Question, Scored, Topic, check_scores_finite
 from ..errors import LodestarError
+from ..progress import format_count
 from .json_data import (
     AnswerData,
     AnswerKind,
@@ -408,11 +409,6 @@ class Answer:
     def __repr__(self) -> str:
         sure = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
         return f"<Answer {self.text!r}{sure}, from {format_count(len(self.evidence.items), self.evidence.kind)}>"
-
-
-def format_count(number: int, noun: str) -> str:
-    """Return a number of things in words: 1 chain, 2 chains."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 MAX_NAMED, MAX_UNSURE = 10, 3
