@@ -43,13 +43,13 @@ from .shipped import (
     KEYS,
     MAX_QUESTION_TOKENS,
     QUESTION_AT,
+    Floats,
     HopSequence,
     PairScorer,
     SpecialTokenIds,
     load_shipped_weights,
 )
 
-Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 Tokens = tuple[int, ...]
 

@@ -97,11 +97,9 @@ class ShippedStar(PairScorer):
         self._encoder, weights = plain, plain.bert.weights
         merge_adapter(WEIGHTS, lambda name: weights[f"{name}.weight"])
         self._heads = _read_heads()
-        words = weights["embeddings.word_embeddings.weight"]
-        plain.bert.weights = {
-            **weights,
-            "embeddings.word_embeddings.weight": np.vstack([words, self._heads["special"]]),
-        }
+        name = "embeddings.word_embeddings.weight"
+        words = weights[name]
+        plain.bert.weights = {**weights, name: np.vstack([words, self._heads["special"]])}
         cls, sep = (plain.token_id(token) for token in ("[CLS]", "[SEP]"))
         self._ids = SpecialTokenIds(cls, sep, *range(len(words), len(words) + len(SPECIAL_TOKENS)))
 
@@ -131,11 +129,10 @@ class ShippedStar(PairScorer):
 
 def _read_heads() -> dict[str, Floats]:
     """Return the weights that are no change of the encoder's: the layers on top, and the rows of the special tokens."""
-    from safetensors import safe_open
+    from safetensors.numpy import load_file
 
-    with safe_open(WEIGHTS, "numpy") as file:
-        names = [name for name in file.keys() if not name.startswith("encoder.")]  # noqa: SIM118
-        return {name: file.get_tensor(name).astype(np.float32) for name in names}
+    read = load_file(WEIGHTS)
+    return {name: each.astype(np.float32) for name, each in read.items() if not name.startswith("encoder.")}
 
 
 def load_shipped_weights(network: CrossAttentiveScorer) -> None:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -195,12 +194,9 @@ def listwise_loss(scores: Tensor, shares: Tensor) -> Tensor:
     return -(shares * scores.log_softmax(dim=0)).sum()
 
 
-PathT = TypeVar("PathT", bound=Hashable)
-
-
 def compute_path_rarity_weights(
-    positives: Sequence[PathT], negatives: Sequence[PathT], w_min: float, w_max: float
-) -> dict[bool, dict[PathT, float]]:
+    positives: Sequence[Hashable], negatives: Sequence[Hashable], w_min: float, w_max: float
+) -> dict[bool, dict[Hashable, float]]:
     """Return the weight of each distinct path among the positives (True) and the negatives of the training set.
 
         w_raw(p) = |class| / count(p),  scaled linearly so that the smallest of both classes is w_min, the largest w_max
