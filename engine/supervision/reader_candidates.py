@@ -31,29 +31,29 @@ BATCH = 16
 
 
 def read_candidate_sets(
-    request: TrainingRequest,
-    config: Any,
-    out: TrainingFolder,
-    *,
-    recipe: str | None = None,
-    checkpoint: str | None = None,
+    request: TrainingRequest, config: Any, out: TrainingFolder, *, recipe: str | None = None, checkpoints: Sequence[str]
 ) -> Sets:
-    """Return the candidates of question sets. checkpoint: of the recipe's first part that takes one."""
+    """Return the candidates of question sets. checkpoints: of the recipe's first part that takes one, for all sets; or
+    one for each set, so that none reads what it learned from. Raises `UsageError` for another number.
+    """
     vectors = out.vectors_of(config.encoder)
     sets = list(map(request.questions, request.files))
+    if len(checkpoints) not in {0, 1, len(sets)}:
+        raise UsageError(
+            f"--checkpoint: expected one for all sets, or {len(sets)}: one for each --dataset, then for each --dev"
+        )
+    given = checkpoints if len(checkpoints) > 1 else [*checkpoints, ""][:1] * len(sets)
     used = read_recipe(recipe or request.settings.recipe)
-    if checkpoint:
-        used = read_recipe(used, options={"checkpoint": checkpoint})
-    with (
-        Engine(request.settings, recipe=used) as engine,
-        show_progress_bar("the questions", "reading") as (progress, _),
-    ):
-        for warning in _list_known_questions(sets[: len(request.train_files)], engine):
-            request.say(warning)
-        found = []
-        for each in sets:
-            asked, evidence = _retrieve_for_reader(each, engine, reads=config.reads, progress=progress)
-            found.append(_build_reader_training_set(each, asked, evidence, engine, vectors))
+    found = []
+    with show_progress_bar("the questions", "reading") as (progress, _):
+        for place, (each, checkpoint) in enumerate(zip(sets, given, strict=True)):
+            own = read_recipe(used, options={"checkpoint": checkpoint}) if checkpoint else used
+            with Engine(request.settings, recipe=own) as engine:
+                if place < len(request.train_files):
+                    for warning in _list_known_questions(each, engine):
+                        request.say(warning)
+                asked, evidence = _retrieve_for_reader(each, engine, reads=config.reads, progress=progress)
+                found.append(_build_reader_training_set(each, asked, evidence, engine, vectors))
     return request.split(found)
 
 
@@ -110,16 +110,16 @@ def _build_reader_training_set(
     )
 
 
-def _list_known_questions(sets: Sequence[QuestionSet], engine: Engine) -> list[str]:
-    """Return in words which question sets, by name or hash, a checkpoint of the engine's recipe was trained on."""
+def _list_known_questions(questions: QuestionSet, engine: Engine) -> list[str]:
+    """Return in words which checkpoints of the engine's recipe were trained on a question set, by its name or hash."""
     found = []
     for name, part in engine.recipe.parts.items():
         if folder := getattr(part, "checkpoint", ""):
             _, description = engine.resources.describe(folder, *part.kinds)
             known = {key for each in description.train for key in (each.questions, each.questions_sha256)}
-            found += [
-                f"{each.name}: {name} learned from these questions, so the reader will trust it too much: give others"
-                for each in sets
-                if {each.name, each.sha256} & known
-            ]
+            if {questions.name, questions.sha256} & known:
+                found.append(
+                    f"{questions.name}: {name} learned from these questions, so the reader will trust it too much: "
+                    "give others, or a checkpoint for each set (docs/how-it-works.md)"
+                )
     return found

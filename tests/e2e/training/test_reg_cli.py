@@ -76,3 +76,22 @@ def test_entities_are_scored(lodestar: Lodestar, sets: dict[str, str], tmp_path:
     trained = done(lodestar, "train", "reg-entity", *options, "--epochs", "1", "--set", "hidden=8")
     assert trained["figures"]["entity scorer"]["recall_at_500"] == 1
     assert "location.country.capital" in asked(lodestar, "reg-entity + reorganise", f"reg-entity.checkpoint={out}")
+
+
+def test_a_reader_learns_from_halves_that_the_others_checkpoint_read(
+    lodestar: Lodestar, sets: dict[str, str], tmp_path: Path
+) -> None:
+    currency = question_file(tmp_path / "currency.jsonl", ("Which currency is used in Peru?", "m.peru", "m.sol"))
+    capital = question_file(tmp_path / "capital.jsonl", ("What is the capital of Peru?", "m.peru", "m.lima"))
+    for half in (currency, capital):
+        options = ("--dataset", half, "--dev", sets["dev"], "--out", f"{half}.reg", "--epochs", "1")
+        done(lodestar, "train", "reg-triple", *options, "--set", "hidden=8")
+    command = ["train", "reader", "--recipe", "reg-triple", "--dataset", currency, "--dataset", capital]
+    command += ["--dev", sets["dev"], "--checkpoint", f"{currency}.reg", "--checkpoint", f"{capital}.reg"]
+    assert lodestar(*command, "--out", str(tmp_path / "two")).code == 2  # the third set has none
+    own = lodestar(*command, "--checkpoint", f"{capital}.reg", "--out", str(tmp_path / "own"))
+    assert own.err.count("learned from these questions") == 2
+    command[-1], command[-3] = command[-3], command[-1]
+    crossed = lodestar(*command, "--checkpoint", f"{capital}.reg", "--out", str(tmp_path / "crossed"))
+    assert crossed.code == 0, crossed.err
+    assert "learned from these questions" not in crossed.err
