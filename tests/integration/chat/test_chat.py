@@ -106,8 +106,9 @@ def test_after_an_interrupt_no_more_is_sent() -> None:
         ctx = Context(MemoryGraph([]), graph)
         with pytest.raises(KeyboardInterrupt):
             ctx.complete([Prompt(str(number)) for number in range(80)])
+        num_sent = len(llm.requests)
         time.sleep(0.8)
-        assert len(llm.requests) <= 2 * MAX_CONCURRENT
+        assert len(llm.requests) <= num_sent + MAX_CONCURRENT < 80
         chat.close()
 
 
