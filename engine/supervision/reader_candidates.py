@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...models.reader import READS
 from ...models.reader.fitting import ReaderTrainingSet
 from ...models.text.vectors import TextVectors
 from ...models.wording import casefold_nfkc
@@ -20,7 +19,7 @@ from ..evidence import Evidence
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_gold_answers, look_up_topic_ids
 from ..neo4j.catalogue import read_catalogue
 from ..progress import Progress, ignore_progress, show_progress_bar
-from ..recipes import read_recipe
+from ..recipes import Recipe, read_recipe
 from ..relations import make_words_by_relation
 
 if TYPE_CHECKING:
@@ -31,47 +30,56 @@ BATCH = 16
 
 
 def read_candidate_sets(
-    request: TrainingRequest, config: Any, out: TrainingFolder, *, recipe: str | None = None, checkpoints: Sequence[str]
+    request: TrainingRequest,
+    config: Any,
+    out: TrainingFolder,
+    *,
+    recipe: str | None = None,
+    checkpoints: Sequence[str] = (),
 ) -> Sets:
     """Return the candidates of question sets. checkpoints: of the recipe's first part that takes one, for all sets; or
     one for each set, so that none reads what it learned from. Raises `UsageError` for another number.
     """
+    if len(checkpoints) not in {0, 1, len(request.files)}:
+        raise UsageError(
+            f"--checkpoint: expected one for all sets, or {len(request.files)}: one for each --dataset, then --dev; "
+            f"found {len(checkpoints)}"
+        )
     vectors = out.vectors_of(config.encoder)
     sets = list(map(request.questions, request.files))
-    if len(checkpoints) not in {0, 1, len(sets)}:
-        raise UsageError(
-            f"--checkpoint: expected one for all sets, or {len(sets)}: one for each --dataset, then for each --dev"
-        )
-    given = checkpoints if len(checkpoints) > 1 else [*checkpoints, ""][:1] * len(sets)
-    used = read_recipe(recipe or request.settings.recipe)
-    found = []
-    with show_progress_bar("the questions", "reading") as (progress, _):
-        for place, (each, checkpoint) in enumerate(zip(sets, given, strict=True)):
-            own = read_recipe(used, options={"checkpoint": checkpoint}) if checkpoint else used
-            with Engine(request.settings, recipe=own) as engine:
-                if place < len(request.train_files):
-                    for warning in _list_known_questions(each, engine):
-                        request.say(warning)
-                asked, evidence = _retrieve_for_reader(each, engine, reads=config.reads, progress=progress)
-                found.append(_build_reader_training_set(each, asked, evidence, engine, vectors))
+    base = read_recipe(recipe or request.settings.recipe)
+    recipes = [read_recipe(base, options={"checkpoint": each}) for each in checkpoints] or [base]
+    recipes *= len(sets) // len(recipes)
+    with (
+        Engine(request.settings, recipe=recipes[0]) as engine,
+        show_progress_bar("the questions", "reading") as (progress, tell),
+    ):
+        for each, used in zip(sets, recipes, strict=True):
+            for warning in _list_known_questions(each, used, engine):
+                tell(warning)
+        found = []
+        for place, each in enumerate(sets):
+            own = {"checkpoint": checkpoints[place]} if len(checkpoints) > 1 else {}
+            asked, evidence = _retrieve_for_reader(each, engine, {"top_k": config.reads, **own}, progress)
+            found.append(_build_reader_training_set(each, asked, evidence, engine, vectors))
     return request.split(found)
 
 
 def _retrieve_for_reader(
-    questions: QuestionSet, engine: Engine, *, reads: int = READS, progress: Progress = ignore_progress
+    questions: QuestionSet, engine: Engine, options: dict[str, Any], progress: Progress = ignore_progress
 ) -> tuple[list[GoldQuestion], list[Evidence[Any]]]:
-    """Return the questions that have an answer in the graph, and the evidence of each: the first `reads` items."""
+    """Return the questions that have an answer in the graph, and the evidence of each."""
     gateway = engine.gateway()
     known = look_up_gold_answers([each for each in questions.questions if each.answers], gateway).questions
     asked = look_up_topic_ids(known, gateway)
     if not asked:
         raise UsageError(f"{questions.name}: expected questions with right answers, found none")
     found: list[Evidence[Any]] = []
-    progress("reading", 0, len(asked))
+    progress(questions.name, 0, len(asked))
     for start in range(0, len(asked), BATCH):
         batch = asked[start : start + BATCH]
-        found += engine.retrieve_batch([each.as_question(each.topic_ids) for each in batch], top_k=reads)
-        progress("reading", len(found), len(asked))
+        found += engine.retrieve_batch([each.as_question(each.topic_ids) for each in batch], **options)
+        progress(questions.name, len(found), len(asked))
     return list(asked), [replace(each, trace=replace(each.trace, costs=())) for each in found]
 
 
@@ -110,16 +118,16 @@ def _build_reader_training_set(
     )
 
 
-def _list_known_questions(questions: QuestionSet, engine: Engine) -> list[str]:
-    """Return in words which checkpoints of the engine's recipe were trained on a question set, by its name or hash."""
+def _list_known_questions(questions: QuestionSet, recipe: Recipe, engine: Engine) -> list[str]:
+    """Return in words which checkpoints of a recipe were trained on a question set, by its name or hash."""
     found = []
-    for name, part in engine.recipe.parts.items():
+    for name, part in recipe.parts.items():
         if folder := getattr(part, "checkpoint", ""):
             _, description = engine.resources.describe(folder, *part.kinds)
             known = {key for each in description.train for key in (each.questions, each.questions_sha256)}
             if {questions.name, questions.sha256} & known:
                 found.append(
-                    f"{questions.name}: {name} learned from these questions, so the reader will trust it too much: "
-                    "give others, or a checkpoint for each set (docs/how-it-works.md)"
+                    f"{questions.name}: {name} ({folder}) learned from these questions, so the reader will trust it "
+                    "too much: give others, or a checkpoint for each set, and another --out (docs/how-it-works.md)"
                 )
     return found

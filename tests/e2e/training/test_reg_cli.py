@@ -88,8 +88,11 @@ def test_a_reader_learns_from_halves_that_the_others_checkpoint_read(
         done(lodestar, "train", "reg-triple", *options, "--set", "hidden=8")
     command = ["train", "reader", "--recipe", "reg-triple", "--dataset", currency, "--dataset", capital]
     command += ["--dev", sets["dev"], "--checkpoint", f"{currency}.reg", "--checkpoint", f"{capital}.reg"]
-    assert lodestar(*command, "--out", str(tmp_path / "two")).code == 2  # the third set has none
+    refused = lodestar(*command, "--out", str(tmp_path / "two"))  # the third set has none
+    assert refused.code == 2
+    assert "--checkpoint: expected one for all sets, or 3" in refused.err
     own = lodestar(*command, "--checkpoint", f"{capital}.reg", "--out", str(tmp_path / "own"))
+    assert own.code == 0, own.err
     assert own.err.count("learned from these questions") == 2
     command[-1], command[-3] = command[-3], command[-1]
     crossed = lodestar(*command, "--checkpoint", f"{capital}.reg", "--out", str(tmp_path / "crossed"))
