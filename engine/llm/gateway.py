@@ -92,8 +92,8 @@ class ChatGateway:
             for place, prompt in numbered:
                 outcomes[place] = self._look_up_or_send(prompt)
 
-        threads = [start_in_thread(work, "lodestar-chat") for _ in range(min(self._concurrency, len(prompts)))]
-        try:
+        try:  # from the first thread on: it may be interrupted before the last one starts
+            threads = [start_in_thread(work, "lodestar-chat") for _ in range(min(self._concurrency, len(prompts)))]
             for each in threads:
                 each.result()
         finally:
