@@ -21,6 +21,7 @@ from .evidence import Evidence, Item
 from .evidence.chains_and_triples import convert_to_chains
 from .neo4j import Request, load_query
 from .neo4j.gateway import Gateway
+from .progress import format_count
 from .settings import Connection
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def make_picture(chains: Evidence[Chain], max_paths: int = MAX_PATHS, max_instan
     for triple, paths in ranks.items():
         picture.add_arrow(places[triple.head], places[triple.tail], triple.relation, paths=paths)
     if more := len(chains.items) - len(shown):
-        picture.add_rest(0, f"and {more:,} more {'path' if more == 1 else 'paths'}")
+        picture.add_rest(0, f"and {format_count(more, 'more path')}")
     return picture
 
 

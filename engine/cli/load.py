@@ -88,7 +88,7 @@ _OPTIONS = {
     "name_relations": click.option("--name-relation", "name_relations", multiple=True, help="IRI; before rdfs:label."),
     "shared_blank_nodes": click.option("--shared-blank-nodes", is_flag=True, help="_:b0 is the same in all files."),
     "pipeline": click.option("--pipeline", default="en_core_web_sm", show_default=True, help="spaCy pipeline."),
-    "references": click.option("--reference", "references", multiple=True, metavar="T.COLUMN=T2", help="Keys of T2."),
+    "references": click.option("--reference", "references", multiple=True, help="T.COLUMN=T2: keys of T2; repeatable."),
     "run_script": click.option("--run-script", is_flag=True, help="Run the script, which is code, in its own server."),
 }
 """Options of formats, by the arguments of their sources."""
@@ -191,7 +191,7 @@ def _read_graph(
         check_output_file("--save-mapping", saved_file)
     choices = _take(Choices, given)
     make = get_format_factory(kind)
-    opened = _open_neo4j(settings, dry_run=dry_run, **given) if kind == "neo4j" else nullcontext(make(**given))
+    opened = _open_neo4j(make, settings, dry_run=dry_run, **given) if kind == "neo4j" else nullcontext(make(**given))
     with opened as graph, show_progress_bar(graph.name, "reading") as (progress, _):
         source = PropertyGraphSource(graph, choices, mapping_file, progress)
     if saved_file:
@@ -201,7 +201,7 @@ def _read_graph(
 
 @contextmanager
 def _open_neo4j(
-    settings: Settings, *, dry_run: bool, from_uri: str, from_user: str, from_database: str
+    make: Callable[..., Any], settings: Settings, *, dry_run: bool, from_uri: str, from_user: str, from_database: str
 ) -> Iterator[PropertyGraph]:
     """Yield the graph of another database; raise its errors with the options that lead to it.
 
@@ -224,7 +224,7 @@ def _open_neo4j(
             with suppress(DatabaseUnavailableError), Gateway(make_connection(settings)) as other:
                 if other.run(read_database_id()) == number:
                     raise UsageError("--from names the database that is loaded into: name another by --uri or --name")
-        yield get_format_factory("neo4j")(gateway)
+        yield make(gateway)
 
 
 @click.command()

@@ -14,7 +14,7 @@ from ..data_model import Chain, Topic
 from ..evidence import Answer, Evidence, Item
 from ..evidence.chains_and_triples import Quotes
 from ..evidence.text import format_item
-from ..progress import make_printable
+from ..progress import format_count, make_printable
 
 if TYPE_CHECKING:
     from ..explaining import ItemReasons
@@ -54,8 +54,7 @@ def result_lines(
         yield _dim(f"  bounds cut {cut} of the paths: not all their ends were read")
     yield from (_dim(f"  {text}") for text in evidence.left_out)
     topics, close = _describe_topics(evidence)
-    trips = evidence.round_trips
-    cost = f"{evidence.seconds * 1000:.0f} ms, {trips} round trip{'' if trips == 1 else 's'} to the database"
+    cost = f"{evidence.seconds * 1000:.0f} ms, {format_count(evidence.round_trips, 'round trip')} to the database"
     every = f" for all {num_asked:,} questions" if num_asked > 1 else ""
     if last := "; ".join([f"about {topics}"] * bool(topics) + [cost + every] * bool(num_asked)):
         yield _dim(f"  {last}")

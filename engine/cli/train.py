@@ -29,7 +29,7 @@ _OF_SOURCE: Mapping[LearnsFrom, tuple[Callable[[Any], Any], ...]] = {
     "pools": (_SUPERVISION,),
     "readings": (
         click.option("--recipe", help="Recipe whose evidence is read: a name, a TOML file, or a line of parts."),
-        click.option("--checkpoint", "checkpoints", multiple=True, help="The recipe's; or one a set, --dev's last."),
+        click.option("--checkpoint", multiple=True, help="The recipe's: one for all sets, or one each, --dev's last."),
     ),
 }
 """The options of what a kind learns from: arguments of what reads the sets, see `engine.training.read_sets`."""

@@ -18,7 +18,7 @@ from ..errors import UsageError
 from ..evidence import Evidence
 from ..gold_questions import GoldQuestion, QuestionSet, look_up_gold_answers, look_up_topic_ids
 from ..neo4j.catalogue import read_catalogue
-from ..progress import Progress, ignore_progress, show_progress_bar
+from ..progress import Progress, show_progress_bar
 from ..recipes import Recipe, read_recipe
 from ..relations import make_words_by_relation
 
@@ -35,21 +35,22 @@ def read_candidate_sets(
     out: TrainingFolder,
     *,
     recipe: str | None = None,
-    checkpoints: Sequence[str] = (),
+    checkpoint: Sequence[str] = (),
 ) -> Sets:
-    """Return the candidates of question sets. checkpoints: of the recipe's first part that takes one, for all sets; or
+    """Return the candidates of question sets. checkpoint: of the recipe's first part that takes one, for all sets; or
     one for each set, so that none reads what it learned from. Raises `UsageError` for another number.
     """
-    if len(checkpoints) not in {0, 1, len(request.files)}:
+    if len(checkpoint) not in {0, 1, len(request.files)}:
         raise UsageError(
             f"--checkpoint: expected one for all sets, or {len(request.files)}: one for each --dataset, then --dev; "
-            f"found {len(checkpoints)}"
+            f"found {len(checkpoint)}"
         )
     vectors = out.vectors_of(config.encoder)
     sets = list(map(request.questions, request.files))
     base = read_recipe(recipe or request.settings.recipe)
-    recipes = [read_recipe(base, options={"checkpoint": each}) for each in checkpoints] or [base]
-    recipes *= len(sets) // len(recipes)
+    given = [{"checkpoint": each} for each in checkpoint] or [{}]
+    given *= len(sets) // len(given)
+    recipes = [read_recipe(base, options=each) for each in given]
     with (
         Engine(request.settings, recipe=recipes[0]) as engine,
         show_progress_bar("the questions", "reading") as (progress, tell),
@@ -58,15 +59,14 @@ def read_candidate_sets(
             for warning in _list_known_questions(each, used, engine):
                 tell(warning)
         found = []
-        for place, each in enumerate(sets):
-            own = {"checkpoint": checkpoints[place]} if len(checkpoints) > 1 else {}
+        for each, own in zip(sets, given, strict=True):
             asked, evidence = _retrieve_for_reader(each, engine, {"top_k": config.reads, **own}, progress)
             found.append(_build_reader_training_set(each, asked, evidence, engine, vectors))
     return request.split(found)
 
 
 def _retrieve_for_reader(
-    questions: QuestionSet, engine: Engine, options: dict[str, Any], progress: Progress = ignore_progress
+    questions: QuestionSet, engine: Engine, options: dict[str, Any], progress: Progress
 ) -> tuple[list[GoldQuestion], list[Evidence[Any]]]:
     """Return the questions that have an answer in the graph, and the evidence of each."""
     gateway = engine.gateway()
