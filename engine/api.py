@@ -54,10 +54,10 @@ class CallOptions(TypedDict, total=False):
 
     top_k: items of evidence that are kept. plans: whether sets, numbers and times are asked for by plans. max_hop:
     longest path in hops between named entities. beam_width: paths kept at each hop. return_to_topic: allow a topic
-    entity as an answer. keep: triples kept, of a part that retrieves or pools triples. reads: items that the answerer
-    reads. min_probability, sure_from: below these probabilities there is no answer, or an unsure one. filter: what
-    answers must be, as ``{"kind": "film", "relation": "sequel", "year": 1995}``: of a kind, with a relation, or with a
-    value of a relation.
+    entity as an answer, and on the way. keep: triples kept, of a part that retrieves or pools triples. reads: items
+    that the answerer reads. min_probability, sure_from: below these probabilities there is no answer, or an unsure
+    one. filter: what answers must be, as ``{"kind": "film", "relation": "sequel", "year": 1995}``: of a kind, with a
+    relation, or with a value of a relation.
     """
 
     top_k: int | None

@@ -99,8 +99,8 @@ class BeamSearch:
     `calibration` says what the scorer's scores mean. `beam_width` paths per question are carried on, `max_hop` is the
     longest path in hops between named entities, and what a topic's link lacks to the best one costs `link_weight` times
     as much, in score. `slack` is how far below the worst kept result a path may score and still be expanded, because a
-    later stage may raise it. Whether a topic may be an answer is `return_to_topic`. Where many relations
-    lead on from the paths of a topic, `shortlist` says which are scored.
+    later stage may raise it. `return_to_topic`: whether a topic may be an answer, or on the way. Where many
+    relations lead on from the paths of a topic, `shortlist` says which are scored.
     Round trips per batch: one a hop, and one more for each relation chosen at a hub.
     """
 
@@ -122,7 +122,7 @@ class BeamSearch:
         Raises `StaleCatalogueError` when the graph has a relation whose number is not in `relations`.
         """
         topics = {topic.entity.id: topic for linked in questions for topic in linked.topics}
-        tree = FrontierTree(topics, self.bounds, self.max_hop, self.stored_as)
+        tree = FrontierTree(topics, self.bounds, self.max_hop, self.stored_as, return_to_topic=self.return_to_topic)
         searches = [self._begun(linked, tree) for linked in questions]
         pool = max(top_k, self.beam_width)  # so that a top_k below the beam's width only shows less
         for hop in range(1, 2 * self.max_hop + 1):
@@ -236,7 +236,7 @@ class BeamRetriever(Retriever):
 
     beam_width: Annotated[int, Range(1, 1_000)] = option(10, "paths kept at each hop", source="STAR, section 5.1")
     max_hop: Hops = option(2, "longest path in hops between named entities", source="STAR")
-    return_to_topic: bool = option(False, "allow a topic entity as an answer")
+    return_to_topic: bool = option(False, "allow a topic entity as an answer, and on the way")
 
     link_weight: ClassVar[float] = 1.585
     """Log-odds that a path loses per 1 that its link scores below the best."""

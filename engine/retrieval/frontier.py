@@ -74,6 +74,7 @@ class Frontier:
     links: list[Link] = field(default_factory=list)
     """Every triple that was read on the last step."""
     cut: bool = False
+    return_to_topic: bool = False
 
     @property
     def relation_path(self) -> RelationPath:
@@ -83,6 +84,14 @@ class Frontier:
     def ends(self) -> tuple[Entity, ...]:
         """The named entities and the literals reached, in reading order."""
         return tuple(tail.entity for tail in self.tails.values() if not tail.entity.is_mediator)
+
+    @property
+    def sources(self) -> list[Tail]:
+        """What the next step may start from: without `return_to_topic` a path does not walk through its topic again,
+        whose colleagues are not its colleagues' colleagues.
+        """
+        anywhere = self.return_to_topic or not self.steps
+        return [tail for tail in self.tails.values() if anywhere or tail.entity.id != self.topic.id]
 
     @property
     def at_mediator(self) -> bool:
@@ -105,7 +114,7 @@ class Frontier:
 
     def proposals(self) -> frozenset[int]:
         """The signed catalogue numbers of the relations that lead on."""
-        return frozenset(n for tail in self.tails.values() if tail.signature for n in tail.signature)
+        return frozenset(n for tail in self.sources if tail.signature for n in tail.signature)
 
     def steps_on(self, relations: Mapping[int, str]) -> Iterator[tuple[int, RelationStep]]:
         """Yield the steps that lead on with their signed numbers, in catalogue order; `relations` has the names.
@@ -123,7 +132,8 @@ class Frontier:
 class FrontierTree:
     """The frontiers of one batch, by topic and steps.
 
-    `stored_as` has the relationship type of each relation that is not stored under its own name.
+    stored_as: the relationship type of each relation that is not stored under its own name. return_to_topic: whether a
+    path may walk through its topic again.
     """
 
     def __init__(
@@ -132,13 +142,15 @@ class FrontierTree:
         bounds: FrontierBounds,
         max_hop: int,
         stored_as: Mapping[str, str],
+        *,
+        return_to_topic: bool,
     ) -> None:
         self.bounds = bounds
         self.max_hop = max_hop
         self.stored_as = stored_as
         self._frontiers: dict[tuple[str, tuple[RelationStep, ...]], Frontier] = {}
         for signature in signatures.values():
-            root = Frontier(signature.entity, (), None)
+            root = Frontier(signature.entity, (), None, return_to_topic=return_to_topic)
             root.tails[signature.entity.id] = Tail(signature.entity, signature.degree, signature.relations)
             self._frontiers[signature.entity.id, ()] = root
 
@@ -156,7 +168,8 @@ class FrontierTree:
         for parent, step in chosen:
             key = (parent.topic.id, (*parent.steps, step))
             if key not in self._frontiers:
-                self._frontiers[key] = Frontier(parent.topic, key[1], parent)
+                may_return = parent.return_to_topic
+                self._frontiers[key] = Frontier(parent.topic, key[1], parent, return_to_topic=may_return)
                 new.append(self._frontiers[key])
             reached.append(self._frontiers[key])
         for expanded in (item for answer in db.run_all(self._requests(new)) for item in answer):
@@ -174,7 +187,7 @@ class FrontierTree:
         for key, frontier in enumerate(new):
             assert frontier.parent is not None
             from_value = frontier.topic.is_literal and not frontier.parent.steps
-            sources = [t for t in frontier.parent.tails.values() if t.entity.is_literal == from_value]
+            sources = [t for t in frontier.parent.sources if t.entity.is_literal == from_value]
             if len(sources) > self.bounds.max_sources:
                 frontier.cut = True
                 sources = sources[: self.bounds.max_sources]

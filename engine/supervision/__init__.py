@@ -169,8 +169,9 @@ class PathMiner:
     def mine(self, questions: Sequence[GoldQuestion]) -> list[QuestionPaths | SkippedQuestion]:
         """Return the paths of each question, or why it is left out; all questions share each round trip."""
         options = self.options
-        places, signatures = ground_questions(questions, self.gateway, return_to_topic=options.return_to_topic)
-        tree = FrontierTree(signatures, options.bounds, options.max_hop, self.stored_as)
+        returns = options.return_to_topic
+        places, signatures = ground_questions(questions, self.gateway, return_to_topic=returns)
+        tree = FrontierTree(signatures, options.bounds, options.max_hop, self.stored_as, return_to_topic=returns)
         walked = self._walk(tree, [signature.entity for signature in signatures.values()])
         asked = [place for place in places if isinstance(place, GroundedQuestion)]
         searches = [(each, number, walked[topic.id]) for each in asked for number, topic in enumerate(each.topics)]
@@ -302,7 +303,9 @@ def _meet(search: _Search, short: ShortPathsToAnswers, last: Mapping[str, LastSt
     for way in paths.last:
         walked = (*flatten_hops(way.hops), *way.under_way)
         if way.is_long:
-            steps[way] = {step for tail in way.frontier.tails for found in into for step in found.steps.get(tail, ())}
+            steps[way] = {
+                step for tail in way.frontier.sources for found in into for step in found.steps.get(tail.entity.id, ())
+            }
         else:
             steps[way] = following.get(walked, set())
         whole.update((*walked, step) for step in steps[way])

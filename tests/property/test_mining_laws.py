@@ -94,23 +94,27 @@ def step_from(graph: MemoryGraph, here: set[str], step: str) -> set[str]:
     return {t for h, r, t in graph.triples if r == relation and h in here}
 
 
-def all_paths(graph: MemoryGraph, topic: str, max_hop: int) -> Iterator[tuple[tuple[str, ...], set[str]]]:
-    """Every path of at most so many hops with its ends, but for those from record to record.
+def all_paths(
+    graph: MemoryGraph, topic: str, max_hop: int, *, return_to_topic: bool
+) -> Iterator[tuple[tuple[str, ...], set[str]]]:
+    """Every path of at most so many hops with its ends, but for those from record to record; through the topic again with
+    `return_to_topic` only.
 
     A step all of whose ends lack a name leads into records and goes on in the same hop, not straight back.
     """
     steps = [sign + relation for relation in graph.relations for sign in ("", INVERSE)]
+    passed = set() if return_to_topic else {topic}
     paths: list[tuple[tuple[str, ...], set[str]]] = [((), {topic})]
     while paths:
         path, here = paths.pop()
         for step in steps if len(path) < max_hop else ():
-            near = step_from(graph, here, step)
+            near = step_from(graph, here - passed if path else here, step)
             named = {id_ for id_ in near if graph.names[id_] is not None}
             if named:
                 paths.append(((*path, step), near))
                 yield paths[-1][0], named
             for on in steps if near and not named else ():
-                far = step_from(graph, near, on)
+                far = step_from(graph, near - passed, on)
                 if is_reversed((step, on)) or all(graph.names[id_] is None for id_ in far):
                     continue
                 paths.append(((*path, step + THROUGH + on), far))
@@ -137,7 +141,7 @@ def test_the_answer_paths_are_those_of_the_whole_graph(
         gold = {answer.id for answer in question.answers if answer.id in graph.names}
         expected = set()
         for topic in topics:
-            for path, reached in all_paths(graph, topic, max_hop):
+            for path, reached in all_paths(graph, topic, max_hop, return_to_topic=return_to_topic):
                 ends_ = reached if return_to_topic and not is_reversed(path) else reached - topics
                 if right := len(ends_ & gold):
                     expected.add((topic, THROUGH.join(path), right / len(ends_), right / len(gold)))

@@ -164,9 +164,10 @@ def test_only_relations_of_a_shortlist_are_walked() -> None:
     assert asked[0][0] == "capital of what borders" and asked[0][1] == set(WORLD.signature("Peru"))
 
 
-def tree_of(graph: MemoryGraph, *topics: str, max_hop: int = 4) -> FrontierTree:
+def tree_of(graph: MemoryGraph, *topics: str, max_hop: int = 4, return_to_topic: bool = False) -> FrontierTree:
     """Return a tree with the frontiers of these topics, as a search begins it."""
-    return FrontierTree(graph.run(read_signatures(topics)), FrontierBounds(), max_hop, graph.stored_as)
+    found = graph.run(read_signatures(topics))
+    return FrontierTree(found, FrontierBounds(), max_hop, graph.stored_as, return_to_topic=return_to_topic)
 
 
 def root(tree: FrontierTree, id_: str) -> Frontier:
@@ -192,6 +193,39 @@ def ids_of(frontier: Frontier) -> list[str]:
 
 def list_proposals(graph: MemoryGraph, frontier: Frontier) -> set[str]:
     return {str(each) for _, each in frontier.steps_on(graph.numbered)}
+
+
+@pytest.mark.parametrize(
+    ("triples", "path", "ends", "through_topic"),
+    [
+        (
+            [("Alien", "by", "Scott"), ("Blade", "by", "Scott"), ("Alien", "in", "1979"), ("Blade", "in", "1982")],
+            ("by", "^by", "in"),
+            ["1982"],
+            "1979",
+        ),
+        (
+            [("Ann", "parent", "Eve"), ("Bob", "parent", "Eve"), ("Ann", "married", "Tom"), ("Bob", "married", "Sue")],
+            ("parent", "^parent", "married"),
+            ["Sue"],
+            "Tom",
+        ),
+        (
+            [("Hull", "near", "Leeds"), ("Leeds", "near", "Hull"), ("Leeds", "near", "York"), ("Hull", "has", "port")],
+            ("near", "near", "has"),
+            [],
+            "port",
+        ),
+    ],
+)
+def test_a_path_does_not_walk_through_its_topic_again_unless_it_may_return(
+    triples: list[tuple[str, str, str]], path: tuple[str, ...], ends: list[str], through_topic: str
+) -> None:
+    """What is by the director of Alien, is in 1982: Alien itself is not asked for."""
+    graph = MemoryGraph(triples, names={name: name for head, _, tail in triples for name in (head, tail)})
+    topic = triples[0][0]
+    assert ids_of(walk(graph, tree_of(graph, topic), topic, *path)) == ends
+    assert set(ids_of(walk(graph, tree_of(graph, topic, return_to_topic=True), topic, *path))) == {*ends, through_topic}
 
 
 RECORDS = MemoryGraph(
