@@ -124,13 +124,15 @@ def make_schema(
     type_relations = tuple(r.name for r in catalogue.relations if _leads_to_types(words[r.name]))
     types, samples = list(types), list(samples)
     kinds = group_types_by_name(types)
-    is_typed = bool(kinds)
+    by_ends: dict[str, KindSource] = {}
+    if not kinds or not any(words[name].is_type for name in type_relations):  # a genre does not say what a thing is
+        derived = derive_kinds_from_relation_ends(catalogue.relations)
+        by_ends = {name: each for name, each in derived.items() if name not in kinds}
     of_type: dict[str, list[str]] = defaultdict(list)
     for name, source in kinds.items():
         for id_ in source.types:
             of_type[id_].append(name)
-    if not kinds:
-        kinds |= derive_kinds_from_relation_ends(catalogue.relations)
+    kinds |= by_ends
 
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     sizes: Counter[str] = Counter()
@@ -143,7 +145,7 @@ def make_schema(
             return looked[id_]
         steps = dict.fromkeys(f"^{names[-n]}" if n < 0 else names[n] for n in signature if abs(n) in names)
         said = dict.fromkeys(kind for type_ in its_types for kind in of_type.get(type_, ()))
-        found = said if is_typed else [name for name, each in kinds.items() if not steps.keys().isdisjoint(each.ends)]
+        found = [*said, *(name for name, each in by_ends.items() if not steps.keys().isdisjoint(each.ends))]
         of_kinds = [f"kind {kind}" for kind in found]
         looked[id_] = of_kinds, [*steps, *of_kinds]
         return looked[id_]
@@ -174,7 +176,8 @@ def make_schema(
     _pass_mediators(classes, {key for key, size in sizes.items() if unnamed[key] >= 0.5 * size})
     ends = {key: each for key, each in classes.items() if not key.startswith("kind ")}
     of_kind = {name: classes.get(f"kind {name}", SetDistributions()) for name in kinds}
-    largest = {classify_noun(name): name for name in sorted(of_kind, key=lambda name: sizes[f"kind {name}"])}
+    by_size = sorted(by_ends or of_kind, key=lambda name: sizes[f"kind {name}"])
+    largest = {classify_noun(name): name for name in by_size}
     largest.pop("", None)
     kinds |= {
         name_end_kind(step): KindSource((), (step,)) for r in catalogue.relations for step in (r.name, f"^{r.name}")

@@ -18,7 +18,7 @@ from lodestar.engine.relations import make_words_by_relation
 from lodestar.engine.settings import Settings
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.wording.answer_kinds import RelationEndProfile
+from lodestar.models.wording.answer_kinds import RelationEndProfile, classify_noun
 
 from tests.references.plans import Naive
 
@@ -292,3 +292,28 @@ def test_no_plan_is_deeper_than_one_may_be(monkeypatch: pytest.MonkeyPatch) -> N
     ):
         for each in plans(name, question):
             plan.check_plan(each.plan)
+
+
+@pytest.mark.parametrize(
+    ("sort", "genre", "relation", "said"),
+    [
+        ("work", "musical", "has_genre", "films"),
+        ("place", "village", "category", "places"),
+        ("person", "pianist", "sort", "people"),
+    ],
+)
+def test_a_genre_does_not_say_what_a_thing_is(sort: str, genre: str, relation: str, said: str) -> None:
+    """Where things have genres alone, "films" are all of them, no musicals; where they have types, what has the type."""
+    for name, expected in ((relation, sort), ("type", genre)):
+        catalogue = RelationCatalogue(
+            (
+                RelationInfo(1, name, name.replace("_", " "), 1),
+                RelationInfo(2, "made_by", "made by", 2, head=RelationEndProfile(sort, 1.0)),
+            )
+        )
+        one, other = ("one", [1, 2], [genre], False, ""), ("other", [2], [], False, "")
+        samples = [(name, one, (genre, [-1], [], False, ""))]
+        samples += [("made_by", each, ("maker", [-2], [], False, "")) for each in (one, other)]
+        words = make_words_by_relation(catalogue.relations)
+        schema = make_schema(catalogue, words, [(genre, genre, [])], samples)
+        assert schema.largest[classify_noun(said)] == expected
