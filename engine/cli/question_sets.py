@@ -113,7 +113,7 @@ _OUT = click.option("--out", type=click.Path(path_type=Path, dir_okay=False), re
 @click.option("--pool", is_flag=True, help="Write ReG's candidate pools instead (docs/papers.md).")
 @click.option("--max-hop", type=click.IntRange(1, MAX_HOP), default=2, show_default=True, help="Longest path in hops.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the sample and of the random negatives.")
-@click.option("--return-to-topic", is_flag=True, help="Allow a topic entity as an answer (default: no).")
+@click.option("--return-to-topic", is_flag=True, help="Allow a topic entity as an answer and on the way (default: no).")
 @worker_options
 @json_option
 @engine_options

@@ -87,8 +87,8 @@ class Frontier:
 
     @property
     def sources(self) -> list[Tail]:
-        """What the next step may start from: without `return_to_topic` a path does not walk through its topic again,
-        whose colleagues are not its colleagues' colleagues.
+        """What the next step may start from: not the topic again, without `return_to_topic`. Of films that share an
+        actor with X, X is none.
         """
         anywhere = self.return_to_topic or not self.steps
         return [tail for tail in self.tails.values() if anywhere or tail.entity.id != self.topic.id]
