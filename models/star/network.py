@@ -26,7 +26,7 @@ from torch.nn.functional import normalize
 from ..calibration import lower_scores_except
 from ..kinds import CheckpointOpenOptions, check_checkpoint, read_weights, translate_read_errors, write_weights
 from ..placement import count_call, move_batch
-from ..text import verbalise_hop
+from ..text import verbalise_directed_hop
 from ..text.bert import (
     Backbone,
     compute_hidden_states,
@@ -338,7 +338,7 @@ class StarModel:
         with self._turn, torch.inference_mode():
             paths = list(dict.fromkeys(path for _, some in asked for path in some))
             hops = {hop for path in paths if path not in self._paths for hop in path}
-            texts = self._encode([*(question for question, _ in asked), *sorted(map(verbalise_hop, hops))])
+            texts = self._encode([*(question for question, _ in asked), *sorted(map(verbalise_directed_hop, hops))])
             states = self._compose(paths, texts)
             return [self._score(texts[question], some, states) for question, some in asked]
 
@@ -356,7 +356,7 @@ class StarModel:
         states = {path: self._paths[path] for path in paths if path in self._paths}
         if missing := [path for path in paths if path not in states]:
             row = {hop: at for at, hop in enumerate(dict.fromkeys(hop for path in missing for hop in path))}
-            hops = torch.stack([texts[verbalise_hop(hop)] for hop in row])
+            hops = torch.stack([texts[verbalise_directed_hop(hop)] for hop in row])
 
             def compose(some: Sequence[HopSequence]) -> Tensor:
                 rows = pad_paths([[row[hop] for hop in path] for path in some])

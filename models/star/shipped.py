@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..text import Hop, verbalise_hop
+from ..text import Hop, verbalise_directed_hop
 from ..text.encoders import (
     INSTALL_WEIGHTS,
     EncoderUnavailableError,
@@ -63,7 +63,7 @@ class SpecialTokenIds(NamedTuple):
 
 def format_path_for_scorer(mention: str, hops: Sequence[Hop]) -> str:
     """Return a path's words for the cross-attentive scorer: the topic entity, then hop by hop."""
-    return ", ".join([mention, *map(verbalise_hop, hops)])
+    return ", ".join([mention, *map(verbalise_directed_hop, hops)])
 
 
 class PairScorer(ABC):

@@ -25,7 +25,7 @@ from ..mined_files import (
     iterate_trie_paths,
     parse_hop,
 )
-from ..text import Hop, verbalise_hop
+from ..text import Hop, verbalise_directed_hop
 from ..text.bert import open_pretrained
 from ..training import Figures, Objective, TrainingFolder
 from ..word_positions import remove_mention
@@ -160,7 +160,7 @@ def make_dual_batch(
     hops = {hop: row for row, hop in enumerate(sorted({hop for path in some for hop in path}))}
     return DualBatch(
         questions=[texts.encode_single(masked) for example in examples for masked in example.masked],
-        hops=[texts.encode_single(verbalise_hop(table.hops[hop])) for hop in hops],
+        hops=[texts.encode_single(verbalise_directed_hop(table.hops[hop])) for hop in hops],
         paths=pad_paths([[hops[hop] for hop in path] for path in some]),
         rows=torch.from_numpy(rows),
         owners=torch.from_numpy(owners),

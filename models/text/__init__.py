@@ -74,6 +74,12 @@ def verbalise_hop(hop: Hop) -> str:
     return join_without_repeats((before, *properties, after))
 
 
+def verbalise_directed_hop(hop: Hop) -> str:
+    """Return the words of a hop; where both directions have the same words, the inverse one is "… backwards"."""
+    text = verbalise_hop(hop)
+    return f"{text} backwards" if hop[0].inverse and text == verbalise_hop(reverse_hop(hop)) else text
+
+
 def list_hop_phrases(hop: Hop) -> tuple[str, ...]:
     """Return what people say for a hop beside its own words; through a mediator what they say for either half."""
     found = [

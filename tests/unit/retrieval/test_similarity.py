@@ -24,6 +24,7 @@ from lodestar.models.text import (
     RelationWords,
     find_end_type,
     reverse_hop,
+    verbalise_directed_hop,
     verbalise_hop,
 )
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
@@ -36,6 +37,7 @@ CAST = RelationWords("tv program", ("regular cast", "actor"))
 ADJOIN = RelationWords("location", ("borders",))
 ADJOINS = RelationWords("adjoining relationship", ("neighbouring country",))
 BARE = RelationWords("", ("directed by",))
+SIBLING = RelationWords("", ("sibling",))
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,7 @@ BARE = RelationWords("", ("directed by",))
         ((DirectedRelation(CAST, inverse=True),), "regular cast actor tv program", "tv program"),
         ((DirectedRelation(BARE),), "directed by", "directed by"),
         ((DirectedRelation(BARE, inverse=True),), "directed by", ""),
+        ((DirectedRelation(SIBLING, inverse=True), DirectedRelation(BARE)), "sibling directed by", "directed by"),
         (
             (DirectedRelation(ADJOIN), DirectedRelation(ADJOINS)),
             "location borders neighbouring country",
@@ -62,6 +65,7 @@ BARE = RelationWords("", ("directed by",))
 def test_hops_in_words(hop: tuple[DirectedRelation, ...], text: str, reached: str) -> None:
     assert verbalise_hop(hop) == text
     assert find_end_type(hop) == reached
+    assert verbalise_directed_hop(hop) != verbalise_directed_hop(reverse_hop(hop))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from lodestar.models.star.network import (
     DualEncoder,
 )
 from lodestar.models.star.training import make_dual_batch
-from lodestar.models.text import verbalise_hop
+from lodestar.models.text import verbalise_directed_hop
 from lodestar.models.text.bert import (
     Backbone,
     Bert,
@@ -141,7 +141,7 @@ def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: CachedTo
         stop, extend = dual(make_dual_batch(texts, examples.table, [asked], [asked.reachable]))
         question = unit(asked.masked[0])
         for row, path in enumerate(asked.reachable[:, 0].tolist()):
-            first, *second = [unit(verbalise_hop(hop)) for hop in examples.table.path_hops(path)]
+            first, *second = [unit(verbalise_directed_hop(hop)) for hop in examples.table.path_hops(path)]
             state = first
             for hop in second:
                 change = mlp(dual.compose, torch.cat([state, hop, state * hop]))
