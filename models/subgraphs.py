@@ -153,27 +153,46 @@ Floats = npt.NDArray[np.float32]
 
 
 def compute_distance_encoding(heads: Ints, tails: Ints, is_topic: Bools, num_rounds: int) -> Floats:
-    """Return the distance encoding of each node, (num_nodes, 2 + 4 · num_rounds).
+    """Return the distance encoding of each node, (num_nodes, 2 + 5 · num_rounds).
 
     It starts with the one-hot of being a topic. Each forward round averages over the heads of the triples that enter a
     node; each backward round, starting anew, over the tails of those that leave it. The results of all rounds are
     concatenated. heads, tails: (num_triples,) nodes; parallel triples each count in the mean. is_topic: (num_nodes,).
     The columns are [no topic, topic], the forward rounds, the backward rounds; the mean over no triples is 0.
+
+    Ours are the last columns: the share m of the topic in rounds over all neighbours, as 1 + log₁₀(max(m, 10⁻⁶)) / 6.
+    SubgraphRAG's rounds see nothing where a path turns (the director of a film, then films by him).
     """
     start = np.stack([~is_topic, is_topic], axis=1).astype(np.float64)
     columns = [start]
     for sources, targets in ((heads, tails), (tails, heads)):
-        counts = np.maximum(np.bincount(targets, minlength=len(is_topic)), 1)
-        now = start
-        for _ in range(num_rounds):
-            sums = [np.bincount(targets, weights=column[sources], minlength=len(is_topic)) for column in now.T]
-            now = np.stack(sums, axis=1) / counts[:, None]
-            columns.append(now)
+        columns += _average_over_neighbours(sources, targets, start, num_rounds)
+    either = np.concatenate([heads, tails]), np.concatenate([tails, heads])
+    for shares in _average_over_neighbours(*either, start[:, 1:], num_rounds):
+        columns.append(1 + np.log10(np.maximum(shares, 1e-6)) / 6)
     return np.concatenate(columns, axis=1).astype(np.float32)
 
 
+def _average_over_neighbours(
+    sources: Ints, targets: Ints, start: npt.NDArray[np.float64], num_rounds: int
+) -> list[npt.NDArray[np.float64]]:
+    counts = np.maximum(np.bincount(targets, minlength=len(start)), 1)
+    rounds = [start]
+    for _ in range(num_rounds):
+        sums = [np.bincount(targets, weights=column[sources], minlength=len(start)) for column in rounds[-1].T]
+        rounds.append(np.stack(sums, axis=1) / counts[:, None])
+    return rounds[1:]
+
+
 def compute_encoding_width(num_rounds: int) -> int:
-    return 2 + 4 * num_rounds
+    return 2 + 5 * num_rounds
+
+
+def mark_triples_beside(heads: Ints, tails: Ints, is_right: Bools, is_topic: Bools) -> Bools:
+    """Return which triples share an end with a right one or with a topic, (num_triples,)."""
+    on_way = is_topic.copy()
+    on_way[heads[is_right]] = on_way[tails[is_right]] = True
+    return on_way[heads] | on_way[tails]
 
 
 UNREACHED = -1

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 
-_SUPERVISION = click.option("--supervision", multiple=True, help="File of `lodestar refine` for one of the sets.")
+_SUPERVISION = click.option(
+    "--supervision", multiple=True, help="File of `lodestar refine` or `lodestar mine` for a set."
+)
 _OF_SOURCE: Mapping[LearnsFrom, tuple[Callable[[Any], Any], ...]] = {
     "paths": (
         click.option("--max-hop", type=click.IntRange(1, MAX_HOP), default=2, help="Longest path mined (default: 2)."),

@@ -23,13 +23,17 @@ from pydantic.dataclasses import dataclass
 from ...models import Positive, one_line
 from ...models.mined_files import (
     INVERSE,
+    THROUGH,
     ChainKind,
+    MinedFile,
     MinedFileError,
     PoolChain,
     PooledQuestion,
     PoolFile,
     PoolHeader,
     compute_mined_file_sha256,
+    is_mined_file,
+    read_mined_file,
     read_pool,
 )
 from ..errors import InputError, LLMError, UsageError
@@ -175,12 +179,42 @@ def _open_collector(connection: Connection, options: PoolBounds) -> Iterator[Min
         yield partial(collect_batch_pools, gateway=gateway, options=options)
 
 
-def read_pool_file(path: Path) -> PoolFile:
-    """Read a candidate pool. Raises `InputError` if the file is no pool, or damaged."""
+def read_pool_file(path: Path, *, or_mined: bool = False) -> PoolFile:
+    """Read a candidate pool. Raises `InputError` if the file is no pool, or damaged.
+
+    or_mined: mined paths are read, too, by `choose_exact_paths`.
+    """
     try:
+        if or_mined and is_mined_file(path):
+            return choose_exact_paths(read_mined_file(path))
         return read_pool(path)
     except MinedFileError as error:
         raise InputError(str(error)) from error
+
+
+EXACT = 0.9
+"""Of the best F1 of a question's paths: what a path of `choose_exact_paths` has at least."""
+
+
+def choose_exact_paths(mined: MinedFile) -> PoolFile:
+    """Return mined paths as supervision: of each question those whose ends are its answers best, by F1.
+
+    Our own, without a language model. A shortest path often leads through a genre or a year that half the graph shares.
+    """
+    questions = []
+    for each in mined.questions:
+        best = max((path.f1 for path in each.paths), default=0.0)
+        chains = tuple(
+            PoolChain("path", each.topics[path.topic].id, steps, ("",) * (len(steps) + 1))
+            for path in each.paths
+            if path.f1 >= EXACT * best
+            for steps in (tuple(step for hop in path.hops for step in hop.split(THROUGH)),)
+        )
+        topics, chosen = tuple(topic.id for topic in each.topics), tuple(range(len(chains)))
+        questions.append(PooledQuestion(each.id, each.text, topics, "", chains, (), chosen, "refined"))
+    origin = mined.header
+    header = PoolHeader(origin.questions, origin.questions_sha256, origin.graph, refiner="the F1 of their ends")
+    return PoolFile(header, tuple(questions), mined.sha256)
 
 
 def read_pool_sets(
@@ -204,12 +238,15 @@ def read_pool_sets(
 
 
 def read_refined_pools(supervision: Sequence[str], sets: Collection[str]) -> dict[str, PoolFile]:
-    """Return the pools of files of `lodestar refine`, by the hash of their question set.
+    """Return the pools of files of `lodestar refine` and `lodestar mine`, by the hash of their question set.
 
     sets: the hashes of the question sets of this training. Raises `UsageError` for a pool of none of them, `InputError`
     for an invalid file.
     """
-    pools = {pool.header.questions_sha256: pool for pool in (read_pool_file(Path(name)) for name in supervision)}
+    pools = {
+        pool.header.questions_sha256: pool
+        for pool in (read_pool_file(Path(name), or_mined=True) for name in supervision)
+    }
     if others := set(pools) - set(sets):
         names = ", ".join(sorted(pools[sha].header.questions for sha in others))
         raise UsageError(

@@ -31,9 +31,9 @@ class TripleConfig:
     entities, per question and step, sampled anew each epoch.
     """
 
-    encoder: str = "all-MiniLM-L6-v2"
+    encoder: str = "all-MiniLM-L6-v2+relations"
     hidden: Width = 384
-    num_rounds: Annotated[int, Range(0, 8)] = 2
+    num_rounds: Annotated[int, Range(0, 8)] = 3
     batch_size: Positive = 8
     num_negatives: Positive = 500
     subgraph: SubgraphOptions = field(default_factory=SubgraphOptions)

@@ -32,6 +32,7 @@ from ..subgraphs import (
     compute_distance_encoding,
     compute_encoding_width,
     join_graphs,
+    mark_triples_beside,
 )
 from ..text.vectors import TextVectors, memoise_encoder
 from ..training import Figures, NothingToLearnError, Objective, TrainingFolder
@@ -206,7 +207,9 @@ CHOOSE_AT = 100
 TIE_BREAK = 1e-3
 """Weight of the figure by which ties in the selection metric are broken."""
 CALIBRATED = 100
-"""The number of best triples per dev question that calibration uses."""
+"""The number of best triples per dev question that GRIL's calibration uses."""
+BESIDE = 5 / 6
+"""Share of the negatives that have an end in common with a right triple or a topic (ours)."""
 
 
 class TripleObjective(Objective[Any, int]):
@@ -229,8 +232,10 @@ class TripleObjective(Objective[Any, int]):
         for question in questions:
             span = self.train.graphs.triples_of(question)
             right = self.train.graphs.is_positive[span]
-            negatives = self.draw(question, np.flatnonzero(~right))
-            rows.append(span.start + np.concatenate([np.flatnonzero(right), negatives]))
+            is_beside = _mark_beside(self.train.graphs, question)
+            beside = self.draw(question, np.flatnonzero(~right & is_beside), BESIDE)
+            others = self.draw(question, np.flatnonzero(~right & ~is_beside), 1 - BESIDE)
+            rows.append(span.start + np.concatenate([np.flatnonzero(right), beside, others]))
         chosen = np.concatenate(rows)
         return self.network(self.train.inputs(questions, chosen)), self.train.labels(chosen)
 
@@ -255,10 +260,24 @@ class TripleObjective(Objective[Any, int]):
                 scores = self.network(self.dev.inputs([question], self.dev.rows([question])))
                 yield scores.float().cpu().numpy(), graphs.is_positive[graphs.triples_of(question)]
 
-    def draw(self, question: int, wrong: Ints) -> Ints:
-        """Return a question's negatives of this epoch, ascending."""
+    def draw(self, question: int, wrong: Ints, share: float = 1) -> Ints:
+        """Return a question's negatives of this epoch, ascending; share: of `num_negatives`."""
         chance = np.random.default_rng((self.training.seed, self.epoch, question))
-        return np.sort(chance.choice(wrong, min(self._config.num_negatives, len(wrong)), replace=False))
+        most = round(share * self._config.num_negatives)
+        return np.sort(chance.choice(wrong, min(most, len(wrong)), replace=False))
+
+    def make_calibration_pairs(self) -> list[tuple[float, float]]:
+        """Return score and correctness of the dev triples beside right ones: a chain asks what goes on a right way."""
+        found: list[tuple[float, float]] = []
+        for question, (scores, right) in enumerate(self.iterate_scores()):
+            beside = _mark_beside(self.dev.graphs, question)
+            found += zip(scores[beside].tolist(), right[beside].astype(float).tolist(), strict=True)
+        return found
+
+
+def _mark_beside(graphs: QuestionGraphs, question: int) -> Bools:
+    right = graphs.is_positive[graphs.triples_of(question)]
+    return mark_triples_beside(*graphs.ends_of(question), right, graphs.is_topic[graphs.nodes_of(question)])
 
 
 def fit(
@@ -296,7 +315,7 @@ def fit_scorer(
     out.train(name, part, objective, {key: value for key, value in asdict(config).items() if key != "training"})
     return out.write(
         {part: partial(write_weights, objective.network.state_dict())},
-        fit_calibration(make_calibration_pairs(objective.iterate_scores())),
+        fit_calibration(objective.make_calibration_pairs()),
         dimension=objective.train.dimension,
         supervision=describe_supervision(train),
         **own,

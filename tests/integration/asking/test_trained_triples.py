@@ -44,7 +44,8 @@ def graphs_of(engine: Engine, folder: Path, name: str, asked: tuple[tuple[str, s
 
 def trained(kind: ModelKind, engine: Engine, folder: Path) -> str:
     train, dev = (graphs_of(engine, folder, *each) for each in (("train", LEARNED), ("dev", CHOSEN)))
-    config = training_config(kind, ["training.head_learning_rate=0.01", "hidden=32"], epochs=10)
+    changes = ["training.head_learning_rate=0.01", "hidden=32", "encoder=all-MiniLM-L6-v2"]
+    config = training_config(kind, changes, epochs=10)
     train_sets(kind, config, [train], [dev], folder / "checkpoint", vectors=engine.resources.vectors)
     return str(folder / "checkpoint")
 

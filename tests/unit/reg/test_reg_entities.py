@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from lodestar.models.reg.entities import EntityScorer
 from lodestar.models.reg.triples import EncodedGraphs, GraphInputs
+from lodestar.models.subgraphs import compute_encoding_width
 from torch import Tensor
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -57,7 +58,7 @@ def test_the_pass_is_that_of_a_reference_message_by_message() -> None:
     torch.manual_seed(0)
     graphs, degrees = question_graphs(0, 3), (0, 7, 2, 1)
     encoded = EncodedGraphs(graphs, LetterEncoder().encode, 2, torch.device("cpu"))
-    network = EntityScorer(encoded.dimension, 10, 8, 2, degrees).eval()
+    network = EntityScorer(encoded.dimension, compute_encoding_width(2), 8, 2, degrees).eval()
     inputs = encoded.inputs(range(3), encoded.rows(range(3)))
     assert not inputs.is_named.all()
     with torch.no_grad():

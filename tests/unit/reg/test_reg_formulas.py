@@ -6,7 +6,12 @@ import numpy as np
 import torch
 from lodestar.models.reg import triples as reg_network
 from lodestar.models.reg.triples import GraphInputs, TripleScorer
-from lodestar.models.subgraphs import compute_distance_encoding, compute_encoding_width, mark_shortest_paths
+from lodestar.models.subgraphs import (
+    compute_distance_encoding,
+    compute_encoding_width,
+    mark_shortest_paths,
+    mark_triples_beside,
+)
 
 
 def nodes(*numbers: int) -> np.ndarray:
@@ -19,15 +24,34 @@ def flags(*values: int) -> np.ndarray:
 
 class TestDistanceEncoding:
     def test_a_chain_by_hand(self) -> None:
-        """0 → 1 → 2, the topic is 0. Along: node 1 has heads {0}, node 2 {1}. Against: node 0 has tails {1}, 1 {2}."""
+        """0 → 1 → 2, the topic is 0. Along: node 1 has heads {0}, node 2 {1}. Against: node 0 has tails {1}, 1 {2}.
+
+        Either way: half of node 1's neighbours are the topic, and both others have node 1 alone.
+        """
         found = compute_distance_encoding(nodes(0, 1), nodes(1, 2), flags(1, 0, 0), 2)
         assert found.shape == (3, compute_encoding_width(2))
-        assert found.tolist() == [
-            # one-hot, along 1,  along 2, against 1, against 2
-            [0, 1, 0, 0, 0, 0, 1, 0, 1, 0],
-            [1, 0, 0, 1, 0, 0, 1, 0, 0, 0],
-            [1, 0, 1, 0, 0, 1, 0, 0, 0, 0],
+        half = 1 - 0.30103 / 6
+        expected = [
+            # one-hot, along 1,  along 2, against 1, against 2, either way 1, 2
+            [0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0, half],
+            [1, 0, 0, 1, 0, 0, 1, 0, 0, 0, half, 0],
+            [1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, half],
         ]
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+    def test_it_tells_what_turns_back_to_near_the_topic(self) -> None:
+        """0 → 1 ← 2, 0 → 3 ← 4 and 3 has many more: of the films 2 and 4, the one by the topic's director is nearer."""
+        crowd = list(range(5, 40))
+        heads, tails = nodes(0, 2, 0, 4, *crowd), nodes(1, 1, 3, 3, *[3] * len(crowd))
+        found = compute_distance_encoding(heads, tails, np.arange(40) == 0, 2)
+        assert found[2, -1] > found[4, -1] > 0
+        assert (found[2, :-2] == found[4, :-2]).all()
+
+
+def test_triples_beside_a_right_one_or_a_topic() -> None:
+    """0 is the topic, 0 → 1 is right; 1 → 2 and 3 → 0 are beside it, 2 → 3 is not."""
+    found = mark_triples_beside(nodes(0, 1, 3, 2), nodes(1, 2, 0, 3), flags(1, 0, 0, 0), flags(1, 0, 0, 0))
+    assert found.tolist() == [True, True, True, False]
 
 
 class TestShortestPaths:

@@ -7,7 +7,19 @@ from itertools import product
 
 import numpy as np
 import pytest
-from lodestar.models.mined_files import PoolChain, PooledQuestion, PoolFile, PoolHeader
+from lodestar.engine.supervision.pools import choose_exact_paths
+from lodestar.models.mined_files import (
+    WEAK,
+    AnswerPath,
+    MinedFile,
+    MinedFileOrigin,
+    MinedQuestion,
+    MinedTopic,
+    PoolChain,
+    PooledQuestion,
+    PoolFile,
+    PoolHeader,
+)
 from lodestar.models.subgraphs import mark_walks, relabel_graphs
 
 from tests.made.reg_graphs import question_graphs
@@ -47,6 +59,23 @@ def pool_of(*chosen: tuple[str, ...]) -> PoolFile:
         for number, relations in enumerate(chosen)
     ]
     return PoolFile(PoolHeader("questions", "1" * 64, "2" * 64, "somebody"), tuple(questions), "5" * 64)
+
+
+def test_paths_that_end_at_the_answers_alone_supervise() -> None:
+    """A genre that many share is as short a way as the director, and a record without a name is two triples."""
+    paths = [
+        AnswerPath(0, ("has_genre", "^has_genre"), 0.01, 1, 0.5, True, True),
+        AnswerPath(0, ("directed_by", "^directed_by"), 1, 1, 0.5, True, False),
+        AnswerPath(1, ("marriage → ^marriage",), 1, 0.9, 0.5, True, False),
+    ]
+    topics = MinedTopic("film", "Film"), MinedTopic("actor", "Actor")
+    asked = MinedQuestion("q0", "?", topics, tuple(paths), (), ({}, {}))
+    origin = MinedFileOrigin("questions", "1" * 64, "2" * 64, encoder="?", max_hop=2, relations={})
+    pool = choose_exact_paths(MinedFile(origin, (asked,)))
+    chosen = [(chain.start, chain.steps) for chain in pool.questions[0].supervision]
+    assert chosen == [("film", ("directed_by", "^directed_by")), ("actor", ("marriage", "^marriage"))]
+    assert pool.header.questions_sha256 == origin.questions_sha256
+    assert pool.supervision != WEAK
 
 
 def test_a_pool_says_what_is_right_where_it_can() -> None:
