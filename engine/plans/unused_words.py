@@ -7,12 +7,13 @@ found without it is only the nearest one. A plan has accounted for its words its
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 from ...models.text import SUBCLASS_RELATIONS, RelationWords
+from ...models.word_positions import collect_word_stems, stem_word
 from ...models.wording import (
     Operator,
     find_operators,
@@ -22,7 +23,7 @@ from ...models.wording import (
     pluralise,
     singularise,
 )
-from ...models.wording.answer_kinds import classify_value
+from ...models.wording.answer_kinds import classify_noun, classify_value
 from ..data_model import Chain, Entity, Topic
 from ..evidence import Answer, Item
 from ..evidence.text import format_relation
@@ -42,6 +43,7 @@ MOST_WORDS = 4
 """Of a relation's name that a question asks for."""
 NAMES = {"name", "title"}
 """Relations whose value is the answer itself."""
+SHARED_KINDS = ("work", "organisation")
 LINKED = 0.5
 """The least probability of a linked name that has to be used. Our own choice."""
 
@@ -51,11 +53,13 @@ Kinds = tuple[Sequence[Sequence[str]], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What an answer rests on: the first item found, what it gives, and what is asked for."""
+    """What an answer rests on: the first item found, what it gives, and what is asked for. shared: what its path goes
+    to and leaves over the same relation, by the stems of the relation's words and the kind."""
 
     item: Item
     ends: tuple[Entity, ...]
     step_words: tuple[frozenset[str], ...]
+    shared: tuple[tuple[frozenset[str], str], ...]
     nouns: tuple[str, ...]
     head: str
     is_plural: bool
@@ -120,7 +124,16 @@ class _Account:
         ends = first.answers if isinstance(first, Chain) else ()
         is_plural = any(singularise(word) != word for word in words)
         head = singularise(words[-1]) if words else ""
-        return _Reading(first, ends[:ENDS], _find_step_words([first], self._words), nouns, head, is_plural)
+        step_words, shared = _find_step_words([first], self._words), tuple(self._find_shared(first))
+        return _Reading(first, ends[:ENDS], step_words, shared, nouns, head, is_plural)
+
+    def _find_shared(self, item: Item) -> Iterator[tuple[frozenset[str], str]]:
+        steps = [each.step for each in item.steps] if isinstance(item, Chain) else []
+        for there, back in pairwise(steps):
+            if there.relation == back.relation and there.inverse != back.inverse and there.relation in self._words:
+                words = self._words[there.relation]
+                end = words.meaning.head if there.inverse else words.meaning.tail
+                yield collect_word_stems(words.properties), end.kind
 
     def _read_kinds(self, asked: Sequence[_Reading]) -> Request[list[Kinds]]:
         def decode(rows: Sequence[Row]) -> list[Kinds]:
@@ -198,7 +211,12 @@ def _find_unused(answer: Answer, reading: _Reading, strict: bool) -> list[str]:
     for a part of a name ("products" for "Dairy Products")."""
     topics, text = answer.evidence.topics, answer.evidence.question.text
     names = [name for topic in topics for name in (topic.mention, topic.entity.label) if len(name) > 1]
-    left = [operator.said for operator in find_operators(text, names) if not _is_used(operator, reading, strict)]
+    left = [
+        operator.said
+        for operator in find_operators(text, names)
+        if not _is_used(operator, reading, strict)
+        and not (operator.said == "same" and _goes_through_same(text, reading))
+    ]
     chain = reading.item if isinstance(reading.item, Chain) else None
     meet = chain is None or bool(chain.targets)  # a triple, or a path of several topics
     used = [topic for topic in topics if meet or (chain and topic.entity.id == chain.topic.id)]
@@ -208,6 +226,17 @@ def _find_unused(answer: Answer, reading: _Reading, strict: bool) -> list[str]:
         linked = [t.mention for t in topics if t not in used and t.mention and (t.probability or 0.0) >= LINKED]
         left += [name.removeprefix(", ") for name in find_placed_names(text, linked) if not _is_named(name, known)]
     return left
+
+
+def _goes_through_same(text: str, reading: _Reading) -> bool:
+    """Return whether a path leads through "the same nationality": by the relation's name, or to the only kind of such
+    things. People and places are of too many kinds: the same city is not the same country."""
+    nouns = re.findall(r"\bsame (\w+)", text)
+    return any(
+        stem_word(singularise(noun)) in stems or (kind in SHARED_KINDS and classify_noun(noun) == kind)
+        for noun in nouns
+        for stems, kind in reading.shared
+    )
 
 
 def _is_used(operator: Operator, reading: _Reading, strict: bool) -> bool:

@@ -108,6 +108,13 @@ def test_a_word_of_a_relation_is_understood(engine: Engine) -> None:
     assert answer.names == ("Mount Agate",), answer.text
 
 
+def test_what_goes_through_the_same_thing_is_understood(engine: Engine) -> None:
+    texts = [f"What has the same {what} as Xanadu Road?" for what in ("director", "country")]
+    same, other = engine.ask_batch(texts)
+    assert same.names == ("Yellow Door",), same.text
+    assert not other.found, other.text
+
+
 def test_a_number_in_a_comparison_is_no_topic(engine: Engine) -> None:
     answers = engine.ask_batch(
         ["What has a unit price above 80?", "Which films were released after 1979?", "Which peaks are over 812 high?"]
