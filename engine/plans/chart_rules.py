@@ -281,10 +281,15 @@ def _set_compared(chart: Chart, left: ChartNode, right: ChartNode) -> list[Chart
     return made
 
 
+MEANT = 0.5
+"""The least fit of words and the relation that two things share."""
+
+
 def _same_words(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
-    """The same capital: by the relation that the words mean."""
-    ways = {split_mediated_step(step): make_relation_word_features(fit, right) for step, fit in right.plan.items()}
-    return [chart.make("sharing", ways, None, (left, right))]
+    """The same capital: by the relation that the words mean, if there is one: everything has something in common."""
+    meant = {step: fit for step, fit in right.plan.items() if fit[0] >= MEANT}
+    ways = {split_mediated_step(step): make_relation_word_features(fit, right) for step, fit in meant.items()}
+    return [chart.make("sharing", ways, None, (left, right))] if ways else []
 
 
 def _same_set(chart: Chart, left: ChartNode, right: ChartNode) -> list[ChartNode]:
