@@ -8,7 +8,7 @@ reading, for the paper scores nothing: all triples of one relation path are one 
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -90,7 +90,7 @@ def _make_chains(evidence: Evidence[Triple], paths: Sequence[GroundedRelationPat
             chain = Chain(path.topic, path.steps, ends)
             on_way = _triples_on_way(path, ends)
             best = [max(values[triple] for triple in step) for step in on_way]
-            score = _score_path(best, onward.get(place), one_by_one)
+            score = _score_path(best, onward[place], one_by_one)
             made.append(
                 Scored(chain, score, find_lowest_group_number(groups[triple] for step in on_way for triple in step))
             )
@@ -109,25 +109,24 @@ def _is_cut(paths: Sequence[GroundedRelationPath]) -> bool:
     return max(num_paths.values(), default=0) > MAX_CHAINS or max(num_steps.values(), default=0) >= MAX_STEPS
 
 
-def _score_path(best: Sequence[float], onward: float | None, calibration: Calibration | None) -> float:
+def _score_path(best: Sequence[float], onward: Sequence[float], calibration: Calibration | None) -> float:
     """Return the score of a path from the scores of its steps, each worth its best triple. Our own.
 
-    onward: the score of the best triple that leads on from its ends, None where none does. Where a retriever has scored
-    triples one by one, the path t₁ … t_l is worth p(t₁) · … · p(t_l) · (1 − p(onward)), p by their calibration, so that
-    the beginning of a path does not win by being short. Without a calibration it is worth its weakest step.
+    onward: the scores o of the steps that lead on from its ends. Where a retriever has scored triples one by one, the
+    path t₁ … t_l is worth p(t₁) · … · p(t_l) · Π (1 − p(o)), p by their calibration, so that the beginning of a path
+    does not win by being short. Without a calibration it is worth its weakest step.
     """
     if calibration is None:
         return min(best)
-    stops = 1.0 if onward is None else 1 - calibration.probability(onward)
+    stops = math.prod(1 - calibration.probability(score) for score in onward)
     return math.prod(map(calibration.probability, best)) * stops
 
 
-def _lead_on(paths: Sequence[GroundedRelationPath], scores: Sequence[float]) -> dict[int, float]:
-    onward: dict[int, float] = {}
+def _lead_on(paths: Sequence[GroundedRelationPath], scores: Sequence[float]) -> defaultdict[int, list[float]]:
+    onward: defaultdict[int, list[float]] = defaultdict(list)
     for path in paths:
         if path.parent is not None:
-            best = max(scores[triple] for triple in path.walked[-1])
-            onward[path.parent] = max(onward.get(path.parent, best), best)
+            onward[path.parent].append(max(scores[triple] for triple in path.walked[-1]))
     return onward
 
 

@@ -59,6 +59,14 @@ def test_a_chain_is_worth_its_triples_and_that_none_leads_on() -> None:
     ]  # fmt: skip
 
 
+def test_each_relation_that_leads_on_may_be_meant() -> None:
+    """r: .9 · (1 − .5) · (1 − .2); s leads on by its best triple, .5."""
+    (found,) = chained(triples(("arb", 0.9), ("bsc", 0.5), ("bsd", 0.4), ("bte", 0.2)))
+    assert {path: round(score, 9) for path, _, score in shown(found)} == {
+        "a:r": 0.36, "a:r → s": 0.45, "a:r → t": 0.18
+    }  # fmt: skip
+
+
 def test_a_chain_that_may_turn_reaches_what_shares_a_head_or_a_tail() -> None:
     facts = triples(("arb", 0.9), ("crb", 0.8))
     assert {path: ends for path, ends, _ in shown(chained(facts)[0])} == {"a:r": "b", "a:r → ^r": "c"}
