@@ -205,10 +205,11 @@ def choose_exact_paths(mined: MinedFile) -> PoolFile:
     for each in mined.questions:
         best = max((path.f1 for path in each.paths), default=0.0)
         chains = tuple(
-            PoolChain("path", each.topics[path.topic].id, steps, ("",) * (len(steps) + 1))
+            PoolChain("path", topic.id, steps, (topic.mention, *[""] * len(steps)))
             for path in each.paths
             if path.f1 >= EXACT * best
             for steps in (tuple(step for hop in path.hops for step in hop.split(THROUGH)),)
+            for topic in (each.topics[path.topic],)
         )
         topics, chosen = tuple(topic.id for topic in each.topics), tuple(range(len(chains)))
         questions.append(PooledQuestion(each.id, each.text, topics, "", chains, (), chosen, "refined"))

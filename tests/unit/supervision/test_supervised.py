@@ -72,8 +72,10 @@ def test_paths_that_end_at_the_answers_alone_supervise() -> None:
     asked = MinedQuestion("q0", "?", topics, tuple(paths), (), ({}, {}))
     origin = MinedFileOrigin("questions", "1" * 64, "2" * 64, encoder="?", max_hop=2, relations={})
     pool = choose_exact_paths(MinedFile(origin, (asked,)))
-    chosen = [(chain.start, chain.steps) for chain in pool.questions[0].supervision]
-    assert chosen == [("film", ("directed_by", "^directed_by")), ("actor", ("marriage", "^marriage"))]
+    chosen = [(chain.start, chain.names[0], chain.steps) for chain in pool.questions[0].supervision]
+    assert chosen == [
+        ("film", "Film", ("directed_by", "^directed_by")), ("actor", "Actor", ("marriage", "^marriage"))
+    ]  # fmt: skip
     assert pool.header.questions_sha256 == origin.questions_sha256
     assert pool.supervision != WEAK
 
