@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property, reduce
 from pathlib import Path
 
-from lodestar.models.text import DirectedRelation, RelationWords, verbalise_path
+from lodestar.models.text import DirectedRelation, Hop, RelationWords, verbalise_path
 from lodestar.models.word_positions import remove_mention
 
 
@@ -84,9 +84,12 @@ class Example:
         return reduce(remove_mention, self.topics, self.question)
 
 
+def make_hops(path: Iterable[Step]) -> list[Hop]:
+    return [(DirectedRelation(RelationWords(step.domain, (step.relation,)), step.inverse),) for step in path]
+
+
 def verbalise(path: Iterable[Step]) -> str:
-    hops = [(DirectedRelation(RelationWords(step.domain, (step.relation,)), step.inverse),) for step in path]
-    return verbalise_path(hops)
+    return verbalise_path(make_hops(path))
 
 
 def normalise(question: str) -> str:

@@ -20,13 +20,14 @@ import numpy as np
 import torch
 from lodestar.models.star import SPECIAL_TOKENS
 from lodestar.models.star.network import CachedTokenizer, CrossAttentiveScorer
+from lodestar.models.star.shipped import format_path_for_scorer
 from lodestar.models.text.bert import open_pretrained
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
 
-from .corpus import HELD_OUT, Step, read_corpus, read_set, verbalise
+from .corpus import HELD_OUT, Step, make_hops, read_corpus, read_set, verbalise
 from .lora import LoRA, note, read_arguments, train_steps
 from .training import LENGTHS, NO_TYPE, Draws, Encoder
 
@@ -86,7 +87,7 @@ class Reader:
 
 def words_of(topic: str, path: tuple[Step, ...]) -> str:
     """Return a path's words as the scorer reads them (`models.star.shipped.format_path_for_scorer`)."""
-    return ", ".join(filter(None, [topic, *(verbalise((step,)) for step in path)]))
+    return format_path_for_scorer(topic, make_hops(path)).removeprefix(", ")
 
 
 class Batches(Dataset[dict[str, Any]]):

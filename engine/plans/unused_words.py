@@ -7,7 +7,7 @@ found without it is only the nearest one. A plan has accounted for its words its
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import TYPE_CHECKING
@@ -44,6 +44,7 @@ MOST_WORDS = 4
 NAMES = {"name", "title"}
 """Relations whose value is the answer itself."""
 SHARED_KINDS = ("work", "organisation")
+"""Kinds that "the same …" names well enough."""
 LINKED = 0.5
 """The least probability of a linked name that has to be used. Our own choice."""
 
@@ -53,13 +54,12 @@ Kinds = tuple[Sequence[Sequence[str]], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What an answer rests on: the first item found, what it gives, and what is asked for. shared: what its path goes
-    to and leaves over the same relation, by the stems of the relation's words and the kind."""
+    """What an answer rests on: the first item found, what it gives, and what is asked for."""
 
     item: Item
     ends: tuple[Entity, ...]
     step_words: tuple[frozenset[str], ...]
-    shared: tuple[tuple[frozenset[str], str], ...]
+    goes_through_same: bool
     nouns: tuple[str, ...]
     head: str
     is_plural: bool
@@ -124,16 +124,25 @@ class _Account:
         ends = first.answers if isinstance(first, Chain) else ()
         is_plural = any(singularise(word) != word for word in words)
         head = singularise(words[-1]) if words else ""
-        step_words, shared = _find_step_words([first], self._words), tuple(self._find_shared(first))
-        return _Reading(first, ends[:ENDS], step_words, shared, nouns, head, is_plural)
+        step_words, same = (
+            _find_step_words([first], self._words),
+            self._goes_through_same(first, evidence.question.text),
+        )
+        return _Reading(first, ends[:ENDS], step_words, same, nouns, head, is_plural)
 
-    def _find_shared(self, item: Item) -> Iterator[tuple[frozenset[str], str]]:
-        steps = [each.step for each in item.steps] if isinstance(item, Chain) else []
+    def _goes_through_same(self, item: Item, text: str) -> bool:
+        """Return whether a path leads to "the same nationality" and back over one relation, which is called so; or to
+        the only kind of such things. People and places are of too many kinds: the same city is not the same country."""
+        nouns = [singularise(noun) for noun in re.findall(r"\bsame (\w+)", text)]
+        steps = [each.step for each in item.steps] if nouns and isinstance(item, Chain) else []
         for there, back in pairwise(steps):
             if there.relation == back.relation and there.inverse != back.inverse and there.relation in self._words:
                 words = self._words[there.relation]
-                end = words.meaning.head if there.inverse else words.meaning.tail
-                yield collect_word_stems(words.properties), end.kind
+                kind = (words.meaning.head if there.inverse else words.meaning.tail).kind
+                stems = collect_word_stems(words.properties)
+                if any(stem_word(n) in stems or (kind in SHARED_KINDS and classify_noun(n) == kind) for n in nouns):
+                    return True
+        return False
 
     def _read_kinds(self, asked: Sequence[_Reading]) -> Request[list[Kinds]]:
         def decode(rows: Sequence[Row]) -> list[Kinds]:
@@ -211,12 +220,7 @@ def _find_unused(answer: Answer, reading: _Reading, strict: bool) -> list[str]:
     for a part of a name ("products" for "Dairy Products")."""
     topics, text = answer.evidence.topics, answer.evidence.question.text
     names = [name for topic in topics for name in (topic.mention, topic.entity.label) if len(name) > 1]
-    left = [
-        operator.said
-        for operator in find_operators(text, names)
-        if not _is_used(operator, reading, strict)
-        and not (operator.said == "same" and _goes_through_same(text, reading))
-    ]
+    left = [operator.said for operator in find_operators(text, names) if not _is_used(operator, reading, strict)]
     chain = reading.item if isinstance(reading.item, Chain) else None
     meet = chain is None or bool(chain.targets)  # a triple, or a path of several topics
     used = [topic for topic in topics if meet or (chain and topic.entity.id == chain.topic.id)]
@@ -228,19 +232,8 @@ def _find_unused(answer: Answer, reading: _Reading, strict: bool) -> list[str]:
     return left
 
 
-def _goes_through_same(text: str, reading: _Reading) -> bool:
-    """Return whether a path leads through "the same nationality": by the relation's name, or to the only kind of such
-    things. People and places are of too many kinds: the same city is not the same country."""
-    nouns = re.findall(r"\bsame (\w+)", text)
-    return any(
-        stem_word(singularise(noun)) in stems or (kind in SHARED_KINDS and classify_noun(noun) == kind)
-        for noun in nouns
-        for stems, kind in reading.shared
-    )
-
-
 def _is_used(operator: Operator, reading: _Reading, strict: bool) -> bool:
-    """Return whether a path used an operator word: by a relation's name, or by leading to one number.
+    """Return whether a path used an operator word: by a relation, by leading to one number, or through one thing.
 
     "How many cities" is answered by a number of cities only, "the highest point" by one.
     """
@@ -249,6 +242,8 @@ def _is_used(operator: Operator, reading: _Reading, strict: bool) -> bool:
         is_number = bool(values) and all(kind in ("number", "year", "date", "amount") for kind in values)
         is_of_noun = reading.step_words[-1:] and reading.step_words[-1].issuperset(reading.head.split())
         return is_number and (operator.kind == "amount" or bool(is_of_noun))
+    if operator.said == "same" and reading.goes_through_same:
+        return True
     is_one = len(reading.ends) == 1 and not strict
     if operator.kind in ("most", "ordinal") and is_one:
         return True  # of one it is the most, and the first

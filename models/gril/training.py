@@ -47,7 +47,6 @@ from ..reg.triples import (
     compute_mean_figures,
     compute_triple_figures,
     concatenate_spans,
-    make_calibration_pairs,
 )
 from ..subgraphs import UNREACHED, QuestionGraphs, compute_hops_from_topic, join_graphs
 from ..text.vectors import memoise_encoder
@@ -90,6 +89,8 @@ from .readers import (
 )
 
 NetworkT = TypeVar("NetworkT", bound=nn.Module)
+CALIBRATED = 100
+"""The number of best triples per dev question that calibration uses."""
 NO_HOPS = 0
 HOP_BATCH = 32
 
@@ -159,6 +160,14 @@ class RetrieverObjective(TripleObjective):
                 grown = self.network(self.dev.grow_inputs([question]))
                 scores = logit(grown.path_probability).masked_fill(~grown.is_kept, float("-inf"))
                 yield scores.float().cpu().numpy(), graphs.is_positive[graphs.triples_of(question)]
+
+    def make_calibration_pairs(self) -> list[tuple[float, float]]:
+        """Return score and correctness of each dev question's best triples that were kept."""
+        found: list[tuple[float, float]] = []
+        for scores, right in self.iterate_scores():
+            best = np.argsort(-scores, kind="stable")[: min(CALIBRATED, int(np.isfinite(scores).sum()))]
+            found += zip(scores[best].tolist(), right[best].astype(float).tolist(), strict=True)
+        return found
 
 
 def compute_mean_retriever_figures(scored: Iterable[tuple[Floats, Bools]]) -> Figures:
@@ -405,7 +414,7 @@ def fit(
         out.train("reader", "reader", objective, {key: options[key] for key in options if key != "joint_training"})
         parts |= {"bridge": partial(write_weights, bridge.state_dict()), "reader": partial(write_reader, reader)}
         reader_width = reader.width
-    scored = fit_calibration(make_calibration_pairs(growing.iterate_scores()))
+    scored = fit_calibration(growing.make_calibration_pairs())
     return out.write(parts, scored, dimension=dimension, reader_width=reader_width)
 
 

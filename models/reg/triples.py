@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -206,8 +206,6 @@ class SubgraphModel:
 CHOOSE_AT = 100
 TIE_BREAK = 1e-3
 """Weight of the figure by which ties in the selection metric are broken."""
-CALIBRATED = 100
-"""The number of best triples per dev question that GRIL's calibration uses."""
 BESIDE = 5 / 6
 """Share of the negatives that have an end in common with a right triple or a topic (ours)."""
 
@@ -226,13 +224,18 @@ class TripleObjective(Objective[Any, int]):
         super().__init__(network, questions, config.training, config.batch_size)
         self.train, self.dev, self._config = train, dev, config
 
+    @cached_property
+    def is_beside(self) -> Bools:
+        """Which triples to learn from are beside right ones, (num_triples,)."""
+        return _mark_beside(self.train.graphs)
+
     def logits_and_labels(self, questions: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Return the logits of the right triples and of some wrong ones of some questions, and which are right."""
         rows = []
         for question in questions:
             span = self.train.graphs.triples_of(question)
             right = self.train.graphs.is_positive[span]
-            is_beside = _mark_beside(self.train.graphs, question)
+            is_beside = self.is_beside[span]
             beside = self.draw(question, np.flatnonzero(~right & is_beside), BESIDE)
             others = self.draw(question, np.flatnonzero(~right & ~is_beside), 1 - BESIDE)
             rows.append(span.start + np.concatenate([np.flatnonzero(right), beside, others]))
@@ -268,16 +271,14 @@ class TripleObjective(Objective[Any, int]):
 
     def make_calibration_pairs(self) -> list[tuple[float, float]]:
         """Return score and correctness of the dev triples beside right ones: a chain asks what goes on a right way."""
-        found: list[tuple[float, float]] = []
-        for question, (scores, right) in enumerate(self.iterate_scores()):
-            beside = _mark_beside(self.dev.graphs, question)
-            found += zip(scores[beside].tolist(), right[beside].astype(float).tolist(), strict=True)
-        return found
+        scores = np.concatenate([scores for scores, _ in self.iterate_scores()])
+        beside = _mark_beside(self.dev.graphs)
+        right = self.dev.graphs.is_positive[beside].astype(float)
+        return list(zip(scores[beside].tolist(), right.tolist(), strict=True))
 
 
-def _mark_beside(graphs: QuestionGraphs, question: int) -> Bools:
-    right = graphs.is_positive[graphs.triples_of(question)]
-    return mark_triples_beside(*graphs.ends_of(question), right, graphs.is_topic[graphs.nodes_of(question)])
+def _mark_beside(graphs: QuestionGraphs) -> Bools:
+    return mark_triples_beside(graphs.heads, graphs.tails, graphs.is_positive, graphs.is_topic)
 
 
 def fit(
@@ -365,15 +366,6 @@ def _compute_answer_recall(graphs: QuestionGraphs, question: int, scores: Floats
         float(np.isin(answers, _ends(graphs.heads[span], graphs.tails[span], order[:k]) - first).mean())
         for k in RECALL_AT
     ]
-
-
-def make_calibration_pairs(scored: Iterable[tuple[Floats, Bools]]) -> list[tuple[float, float]]:
-    """Return score and correctness of each question's best triples. scored: of all its triples."""
-    found: list[tuple[float, float]] = []
-    for scores, right in scored:
-        best = np.argsort(-scores, kind="stable")[: min(CALIBRATED, int(np.isfinite(scores).sum()))]
-        found += zip(scores[best].tolist(), right[best].astype(float).tolist(), strict=True)
-    return found
 
 
 def _ends(heads: Ints, tails: Ints, rows: Ints) -> Ints:
