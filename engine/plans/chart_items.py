@@ -54,6 +54,8 @@ def _find_form(chart: Chart) -> tuple[str, int]:  # noqa: PLR0911
             return "plain", at + 1
     if words and words[0] in YES:
         return "yes", 1
+    if words and words[-1] in ("where", "who", "whom", "when"):  # the film Heat starred who
+        return words[-1], 0
     return "plain", 0
 
 
@@ -95,16 +97,22 @@ def fill_chart(chart: Chart) -> None:
 
 
 def _find_compounds(chart: Chart) -> None:
-    """Let a kind before another one that it is related to be left out: "product" of "product categories"."""
+    """Let a kind be left out before another one that it is related to, "product" of "product categories", and before
+    the name of a thing of that kind: "the film Heat"."""
+    spans = {span[0]: topic for topic in chart.topics if (span := _span(chart, topic))}
     for at in range(chart.begin, len(chart.words) - 1):
-        first, second = (
-            next((node for node in chart.items.get(span, ()) if node.more in chart.schema.of_kind), None)
-            for span in ((at, at + 1), (at + 1, at + 2))
+        kinds, following = (
+            [node for node in chart.items.get((start, start + 1), ()) if node.more in chart.schema.of_kind]
+            for start in (at, at + 1)
         )
-        if not first or not second or singularise(chart.words[at]) != chart.words[at]:
+        if not kinds or singularise(chart.words[at]) != chart.words[at]:
             continue
-        is_alike = compute_distribution_overlap(first.cls.steps, second.cls.steps) > 0.5  # both are products
-        if not is_alike and chart.paths(second.cls, first.cls):
+        own = _kinds_of(chart, spans[at + 1]) if at + 1 in spans and not (at == chart.begin > 0) else ()
+        is_alike = following and compute_distribution_overlap(kinds[0].cls.steps, following[0].cls.steps) > 0.5
+        is_related = (
+            following and not is_alike and chart.paths(following[0].cls, kinds[0].cls)
+        )  # no two kinds of product
+        if is_related or any(node.more in own for node in kinds):
             chart.compounds.add(at)
             chart.cost[at] = ("word_left_out", 0.0)
 
@@ -344,6 +352,10 @@ def _is_exact(chart: Chart, topic: Topic, start: int, end: int) -> bool:
 def _kinds_by_ends(chart: Chart, topic: Topic) -> tuple[str, ...]:
     steps = {_step(chart, number) for number in topic.relations}
     return tuple(name for name in chart.schema.of_kind if steps & set(chart.schema.kinds[name].ends))
+
+
+def _kinds_of(chart: Chart, topic: Topic) -> set[str]:
+    return {*chart.kinds_of.get(topic.entity.id, ()), *_kinds_by_ends(chart, topic)}
 
 
 def _step(chart: Chart, number: int) -> str:

@@ -52,6 +52,8 @@ MAX_WORDS = 14
 """Items of a longer question are not combined: it has too many."""
 KEPT = 8
 """Of each category that a cell keeps."""
+MOST = 0.5
+"""Of the things in a set those that are of a kind, for the set to be of that kind."""
 BEHIND = 8.0
 """What scores so much less than the best of its category is not kept."""
 
@@ -128,7 +130,7 @@ def _find_first_noun(chart: Chart) -> tuple[frozenset[str], bool]:
             and chart.form == "plain"
             and (ends := [node.cls.kinds for node in nodes if node.kind == "set" and node.cls.kinds])
         ):
-            return frozenset(kind for some in ends for kind in some), True
+            return frozenset(kind for some in ends for kind, share in some.items() if share > MOST), True
         if not any(node.kind in ("superlative", "ordinal", "value") for node in nodes):
             break
     return frozenset(), False
