@@ -12,12 +12,14 @@ formula and its constants are our own, no paper's:
          + order · places(q, h_1 … h_L)                       words come in the order of the hops they mean
          + between · max_{l<L} cos(between(q), reached(h_l))  a noun between is reached on the way
          + noun · cos(asked(q), reached(h_L))                 the noun that is asked for is reached last
-         + back · [h_{l+1} = h_l⁻¹, and no word such as "other" or "same" asks for it]
+         + back · [h_{l+1} = h_l⁻¹, and no word such as "other" asks for it]
+         − back · [h_2 = h_1⁻¹, and the question says so: "that share an actor with", "written by the writer of"]
          + against · [h_1 is "owned by" turned round, or an h_l is a mother where a father is asked for]
          + [L ≥ 2] · hop · ((L − 1) · ln(1 + T) − Σ_l ln(1 + n_l))
 
-q' is the question without its topic's mention; P(q', h) is the mean over the tokens of text(h) of the best cosine to a
-token of q' (late interaction); t are the tokens of the content words of q'. The last line makes lengths comparable:
+q' is the question without its topic's mention, and without the nouns of what nearly all relations of the graph are of,
+which tell kinds alone; P(q', h) is the mean over the tokens of text(h) of the best cosine to a token of q' (late
+interaction); t are the tokens of the content words of q'. The last line makes lengths comparable:
 singling out one of the n_l ways on at each hop takes evidence, and a question of T tokens has room for more of it.
 `word_positions` says what order, nouns between and the noun that is asked for are. A hop is read in the words of its
 relation or in one of the phrases by which people ask for it, whichever fits best. S can be compared between lengths and
@@ -189,13 +191,22 @@ def _compute_coverage(hop_cover: Floats, paths: Ints) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class TopicPaths:
-    """Paths from one topic of a question, (num_paths,) of each; masked: the question without the topic's mention."""
+    """Paths from one topic of a question, (num_paths,) of each.
+
+    masked: the question without the topic's mention. telling: without the nouns that tell no relation from another,
+    either; empty for `masked`.
+    """
 
     masked: str
     hops: Sequence[tuple[Hop, ...]]
     log_branching: Sequence[float]
     asked: AskedWords | None = None
     """How the question's words stand to the topic and to each other; None: their places do not count."""
+    telling: str = ""
+
+    @property
+    def words(self) -> str:
+        return self.telling or self.masked
 
 
 class PathSimilarity:
@@ -246,7 +257,7 @@ class PathSimilarity:
         all_paths = [paths for question in questions for paths in question]
         hops = [list(dict.fromkeys(hop for path in paths.hops for hop in path)) for paths in all_paths]
         self._encode_ahead(all_paths, {hop for some in hops for hop in some})
-        texts = [self._find_readings(some, paths.masked) for paths, some in zip(all_paths, hops, strict=True)]
+        texts = [self._find_readings(some, paths.words) for paths, some in zip(all_paths, hops, strict=True)]
         self.vectors.encode_tokens(sorted({text for some in texts for text in some}), lasting=True)
         prepared = (_Prepared.of(*each, self) for each in zip(all_paths, hops, texts, strict=True))
         return [[next(prepared) for _ in question] for question in questions]
@@ -256,8 +267,8 @@ class PathSimilarity:
         reached = {text for hop in hops for text in self._reached(hop)}
         phrases = {phrase for hop in hops for phrase in list_hop_phrases(hop)} if self.weights.phrases else set()
         self.vectors.encode(sorted(reached | phrases), lasting=True)
-        masked = {paths.masked for paths in all_paths}
-        texts = {*masked, *map(self._asked_for, masked), *map(extract_content_words, masked)}
+        texts = {self._asked_for(paths.masked) for paths in all_paths}
+        texts |= {text for paths in all_paths for text in (paths.words, extract_content_words(paths.words))}
         read = [paths.asked for paths in all_paths if paths.asked]
         texts |= {word for each in read for word in (*each.words, *each.asked, *each.between)}
         self.vectors.encode_tokens(sorted(texts))
@@ -310,13 +321,16 @@ class PathSimilarity:
             same = np.array([own in some for some in stems], dtype=np.float32)
             words[:, place] = np.maximum(squash_word_cosines(cosines).mean(axis=1), same)
         distances = np.array(asked.distances, dtype=np.float32)
-        number = {} if asked.goes_back else {hop: place for place, hop in enumerate(hops)}
+        returns = np.array([not asked.returns.isdisjoint(some) for some in stems])
+        may_return = not returns.any() and (asked.goes_back or asked.returns)
+        number = {} if may_return else {hop: place for place, hop in enumerate(hops)}
         return WordPositions(
             words,
             distances,
             self._call_ends(hops, asked.asked),
             self._call_ends(hops, asked.between),
             np.array([number.get(reverse_hop(hop), -2) for hop in hops]),
+            returns,
             np.array(
                 [len(hop) == 1 and asked.is_turned(hop[0].words.properties[-1], inverse=hop[0].inverse) for hop in hops]
             ),
@@ -358,7 +372,7 @@ class PathSimilarity:
                 texts = np.stack(
                     [self.vectors.sentence(verbalise_path(part.paths.hops[row])) for row in chosen.tolist()]
                 )
-                cosine = texts @ self.vectors.sentence(part.paths.masked)
+                cosine = texts @ self.vectors.sentence(part.paths.words)
                 if self.weights.phrases:  # read in phrases the path may fit better than in its own words
                     cosine = (cosine + np.maximum(cosine, part.composed[chosen])) / 2
                 stop[start + chosen] = part.scores(cosine, chosen, self.weights)
@@ -395,9 +409,9 @@ class _Prepared:
             numbers[i, : len(path)] = [number[hop] for hop in path]
         tokens = [vectors.tokens(text) for text in texts]
         starts = np.cumsum([0, *(len(t) for t in tokens[:-1])]).astype(np.int64)
-        question_tokens = vectors.tokens(paths.masked)
+        question_tokens = vectors.tokens(paths.words)
         hop_tokens = np.concatenate(tokens)
-        content_tokens = vectors.tokens(extract_content_words(paths.masked))
+        content_tokens = vectors.tokens(extract_content_words(paths.words))
         asked = find_wanted_kind(paths.masked)
         return cls(
             paths=paths,
@@ -420,7 +434,7 @@ class _Prepared:
 
     def score_composed(self, vectors: TextVectors, weights: SimilarityWeights) -> Floats:
         """S with the cosine that is composed of the hops', (num_paths,)."""
-        self.composed = _compose_cosine(self.hop_vectors, self.numbers, vectors.sentence(self.paths.masked))
+        self.composed = _compose_cosine(self.hop_vectors, self.numbers, vectors.sentence(self.paths.words))
         return self.scores(self.composed, np.arange(len(self.numbers)), weights)
 
     def scores(self, cosine: Floats, chosen: Ints, weights: SimilarityWeights) -> Floats:

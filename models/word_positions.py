@@ -10,7 +10,8 @@ thumb for English, our own, no paper's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
@@ -18,8 +19,9 @@ from itertools import permutations
 import numpy as np
 import numpy.typing as npt
 
+from .text import RelationWords
 from .wording import EDGE_WORDS, STOP_WORDS, read_lexicon, singularise
-from .wording.answer_kinds import classify_noun
+from .wording.answer_kinds import UNKNOWN, classify_noun
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -39,9 +41,13 @@ _BACK = frozenset(
     " colleague colleagues besides too similar".split()
 )
 """What a question has that goes back over the relation it came by."""
+_SHARE = frozenset("same share shares shared sharing co".split())
 _QUESTION_WORDS = frozenset("which what who whom whose where when how".split())
+_ASKING = _QUESTION_WORDS | frozenset("many a an any".split())
 _AFTER_BOUND = 1.5
 """Words by which those after a topic are further away that is bound to the words before it."""
+CENTRAL = 0.8
+"""Of a graph's relations those at which a kind stands, for its nouns to tell none of them from another."""
 LEAST_MEANT = 0.05
 """Of a question's words that a hop has to mean alone, for their order to count."""
 _ENDINGS = ("ing", "ers", "er", "ors", "or", "ed", "es", "s", "ions", "ion", "ment")
@@ -55,9 +61,14 @@ _IRREGULAR = {
 def find_topic_span(words: Sequence[str], topic: str) -> tuple[int, int]:
     """Return where the longest run of words that are all in the topic's name begins and ends; twice 0 for none.
 
-    words: of a question, in small letters.
+    words: of a question, in small letters. The name as a whole may begin and end with "the" or "of"; what is not all of
+    it may not.
     """
-    name = {m.group().lower() for m in WORD.finditer(topic)}
+    whole = [m.group().lower() for m in WORD.finditer(topic)]
+    for start in range(len(words) - len(whole) + 1):
+        if whole and words[start : start + len(whole)] == whole:
+            return start, start + len(whole)
+    name = set(whole)
     best = (0, 0)
     start = 0
     while start < len(words):
@@ -76,13 +87,43 @@ def find_topic_span(words: Sequence[str], topic: str) -> tuple[int, int]:
 
 
 def remove_mention(question: str, topic: str) -> str:
-    """Return the question without its longest run of words that are all in the topic's name."""
+    """Return the question without its longest run of words that are all in the topic's name, and without the noun that
+    says what the topic is: "who wrote" of "who wrote the film Heat"."""
     tokens = [(m.group().lower(), m.start(), m.end()) for m in WORD.finditer(question)]
-    first, after = find_topic_span([token for token, _, _ in tokens], topic)
+    words = [token for token, _, _ in tokens]
+    first, after = find_topic_span(words, topic)
     if first == after:
         return question
+    first = _find_own_noun(words, first)
     rest = " ".join((question[: tokens[first][1]] + question[tokens[after - 1][2] :]).split())
     return rest if WORD.search(rest) else question
+
+
+def _find_own_noun(words: Sequence[str], first: int) -> int:
+    """Return where the mention of a topic begins with the noun before it that says what it is: that of "the film Heat",
+    not of "which film Mann directed" or "the author Mann", who may be asked for as that."""
+    noun = words[first - 1] if first else ""
+    before = words[first - 2] if first > 1 else ""
+    is_own = classify_noun(noun) not in ("", "person") and singularise(noun) == noun and before not in _ASKING
+    return first - 1 - (before == "the") if is_own else first
+
+
+def find_central_kinds(relations: Collection[RelationWords]) -> frozenset[str]:
+    """Return the kinds that stand at an end of nearly all relations, as films do in a graph of films; never people,
+    whose nouns mean relations: child, author."""
+    ends = Counter(kind for each in relations for kind in {each.meaning.head.kind, each.meaning.tail.kind})
+    return frozenset(
+        kind for kind, times in ends.items() if kind not in (UNKNOWN, "person") and times >= CENTRAL * len(relations)
+    )
+
+
+def remove_nouns(question: str, kinds: Set[str], stems: Set[str]) -> str:
+    """Return the question without the nouns of some kinds, but those with one of the stems; itself if none is left."""
+    found = [(each, WORD.search(each)) for each in (question.split() if kinds else ())]
+    kept = [
+        each for each, word in found if not word or classify_noun(word[0]) not in kinds or stem_word(word[0]) in stems
+    ]
+    return " ".join(kept) if any(map(WORD.search, kept)) else question
 
 
 @lru_cache(65_536)
@@ -104,9 +145,10 @@ class AskedWords:
     """The words of a question that say what is asked for, without the topic.
 
     distances: how far each is from the topic, in such words, (num_words,). asked: the noun of what is asked for.
-    between: nouns of what lies between. goes_back: whether a word says that the way leads back over the same relation,
-    as "other" and "with" do. doer: the root of "owner" of "X's owner" and "the owner of X", and of "who owns X". done:
-    that of "owned by X". noun: what "the … of X" and "X's …" ask for.
+    between: nouns of what lies between. goes_back: whether a word such as "other" says that the way leads back over the
+    relation it came by. returns: the roots of the words for that relation, where the question has them: "that share an
+    actor with X", "written by the writer of X". doer: the root of "owner" of "X's owner" and "the owner of X", and of
+    "who owns X". done: that of "owned by X". noun: what "the … of X" and "X's …" ask for.
     """
 
     words: tuple[str, ...]
@@ -114,6 +156,7 @@ class AskedWords:
     asked: tuple[str, ...]
     between: tuple[str, ...]
     goes_back: bool
+    returns: frozenset[str] = frozenset()
     doer: str = ""
     done: str = ""
     noun: str = ""
@@ -169,7 +212,9 @@ def read_asked_words(question: str, topic: str) -> AskedWords:
     ends_phrase = after == len(words) or words[after] in STOP_WORDS  # not "the directors of X films"
     is_verb = ends_phrase and two[1] not in STOP_WORDS and not _is_doer(two[1])  # "who owns X", not "the owner X"
     verb, noun = two[1] if is_verb else "", two[0] if ends_phrase and two[1] == "of" else ""
-    if words[after : after + 1] == ["s"]:
+    if "co" in words[:first]:  # whose co-writer somebody is wrote what he did
+        verb = noun = ""
+    elif words[after : after + 1] == ["s"]:
         noun = "".join(words[after + 1 : after + 2])
     return AskedWords(
         tuple(words[at] for at in content),
@@ -177,10 +222,20 @@ def read_asked_words(question: str, topic: str) -> AskedWords:
         tuple(words[at] for at in asked[-2:]),
         tuple(words[at] for at in between),
         not _BACK.isdisjoint(words),
+        _find_returns(words, content),
         _find_root(noun if _is_doer(noun) else verb),
-        _find_root(two[0]) if two[1] == "by" else "",
+        _find_root(two[0]) if two[1] == "by" and not _is_doer("".join(words[after : after + 1])) else "",
         stem_word(noun) if noun not in STOP_WORDS else "",
     )
+
+
+def _find_returns(words: Sequence[str], content: Sequence[int]) -> frozenset[str]:
+    """Return the roots of what things share, "actors" of "films that share actors", and of two words with one root that
+    are no forms of one noun, "wrote" and "screenwriter"."""
+    roots = {singularise(words[at]): stem_word(words[at]) for at in content}
+    both = {one for one, other in permutations(roots.values(), 2) if len(one) > 2 and other.endswith(one)}
+    shared = (at for at in content if not _SHARE.isdisjoint(words[max(at - 2, 0) : at]) and words[at] not in _BACK)
+    return frozenset(both | {stem_word(words[at]) for at in shared})
 
 
 def _find_nouns(words: Sequence[str], content: Set[int], topic: tuple[int, int]) -> tuple[list[int], list[int]]:
@@ -252,8 +307,9 @@ class WordPositions:
 
     hop_words: (D, num_words), how much of each of `AskedWords.words` each hop means; distances: (num_words,). asked,
     between: (D,), how well what a hop reaches is called by the noun that is asked for, and by the best of those
-    between; 0 where there is none. reverse: (D,), the hop straight back; −2 where there is none or a word asks for it.
-    turned, contrary: (D,), see `AskedWords`. named: (D,), whether a hop is called by the noun next to the topic.
+    between; 0 where there is none. reverse: (D,), the hop straight back; −2 where there is none or a word may ask for
+    it. returns, turned, contrary: (D,), see `AskedWords`. named: (D,), whether a hop is called by the noun next to the
+    topic.
     """
 
     hop_words: Floats
@@ -261,15 +317,18 @@ class WordPositions:
     asked: Floats
     between: Floats
     reverse: Ints
+    returns: Bools
     turned: Bools
     contrary: Bools
     named: Bools
 
     def score(self, paths: Ints, *, order: float, between: float, noun: float, back: float, against: float) -> Floats:
         """Return what the places of words add to the score of each path, by a weight each; back: of a path that goes
-        straight back over a relation; against: of one whose first hop is turned, with a contrary hop, or with the noun
-        next to the topic in a later hop alone. paths: see `score_word_order`. Returns (num_paths,)."""
+        straight back over a relation, and with the other sign of one that does so first, where the question says so;
+        against: of one whose first hop is turned, with a contrary hop, or with the noun next to the topic in later hops
+        alone. paths: see `score_word_order`. Returns (num_paths,)."""
         later = (self.named[paths[:, 1:]] & (paths[:, 1:] >= 0)).any(axis=1) & ~self.named[paths[:, 0]]
+        goes_back = self.reverse[paths[:, :-1]] == paths[:, 1:]
         last = (paths >= 0).sum(axis=1) - 1
         on_the_way = np.where(np.arange(paths.shape[1]) < last[:, None], self.between[paths], np.float32(0.0)).max(
             axis=1
@@ -278,6 +337,7 @@ class WordPositions:
             order * score_word_order(self.hop_words, self.distances, paths)
             + between * on_the_way
             + noun * self.asked[paths[np.arange(len(paths)), last]]
-            + back * (self.reverse[paths[:, :-1]] == paths[:, 1:]).any(axis=1)
+            + back * (goes_back & ~self.returns[paths[:, :-1]]).any(axis=1)
+            - back * (goes_back & self.returns[paths[:, :-1]])[:, :1].any(axis=1)
             + against * (self.turned[paths[:, 0]] | (self.contrary[paths] & (paths >= 0)).any(axis=1) | later)
         ).astype(np.float32)

@@ -28,16 +28,13 @@ from lodestar.engine.recipes import read_recipe
 from lodestar.engine.retrieval import (
     PathQuery,
     PathScores,
-    get_topic_mention,
     merge_mediator_hops,
-    remove_topic_mention,
 )
 from lodestar.engine.retrieval.similarity import Similarity, SimilarityScorer
 from lodestar.engine.settings import resolve_settings
 from lodestar.loaders.question_sets import read_questions
 from lodestar.models.path_similarity import COSINE, PathSimilarity, SimilarityWeights, TopicPaths
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.word_positions import read_asked_words
 from scipy.optimize import minimize
 
 from benchmarks.accuracy.people import read_graph
@@ -124,11 +121,11 @@ def read_terms(
     for id_, chains in by_topic.items():
         topic: Topic = topics[id_]
         text = evidence.question.text
-        paths = TopicPaths(
-            remove_topic_mention(text, topic),
+        paths = scorer.make_topic_paths(
+            text,
+            topic,
             [merge_mediator_hops(chain.relation_path, words) for chain in chains],
             [scorer.branching[id_, str(chain.relation_path)] for chain in chains],
-            read_asked_words(text, get_topic_mention(topic)),
         )
 
         def score(weights: SimilarityWeights, paths: TopicPaths = paths) -> Floats:

@@ -10,11 +10,11 @@ import numpy as np
 
 from ...models import Weight
 from ...models.path_similarity import COSINE, PathSimilarity, SimilarityWeights, TopicPaths
-from ...models.text import RelationWords, find_end_kind, list_hop_phrases, verbalise_hop
+from ...models.text import Hop, RelationWords, find_end_kind, list_hop_phrases, verbalise_hop
 from ...models.text.vectors import TextVectors
-from ...models.word_positions import read_asked_words
+from ...models.word_positions import collect_word_stems, find_central_kinds, read_asked_words, remove_nouns
 from ...models.wording.answer_kinds import UNKNOWN, find_wanted_kind, score_kind_agreement
-from ..data_model import Chain
+from ..data_model import Chain, Topic
 from ..evidence import SIMILARITY, Evidence, Item
 from ..evidence.text import format_path
 from ..parts import option, part
@@ -58,6 +58,8 @@ class SimilarityScorer:
         shortlist: int = 16,
     ) -> None:
         self.words = words
+        self._central = find_central_kinds(words.values())
+        self._stems = collect_word_stems(text for each in words.values() for text in (each.domain, *each.properties))
         self._similarity = PathSimilarity(vectors, weights, shortlist)
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
@@ -65,11 +67,11 @@ class SimilarityScorer:
         rows = [query.rows_by_topic() for query in queries]
         asked = [
             [
-                TopicPaths(
-                    remove_topic_mention(query.question, topic),
+                self.make_topic_paths(
+                    query.question,
+                    topic,
                     [merge_mediator_hops(query.paths[row], self.words) for row in some],
                     [query.log_branching[row] for row in some],
-                    read_asked_words(query.question, get_topic_mention(topic)),
                 )
                 for topic, some in by_topic.items()
             ]
@@ -81,6 +83,14 @@ class SimilarityScorer:
             order = np.argsort(places)
             found.append(PathScores(stop[order], extend[order]))
         return found
+
+    def make_topic_paths(
+        self, question: str, topic: Topic, hops: Sequence[tuple[Hop, ...]], log_branching: Sequence[float]
+    ) -> TopicPaths:
+        """Return the paths from a topic with what the question says of them."""
+        masked = remove_topic_mention(question, topic)
+        asked = read_asked_words(question, get_topic_mention(topic))
+        return TopicPaths(masked, hops, log_branching, asked, remove_nouns(masked, self._central, self._stems))
 
 
 def describe_wanted_kind(evidence: Evidence[Item], graph: GraphResources) -> str:

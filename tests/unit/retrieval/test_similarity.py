@@ -29,7 +29,13 @@ from lodestar.models.text import (
 )
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
-from lodestar.models.word_positions import AskedWords, remove_mention
+from lodestar.models.word_positions import (
+    AskedWords,
+    collect_word_stems,
+    find_central_kinds,
+    remove_mention,
+    remove_nouns,
+)
 from lodestar.models.wording.answer_kinds import RelationEndProfile
 
 BIRTH = RelationWords("person", ("place of birth",))
@@ -72,13 +78,38 @@ def test_hops_in_words(hop: tuple[DirectedRelation, ...], text: str, reached: st
     ("question", "topic", "masked"),
     [
         ("What is the capital of Peru?", "Peru", "What is the capital of ?"),
-        ("who wrote the lord of the rings", "The Lord of the Rings", "who wrote the"),
+        ("who wrote the lord of the rings", "The Lord of the Rings", "who wrote"),
+        ("who wrote about lord byron", "Lord Byron and the Sea", "who wrote about"),
+        ("who wrote the film On My Way", "On My Way", "who wrote"),
+        ("what is the mayor of the city Lima called", "Lima", "what is the mayor of called"),
+        ("which film Mann directed", "Mann", "which film directed"),
+        ("what are the films of the director Mann", "Mann", "what are the films of the director"),
         ("what is the capital", "Peru", "what is the capital"),
         ("Peru?", "Peru", "Peru?"),
     ],
 )
 def test_the_topic_is_masked_and_something_is_left(question: str, topic: str, masked: str) -> None:
     assert remove_mention(question, topic) == masked
+
+
+@pytest.mark.parametrize(
+    ("kind", "relations", "question", "left"),
+    [
+        ("work", ("directed by", "written by"), "which movies did write", "which did write"),
+        ("place", ("flows into", "borders"), "which rivers border", "which border"),
+        ("product", ("made by", "part of car"), "which cars and wines are made by", "which cars and are made by"),
+        ("person", ("child of", "teaches"), "which kids did the teacher teach", "which kids did the teacher teach"),
+    ],
+)
+def test_nouns_of_what_all_relations_are_of_tell_none_from_another(
+    kind: str, relations: Sequence[str], question: str, left: str
+) -> None:
+    """But for people, and for words that a relation is called by."""
+    words = [RelationWords("", (each,), RelationPhrases(head=RelationEndProfile(kind, 1.0))) for each in relations]
+    stems = collect_word_stems(relations)
+    assert remove_nouns(question, find_central_kinds(words), stems) == left
+    other = RelationWords("", ("size",), RelationPhrases(head=RelationEndProfile("organisation", 1.0)))
+    assert remove_nouns(question, find_central_kinds([*words, other]), stems) == question
 
 
 def test_support_is_the_mean_of_the_best_agreements() -> None:
@@ -225,3 +256,7 @@ def test_nouns_and_the_order_of_words_count_where_places_are_read() -> None:
         replace(COSINE, back=SimilarityWeights().back), (OTHER, reverse_hop(OTHER)), "qqq", asked
     ) == pytest.approx(SimilarityWeights().back)
     assert score(back, (OTHER, town, reverse_hop(OTHER)), "qqq", asked) == 0
+    returns = replace(asked, returns=frozenset({"town"}))
+    for path, value in (((town, reverse_hop(town)), 0.5), ((OTHER, town, reverse_hop(town)), 0.0)):
+        assert score(back, path, "qqq", returns) == pytest.approx(value)
+    assert score(back, (town, OTHER, reverse_hop(OTHER)), "qqq", returns) == pytest.approx(-0.5)

@@ -42,13 +42,30 @@ def test_the_score_of_places_term_by_term() -> None:
         asked=np.array([0.1, 0.2, 0.3], dtype=np.float32),
         between=np.array([0.5, 0.6, 0.7], dtype=np.float32),
         reverse=np.array([2, -2, 0]),
+        returns=np.array([False, False, True]),
         turned=np.array([False, True, False]),
         contrary=np.array([False, False, True]),
         named=np.array([False, True, False]),
     )
-    paths = np.array([[0, -1], [0, 1], [0, 2], [1, -1]])
+    paths = np.array([[0, -1], [0, 1], [0, 2], [1, -1], [2, 0]])
     found = places.score(paths, order=1, between=10, noun=100, back=1000, against=10_000)
-    assert found == pytest.approx([10, 5 + 20 + 10_000, 5 + 30 + 1000 + 10_000, 20 + 10_000])
+    assert found == pytest.approx([10, 5 + 20 + 10_000, 5 + 30 + 1000 + 10_000, 20 + 10_000, 7 + 10 - 1000 + 10_000])
+
+
+@pytest.mark.parametrize(
+    ("question", "roots"),
+    [
+        ("Who directed the films written by the writer of Vega?", {"writ"}),
+        ("Which towns are governed by the governor of Vega?", {"govern"}),
+        ("Which books did the screenwriter of Vega write?", {"writ"}),
+        ("Which clubs share a coach with Vega?", {"coach"}),
+        ("Who are co-founders of the founder of Vega?", {"found"}),
+        ("Who are the children of the child of Vega?", set()),
+        ("Which other towns are near Vega?", set()),
+    ],
+)
+def test_a_relation_said_in_both_directions_leads_back(question: str, roots: set[str]) -> None:
+    assert read_asked_words(question, "Vega").returns == roots
 
 
 @pytest.mark.parametrize(
@@ -65,6 +82,8 @@ def test_the_score_of_places_term_by_term() -> None:
         ("Which films are of director Ann Alder?", "Ann Alder", "directed by", False, False),
         ("What does Ann Alder own?", "Ann Alder", "owned by", False, False),
         ("Who is the director of Ann Alder films?", "Ann Alder", "directed by", False, False),
+        ("Which films are written by the Vega author?", "Vega", "written by", False, False),
+        ("Who are co-writers of Ann Alder?", "Ann Alder", "written by", False, False),
     ],
 )
 def test_a_relation_of_what_was_done_has_one_direction(
