@@ -200,8 +200,7 @@ def read_asked_words(question: str, topic: str) -> AskedWords:
     """Return the words of a question about a topic, by the name it is mentioned by."""
     words = [m.group().lower() for m in WORD.finditer(question)]
     first, after = find_topic_span(words, topic)
-    if first == after:
-        first = after = len(words)
+    first, after = (_find_own_noun(words, first), after) if first < after else (len(words), len(words))
     content = [at for at, word in enumerate(words) if not first <= at < after and word not in STOP_WORDS]
     before = [at for at in content if at < first]
     further = _AFTER_BOUND if first and words[first - 1] in _BINDING else 0.0

@@ -42,7 +42,7 @@ from benchmarks.accuracy.people import read_questions as people_questions
 
 Floats = npt.NDArray[np.float64]
 TERMS = tuple(each.name for each in fields(SimilarityWeights) if each.name != "phrases")
-PATHS, BATCH = 40, 32
+PATHS, BATCH = 40, 8
 TEMPERATURE = 0.1
 PULL = 0.02
 """To the weights as they are."""

@@ -12,35 +12,18 @@ from tests.conftest import OpenOver
 from tests.made.graphs import TripleSource
 
 NAMES = {
-    "m.city": "Paris",
-    "m.hilton": "Paris",
-    "m.france": "France",
-    "m.lima": "Lima",
-    "m.peru": "Peru",
-    "m.rep": "Republican_Party",
-    "m.usa": "United_States_of_America",
-    "m.heat": "Heat",
-    "m.pacino": "Al_Pacino",
-    "m.deniro": "Robert_De_Niro",
-    "m.godfather": "The_Godfather",
-    "m.album": "Stars_Are_Blind",
-    "m.pesci": "Joe_Pesci",
-    "m.lodz": "Łódź",
-    "m.anstad": "Øvre Ånstad",
-    "m.street": "Bruchstraße",
-}
+    "m.city": "Paris", "m.hilton": "Paris", "m.france": "France", "m.lima": "Lima", "m.peru": "Peru",
+    "m.rep": "Republican_Party", "m.usa": "United_States_of_America", "m.heat": "Heat", "m.pacino": "Al_Pacino",
+    "m.deniro": "Robert_De_Niro", "m.godfather": "The_Godfather", "m.album": "Stars_Are_Blind",
+    "m.pesci": "Joe_Pesci", "m.lodz": "Łódź", "m.anstad": "Øvre Ånstad", "m.street": "Bruchstraße",
+}  # fmt: skip
 TRIPLES = [
-    ("m.france", "location.country.capital", "m.city"),
-    ("m.rep", "government.political_party.country", "m.usa"),
-    ("m.peru", "location.country.capital", "m.lima"),
-    ("m.hilton", "music.artist.album", "m.album"),
-    ("m.heat", "film.film.starring", "m.pacino"),
-    ("m.heat", "film.film.starring", "m.deniro"),
-    ("m.godfather", "film.film.starring", "m.pacino"),
-    ("m.godfather", "film.film.starring", "m.pesci"),
-    ("m.lodz", "location.location.contains", "m.street"),
-    ("m.anstad", "location.location.contains", "m.street"),
-]
+    ("m.france", "location.country.capital", "m.city"), ("m.rep", "government.political_party.country", "m.usa"),
+    ("m.peru", "location.country.capital", "m.lima"), ("m.hilton", "music.artist.album", "m.album"),
+    ("m.heat", "film.film.starring", "m.pacino"), ("m.heat", "film.film.starring", "m.deniro"),
+    ("m.godfather", "film.film.starring", "m.pacino"), ("m.godfather", "film.film.starring", "m.pesci"),
+    ("m.lodz", "location.location.contains", "m.street"), ("m.anstad", "location.location.contains", "m.street"),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -83,22 +66,12 @@ PLACES = {
     "c.1": "Borealis", "c.2": "Borealis", "c.oslo": "Oslo", "c.york": "York", "c.eva": "Eva Moe", "c.tom": "Tom Fry",
 }  # fmt: skip
 BESIDE = [
-    ("a.1", "town.county", "a.lake"),
-    ("a.lake", "county.state", "a.ohio"),
-    ("a.2", "town.state", "a.kent"),
-    ("a.1", "town.mayor", "b.ann"),
-    ("a.2", "town.mayor", "b.bo"),
-    ("a.3", "town.mayor", "b.cy"),
-    ("b.1", "film.director", "b.ann"),
-    ("b.1", "film.release_year", "1987"),
-    ("b.2", "film.director", "b.bo"),
-    ("b.2", "film.release_year", "1995-03-01"),
-    ("b.3", "film.director", "b.cy"),
-    ("c.1", "firm.seat", "c.oslo"),
-    ("c.1", "firm.head", "c.eva"),
-    ("c.2", "firm.seat", "c.york"),
-    ("c.2", "firm.head", "c.tom"),
-]
+    ("a.1", "town.county", "a.lake"), ("a.lake", "county.state", "a.ohio"), ("a.2", "town.state", "a.kent"),
+    ("a.1", "town.mayor", "b.ann"), ("a.2", "town.mayor", "b.bo"), ("a.3", "town.mayor", "b.cy"),
+    ("b.1", "film.director", "b.ann"), ("b.1", "film.release_year", "1987"), ("b.2", "film.director", "b.bo"),
+    ("b.2", "film.release_year", "1995-03-01"), ("b.3", "film.director", "b.cy"), ("c.1", "firm.seat", "c.oslo"),
+    ("c.1", "firm.head", "c.eva"), ("c.2", "firm.seat", "c.york"), ("c.2", "firm.head", "c.tom"),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -13,34 +13,14 @@ from tests.conftest import OpenOver
 from tests.made.graphs import TripleSource
 
 HARD_NAMES = {
-    "h.lucene": '+Yes AND (title:"no" OR *) ~ ^2 [a TO b] {c} \\ / && || !',
-    "h.not": "Not",
-    "h.stars": "***",
-    "h.colon": "Mission: Impossible",
-    "h.slash": "AC/DC",
-    "h.joined": "Wave:CD",
-    "h.points": "will.i.am",
-    "h.small": "The Who",
-    "h.emoji": "🎬👩‍👩‍👧",
-    "h.arabic": "جمهورية مصر العربية",
-    "h.chinese": "中华人民共和国",
-    "h.japanese": "千と千尋の神隠し",
-    "h.thai": "กรุงเทพมหานคร",
-    "h.long": "Endless Story " + "and on " * 1_500,
-    "h.empty": " ",
-    "h.zero": "\u200b",
-    "h.quote": "\"quoted\" 'name'",
-    "h.combining": "Ame\u0301lie",
-    "h.dotted": "A.I.",
-    "h.stop": "The The",
-    "h.it": "It",
-    "h.obrien": "Miles O'Brien",
-    "h.loreal": "L’Oréal",
-    "h.xian": "Xi'an",
-    "h.lora": "LoRA",
-    "h.lora+": "LoRA+",
-    "h.arcade": "TokenArcade",
-}
+    "h.lucene": '+Yes AND (title:"no" OR *) ~ ^2 [a TO b] {c} \\ / && || !', "h.not": "Not", "h.stars": "***",
+    "h.colon": "Mission: Impossible", "h.slash": "AC/DC", "h.joined": "Wave:CD", "h.points": "will.i.am",
+    "h.small": "The Who", "h.emoji": "🎬👩‍👩‍👧", "h.arabic": "جمهورية مصر العربية", "h.chinese": "中华人民共和国",
+    "h.japanese": "千と千尋の神隠し", "h.thai": "กรุงเทพมหานคร", "h.long": "Endless Story " + "and on " * 1_500,
+    "h.empty": " ", "h.zero": "\u200b", "h.quote": "\"quoted\" 'name'", "h.combining": "Ame\u0301lie",
+    "h.dotted": "A.I.", "h.stop": "The The", "h.it": "It", "h.obrien": "Miles O'Brien", "h.loreal": "L’Oréal",
+    "h.xian": "Xi'an", "h.lora": "LoRA", "h.lora+": "LoRA+", "h.arcade": "TokenArcade",
+}  # fmt: skip
 
 SCRIPTS = {
     "Adlam": "𞤀𞤣𞤤𞤢𞤥", "Arabic": "الرِّيَاض", "Armenian": "Երևան", "Balinese": "ᬤᬾᬦ᭄ᬧᬲᬃ", "Bengali": "ঢাকা", "Bopomofo": "ㄊㄞˊㄅㄟˇ",

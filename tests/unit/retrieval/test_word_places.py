@@ -79,6 +79,7 @@ def test_a_relation_said_in_both_directions_leads_back(question: str, roots: set
         ("What are Ann Alder's paintings?", "Ann Alder", "painted by", False, False),
         ("Who mentored Ann Alder?", "Ann Alder", "mentored by", False, True),
         ("Who owns the Vega?", "Vega", "owned by", False, True),
+        ("Who owns the ship Vega?", "Vega", "owned by", False, True),
         ("Which films are of director Ann Alder?", "Ann Alder", "directed by", False, False),
         ("What does Ann Alder own?", "Ann Alder", "owned by", False, False),
         ("Who is the director of Ann Alder films?", "Ann Alder", "directed by", False, False),
