@@ -32,16 +32,10 @@ COUNTRIES: tuple[tuple[str, str, str], ...] = (
     ("m.south_america", "location.location.contains", "m.chile"),
 )
 COUNTRY_NAMES = {
-    "m.peru": "Peru",
-    "m.chile": "Chile",
-    "m.lima": "Lima",
-    "m.santiago": "Santiago de Chile",
-    "m.sol": "Peruvian sol",
-    "m.peso": "Chilean peso",
-    "m.spanish": "Spanish",
-    "m.quechua": "Quechua",
+    "m.peru": "Peru", "m.chile": "Chile", "m.lima": "Lima", "m.santiago": "Santiago de Chile",
+    "m.sol": "Peruvian sol", "m.peso": "Chilean peso", "m.spanish": "Spanish", "m.quechua": "Quechua",
     "m.south_america": "South America",
-}
+}  # fmt: skip
 """The two adjoining relationships are unnamed mediators, as in Freebase."""
 
 

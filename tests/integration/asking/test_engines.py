@@ -19,16 +19,10 @@ from tests.conftest import OpenOver
 from tests.made.graphs import TripleSource
 
 WORKS = (
-    ("ann", "made", "alien"),
-    ("ann", "made", "alone"),
-    ("ann", "made", "ode"),
-    ("alien", "instance of", "film"),
-    ("alone", "instance of", "film"),
-    ("ode", "instance of", "poem"),
-    ("alien", "sequel", "aliens"),
-    ("aliens", "instance of", "film"),
-    ("alone", "country", "peru"),
-)
+    ("ann", "made", "alien"), ("ann", "made", "alone"), ("ann", "made", "ode"), ("alien", "instance of", "film"),
+    ("alone", "instance of", "film"), ("ode", "instance of", "poem"), ("alien", "sequel", "aliens"),
+    ("aliens", "instance of", "film"), ("alone", "country", "peru"),
+)  # fmt: skip
 NAMES = {id_: id_.title() for triple in WORKS for id_ in (triple[0], triple[2])}
 NUM_CALLS = 32
 ASKED = Question("What was made by Ann?", ("ann",))
