@@ -108,10 +108,10 @@ def _find_compounds(chart: Chart) -> None:
         if not kinds or singularise(chart.words[at]) != chart.words[at]:
             continue
         own = _kinds_of(chart, spans[at + 1]) if at + 1 in spans and not (at == chart.begin > 0) else ()
-        is_alike = following and compute_distribution_overlap(kinds[0].cls.steps, following[0].cls.steps) > 0.5
-        is_related = (
-            following and not is_alike and chart.paths(following[0].cls, kinds[0].cls)
-        )  # no two kinds of product
+        is_related = False
+        if following:  # but two kinds of product
+            is_alike = compute_distribution_overlap(kinds[0].cls.steps, following[0].cls.steps) > 0.5
+            is_related = not is_alike and bool(chart.paths(following[0].cls, kinds[0].cls))
         if is_related or any(node.more in own for node in kinds):
             chart.compounds.add(at)
             chart.cost[at] = ("word_left_out", 0.0)
