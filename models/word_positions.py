@@ -228,6 +228,12 @@ def read_asked_words(question: str, topic: str) -> AskedWords:
     )
 
 
+def says_return(question: str, topic: str) -> bool:
+    """Return whether a question about a topic may go back over the relation that it came by."""
+    asked = read_asked_words(question, topic)
+    return asked.goes_back or bool(asked.returns)
+
+
 def _find_returns(words: Sequence[str], content: Sequence[int]) -> frozenset[str]:
     """Return the roots of what things share, "actors" of "films that share actors", and of two words with one root that
     are no forms of one noun, "wrote" and "screenwriter"."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from ...models import Hops, Range
+from ...models.word_positions import says_return
 from ..data_model import (
     Chain,
     Entity,
@@ -37,7 +38,7 @@ from ..parts import Retriever, option
 from ..plans.schema import MAX_KINDS, read_types
 from ..relations.descriptions import find_relation
 from ..reorganising import Merge
-from . import PathQuery, PathScorer, PathScores, Shortlist, remove_topic_mention
+from . import PathQuery, PathScorer, PathScores, Shortlist, get_topic_mention, remove_topic_mention
 from .frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
 from .no_answer import NoAnswerExplainer
 
@@ -80,6 +81,8 @@ class _Search:
     beams: list[tuple[Topic, Frontier]] = field(default_factory=list)
     topics: frozenset[str] = frozenset()
     """Ids of the entities the search started from."""
+    returns: bool = False
+    """Whether it may ask for a way over a relation and straight back, which counts as one hop."""
     fitting: set[str] = field(default_factory=set)
     """Ids of the ends that fit the question's filter."""
     results: list[Scored[Frontier]] = field(default_factory=list)
@@ -97,10 +100,10 @@ class BeamSearch:
 
     `relations` maps catalogue numbers to names, `stored_as` names to relationship types where the two differ.
     `calibration` says what the scorer's scores mean. `beam_width` paths per question are carried on, `max_hop` is the
-    longest path in hops between named entities, and what a topic's link lacks to the best one costs `link_weight` times
-    as much, in score. `slack` is how far below the worst kept result a path may score and still be expanded, because a
-    later stage may raise it. `return_to_topic`: whether a topic may be an answer, or on the way. Where many
-    relations lead on from the paths of a topic, `shortlist` says which are scored.
+    longest path in hops between named entities (`RelationPath.count_hops`), and what a topic's link lacks to the best
+    one costs `link_weight` times as much, in score. `slack` is how far below the worst kept result a path may score and
+    still be expanded, because a later stage may raise it. `return_to_topic`: whether a topic may be an answer, or on
+    the way. Where many relations lead on from the paths of a topic, `shortlist` says which are scored.
     Round trips per batch: one a hop, and one more for each relation chosen at a hub.
     """
 
@@ -161,6 +164,7 @@ class BeamSearch:
             if root := tree.root(topic.entity):
                 search.beams.append((topic, root))
         search.topics = frozenset(topic.entity.id for topic, _ in search.beams)
+        search.returns = any(says_return(linked.question.text, get_topic_mention(topic)) for topic, _ in search.beams)
         return search
 
     def _filter(self, ctx: Context, searches: Sequence[_Search], taken: Sequence[Sequence[_Taken]]) -> None:
@@ -200,7 +204,8 @@ class BeamSearch:
         worst = search.worst_result(pool) - self.slack
         stopping = sorted(order, key=lambda i: (-stop[i], candidates[i].tie_break))[:pool]
         picks = dict.fromkeys([*carried, *(i for i in stopping if stop[i] > worst)])
-        carried_on = {i for i in carried if candidates[i].path.num_hops < self.max_hop}
+        paths = {i: candidates[i].path for i in carried}
+        carried_on = {i for i, path in paths.items() if path.count_hops(return_is_one=search.returns) < self.max_hop}
         walked = [i for i in picks if i in carried_on or stop[i] > worst]
         return [(candidates[i], stop[i], i in carried_on) for i in walked]
 

@@ -195,7 +195,7 @@ class FrontierTree:
             if not sources:  # nothing leads on from an empty frontier, or from values
                 continue
             signatures = -(-self.bounds.proposers // len(sources))
-            last = frontier.relation_path.num_hops >= self.max_hop
+            last = frontier.relation_path.count_hops(return_is_one=True) >= self.max_hop
             step = frontier.steps[-1]
             type_ = self.stored_as.get(step.relation)
             if from_value:

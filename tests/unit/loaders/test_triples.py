@@ -107,20 +107,11 @@ def test_names(tmp_path: Path) -> None:
 
 
 TRIPLES = [
-    ("e1", "born", "1983-02-01"),
-    ("e1", "height", "1.80"),
-    ("e1", "retired", "no"),
-    ("e1", "motto", "Never give up"),
-    ("e1", "lives in", "c1"),
-    ("e1", "gender", "female"),
-    ("e1", "office", "m1"),
-    ("m1", "since", "2001"),
-    ("2001", "decade", "c1"),
-    ("e1", "likes", "42"),
-    ("e1", "hired", "2016-07-16^^xsd:date"),
-    ("e1", "left", '"2017-01-01"^^xsd:date'),
-    ("e1", "back", "2018^^<http://www.w3.org/2001/XMLSchema#gYear>"),
-]
+    ("e1", "born", "1983-02-01"), ("e1", "height", "1.80"), ("e1", "retired", "no"), ("e1", "motto", "Never give up"),
+    ("e1", "lives in", "c1"), ("e1", "gender", "female"), ("e1", "office", "m1"), ("m1", "since", "2001"),
+    ("2001", "decade", "c1"), ("e1", "likes", "42"), ("e1", "hired", "2016-07-16^^xsd:date"),
+    ("e1", "left", '"2017-01-01"^^xsd:date'), ("e1", "back", "2018^^<http://www.w3.org/2001/XMLSchema#gYear>"),
+]  # fmt: skip
 NAMES = [("e1", "Ann Alder"), ("c1", "Lima"), ("42", "The Answer")]
 VALUES = {"1983-02-01", "1.80", "no", "Never give up"}
 TYPED = {"2016-07-16", "2017-01-01", "2018"}

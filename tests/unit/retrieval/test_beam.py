@@ -30,19 +30,13 @@ from tests.made.evidence import retrieved
 
 WORLD = MemoryGraph(
     [
-        ("Peru", "capital", "Lima"),
-        ("Peru", "currency", "Sol"),
-        ("Chile", "capital", "Santiago"),
-        ("Peru", "borders", "Chile"),
-        ("Peru", "borders", "Brazil"),
-        ("Brazil", "capital", "Brasilia"),
-        ("Lima", "mayor_of_city", "Lima"),
-        ("Peru", "population", "cvt1"),
-        ("cvt1", "number", "33 million"),
+        ("Peru", "capital", "Lima"), ("Peru", "currency", "Sol"), ("Chile", "capital", "Santiago"),
+        ("Peru", "borders", "Chile"), ("Peru", "borders", "Brazil"), ("Brazil", "capital", "Brasilia"),
+        ("Lima", "mayor_of_city", "Lima"), ("Peru", "population", "cvt1"), ("cvt1", "number", "33 million"),
         ("cvt1", "year", "2020"),
     ],
     names={n: n for n in ("Peru", "Lima", "Sol", "Chile", "Santiago", "Brazil", "Brasilia", "33 million", "2020")},
-)
+)  # fmt: skip
 
 
 def search(
@@ -65,6 +59,23 @@ def test_two_hops_with_several_answers_and_their_entity_paths() -> None:
     chain = found.items[0].value
     for instance in chain.instances():
         assert all((t.head.id, t.relation, t.tail.id) in WORLD.triples for t in chain.triples_of(instance))
+
+
+@pytest.mark.parametrize(
+    ("relation", "last", "says_so", "not_"),
+    [
+        ("director", "star", "star of what shares a director with a", "star of the director of a"),
+        ("owner", "seat", "seat of what is owned by the owner of a", "seat of the owner of a"),
+        ("teacher", "town", "town of other pupils of the teacher of a", "town of the teacher of a"),
+    ],
+)
+def test_there_and_back_is_one_hop_where_the_question_says_so(
+    relation: str, last: str, says_so: str, not_: str
+) -> None:
+    graph = MemoryGraph([("a", relation, "m"), ("b", relation, "m"), ("b", last, "s")], names={n: n for n in "abms"})
+    for text, longest in ((says_so, 3), (not_, 2)):
+        (found,) = search(graph, [(text, "a")])
+        assert max(item.value.relation_path.num_hops for item in found.items) == longest
 
 
 def test_a_path_does_not_end_at_a_mediator_and_crossing_it_is_one_hop() -> None:
