@@ -82,7 +82,7 @@ class _Search:
     topics: frozenset[str] = frozenset()
     """Ids of the entities the search started from."""
     returns: bool = False
-    """Whether it may ask for a way over a relation and straight back, which counts as one hop."""
+    """Whether it may ask for a way over a relation and straight back, and on."""
     fitting: set[str] = field(default_factory=set)
     """Ids of the ends that fit the question's filter."""
     results: list[Scored[Frontier]] = field(default_factory=list)
@@ -100,7 +100,7 @@ class BeamSearch:
 
     `relations` maps catalogue numbers to names, `stored_as` names to relationship types where the two differ.
     `calibration` says what the scorer's scores mean. `beam_width` paths per question are carried on, `max_hop` is the
-    longest path in hops between named entities (`RelationPath.count_hops`), and what a topic's link lacks to the best
+    longest path in hops between named entities (`RelationPath.most_hops`), and what a topic's link lacks to the best
     one costs `link_weight` times as much, in score. `slack` is how far below the worst kept result a path may score and
     still be expanded, because a later stage may raise it. `return_to_topic`: whether a topic may be an answer, or on
     the way. Where many relations lead on from the paths of a topic, `shortlist` says which are scored.
@@ -153,7 +153,7 @@ class BeamSearch:
     def _advance(self, search: _Search, picks: Sequence[_Taken]) -> None:
         search.beams = []
         for candidate, stop, carried, frontier in picks:
-            if self._ends(search, frontier):
+            if self._ends(search, frontier) and not frontier.is_back_where_it_was:
                 search.results.append(Scored(frontier, stop))
             if carried or frontier.at_mediator:
                 search.beams.append((candidate.topic, frontier))
@@ -205,7 +205,8 @@ class BeamSearch:
         stopping = sorted(order, key=lambda i: (-stop[i], candidates[i].tie_break))[:pool]
         picks = dict.fromkeys([*carried, *(i for i in stopping if stop[i] > worst)])
         paths = {i: candidates[i].path for i in carried}
-        carried_on = {i for i, path in paths.items() if path.count_hops(return_is_one=search.returns) < self.max_hop}
+        most = {i: path.most_hops(self.max_hop) if search.returns else self.max_hop for i, path in paths.items()}
+        carried_on = {i for i, path in paths.items() if path.num_hops < most[i]}
         walked = [i for i in picks if i in carried_on or stop[i] > worst]
         return [(candidates[i], stop[i], i in carried_on) for i in walked]
 

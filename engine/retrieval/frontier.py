@@ -98,6 +98,13 @@ class Frontier:
         """Whether the last step led to unnamed mediators: such a path cannot stop here."""
         return bool(self.steps and self.tails) and all(tail.entity.is_mediator for tail in self.tails.values())
 
+    @property
+    def is_back_where_it_was(self) -> bool:
+        """Whether the last two steps lead there and back to nothing else: to the director of films of one director."""
+        before = self.parent.parent if self.parent is not None else None
+        is_return = len(self.steps) > 2 and self.steps[-1].reverses(self.steps[-2])
+        return is_return and before is not None and self.tails.keys() <= before.tails.keys()
+
     def log_branching(self) -> float:
         """Σ ln(1 + n) over the hops so far and the one that starts here; n is the number of relations that lead on."""
         before = self.parent.log_branching() if self.parent is not None else 0.0
@@ -195,7 +202,8 @@ class FrontierTree:
             if not sources:  # nothing leads on from an empty frontier, or from values
                 continue
             signatures = -(-self.bounds.proposers // len(sources))
-            last = frontier.relation_path.count_hops(return_is_one=True) >= self.max_hop
+            path = frontier.relation_path
+            last = path.num_hops >= path.most_hops(self.max_hop)
             step = frontier.steps[-1]
             type_ = self.stored_as.get(step.relation)
             if from_value:

@@ -69,13 +69,17 @@ def test_two_hops_with_several_answers_and_their_entity_paths() -> None:
         ("teacher", "town", "town of other pupils of the teacher of a", "town of the teacher of a"),
     ],
 )
-def test_there_and_back_is_one_hop_where_the_question_says_so(
+def test_there_and_back_goes_a_hop_further_where_the_question_says_so(
     relation: str, last: str, says_so: str, not_: str
 ) -> None:
     graph = MemoryGraph([("a", relation, "m"), ("b", relation, "m"), ("b", last, "s")], names={n: n for n in "abms"})
     for text, longest in ((says_so, 3), (not_, 2)):
         (found,) = search(graph, [(text, "a")])
         assert max(item.value.relation_path.num_hops for item in found.items) == longest
+        assert all(
+            len(set(map(str, item.value.relation_path.steps))) == len(item.value.relation_path.steps)
+            for item in found.items
+        )
 
 
 def test_a_path_does_not_end_at_a_mediator_and_crossing_it_is_one_hop() -> None:
