@@ -237,7 +237,6 @@ def test_adjectives_that_nothing_means_are_named(name: str, question: str, words
         ("wines", "which wine was tasted by both mira and jon", {"smaragd"}),
         # a kind that only some of what a relation leads to is of
         ("wines", "which cellars have no reds", {"west"}),
-        # the kind before a name is the name's own
         ("geo", "the river amazon flows through which countries", {"peru", "ecuador"}),
         ("films", "the film heat was directed by who", {"mann"}),
         ("firm", "the employee ann works in which department", {"sales"}),
