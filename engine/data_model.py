@@ -122,13 +122,6 @@ class RelationPath:
         """Hops between named entities: a step into a mediator and the step out of it are one hop."""
         return sum(not step.to_mediator for step in self.steps)
 
-    def most_hops(self, max_hop: int) -> int:
-        """Return how many hops a search may give the path: three where it begins with a relation and straight back, as
-        in "films that share an actor with"."""
-        first = self.steps[:2]
-        returns = len(first) == 2 and not first[1].to_mediator and first[1].reverses(first[0])
-        return max(max_hop, 3) if returns else max_hop
-
     def __str__(self) -> str:
         return " → ".join(map(str, self.steps))
 

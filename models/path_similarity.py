@@ -322,8 +322,7 @@ class PathSimilarity:
             words[:, place] = np.maximum(squash_word_cosines(cosines).mean(axis=1), same)
         distances = np.array(asked.distances, dtype=np.float32)
         returns = np.array([not asked.returns.isdisjoint(some) for some in stems])
-        may_return = not returns.any() and (asked.goes_back or asked.returns)
-        number = {} if may_return else {hop: place for place, hop in enumerate(hops)}
+        number = {} if asked.may_return and not returns.any() else {hop: place for place, hop in enumerate(hops)}
         return WordPositions(
             words,
             distances,

@@ -161,6 +161,11 @@ class AskedWords:
     done: str = ""
     noun: str = ""
 
+    @property
+    def may_return(self) -> bool:
+        """Whether the way may lead back over the relation it came by."""
+        return self.goes_back or bool(self.returns)
+
     def is_turned(self, relation: str, *, inverse: bool) -> bool:
         """Return whether a first step over a relation such as "owned by", by its words, leads the wrong way: from X to
         what X owns for "X's owner", to the owner of X for "owned by X"."""
@@ -226,12 +231,6 @@ def read_asked_words(question: str, topic: str) -> AskedWords:
         _find_root(two[0]) if two[1] == "by" and not _is_doer("".join(words[after : after + 1])) else "",
         stem_word(noun) if noun not in STOP_WORDS else "",
     )
-
-
-def says_return(question: str, topic: str) -> bool:
-    """Return whether a question about a topic may go back over the relation that it came by."""
-    asked = read_asked_words(question, topic)
-    return asked.goes_back or bool(asked.returns)
 
 
 def _find_returns(words: Sequence[str], content: Sequence[int]) -> frozenset[str]:
@@ -334,6 +333,7 @@ class WordPositions:
         alone. paths: see `score_word_order`. Returns (num_paths,)."""
         later = (self.named[paths[:, 1:]] & (paths[:, 1:] >= 0)).any(axis=1) & ~self.named[paths[:, 0]]
         goes_back = self.reverse[paths[:, :-1]] == paths[:, 1:]
+        said = goes_back & self.returns[paths[:, :-1]]
         last = (paths >= 0).sum(axis=1) - 1
         on_the_way = np.where(np.arange(paths.shape[1]) < last[:, None], self.between[paths], np.float32(0.0)).max(
             axis=1
@@ -342,7 +342,7 @@ class WordPositions:
             order * score_word_order(self.hop_words, self.distances, paths)
             + between * on_the_way
             + noun * self.asked[paths[np.arange(len(paths)), last]]
-            + back * (goes_back & ~self.returns[paths[:, :-1]]).any(axis=1)
-            - back * (goes_back & self.returns[paths[:, :-1]])[:, :1].any(axis=1)
+            + back * (goes_back & ~said).any(axis=1)
+            - back * said[:, :1].any(axis=1)
             + against * (self.turned[paths[:, 0]] | (self.contrary[paths] & (paths >= 0)).any(axis=1) | later)
         ).astype(np.float32)

@@ -25,11 +25,7 @@ from lodestar.engine.data_model import Question, Topic
 from lodestar.engine.evidence import SIMILARITY, Evidence
 from lodestar.engine.parts import NamedPart
 from lodestar.engine.recipes import read_recipe
-from lodestar.engine.retrieval import (
-    PathQuery,
-    PathScores,
-    merge_mediator_hops,
-)
+from lodestar.engine.retrieval import PathQuery, PathScores, merge_mediator_hops
 from lodestar.engine.retrieval.similarity import Similarity, SimilarityScorer
 from lodestar.engine.settings import resolve_settings
 from lodestar.loaders.question_sets import read_questions
@@ -120,9 +116,8 @@ def read_terms(
         by_topic.setdefault(item.value.topic.id, []).append(item.value)
     for id_, chains in by_topic.items():
         topic: Topic = topics[id_]
-        text = evidence.question.text
         paths = scorer.make_topic_paths(
-            text,
+            evidence.question.text,
             topic,
             [merge_mediator_hops(chain.relation_path, words) for chain in chains],
             [scorer.branching[id_, str(chain.relation_path)] for chain in chains],

@@ -107,7 +107,10 @@ def _find_compounds(chart: Chart) -> None:
         )
         if not kinds or singularise(chart.words[at]) != chart.words[at]:
             continue
-        own = _kinds_of(chart, spans[at + 1]) if at + 1 in spans and not (at == chart.begin > 0) else ()
+        own: set[str] = set()
+        if at + 1 in spans and not at == chart.begin > 0:  # not "which film Mann directed"
+            topic = spans[at + 1]
+            own = {*chart.kinds_of.get(topic.entity.id, ()), *_kinds_by_ends(chart, topic)}
         is_related = False
         if following:  # but two kinds of product
             is_alike = compute_distribution_overlap(kinds[0].cls.steps, following[0].cls.steps) > 0.5
@@ -352,10 +355,6 @@ def _is_exact(chart: Chart, topic: Topic, start: int, end: int) -> bool:
 def _kinds_by_ends(chart: Chart, topic: Topic) -> tuple[str, ...]:
     steps = {_step(chart, number) for number in topic.relations}
     return tuple(name for name in chart.schema.of_kind if steps & set(chart.schema.kinds[name].ends))
-
-
-def _kinds_of(chart: Chart, topic: Topic) -> set[str]:
-    return {*chart.kinds_of.get(topic.entity.id, ()), *_kinds_by_ends(chart, topic)}
 
 
 def _step(chart: Chart, number: int) -> str:

@@ -124,10 +124,8 @@ class _Account:
         ends = first.answers if isinstance(first, Chain) else ()
         is_plural = any(singularise(word) != word for word in words)
         head = singularise(words[-1]) if words else ""
-        step_words, same = (
-            _find_step_words([first], self._words),
-            self._goes_through_same(first, evidence.question.text),
-        )
+        step_words = _find_step_words([first], self._words)
+        same = self._goes_through_same(first, evidence.question.text)
         return _Reading(first, ends[:ENDS], step_words, same, nouns, head, is_plural)
 
     def _goes_through_same(self, item: Item, text: str) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from ...models import Hops, Range
-from ...models.word_positions import says_return
+from ...models.word_positions import read_asked_words
 from ..data_model import (
     Chain,
     Entity,
@@ -39,7 +39,7 @@ from ..plans.schema import MAX_KINDS, read_types
 from ..relations.descriptions import find_relation
 from ..reorganising import Merge
 from . import PathQuery, PathScorer, PathScores, Shortlist, get_topic_mention, remove_topic_mention
-from .frontier import Frontier, FrontierBounds, FrontierTree, select_answer_ends
+from .frontier import Frontier, FrontierBounds, FrontierTree, find_most_hops, select_answer_ends
 from .no_answer import NoAnswerExplainer
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class BeamSearch:
 
     `relations` maps catalogue numbers to names, `stored_as` names to relationship types where the two differ.
     `calibration` says what the scorer's scores mean. `beam_width` paths per question are carried on, `max_hop` is the
-    longest path in hops between named entities (`RelationPath.most_hops`), and what a topic's link lacks to the best
+    longest path in hops between named entities (`find_most_hops`), and what a topic's link lacks to the best
     one costs `link_weight` times as much, in score. `slack` is how far below the worst kept result a path may score and
     still be expanded, because a later stage may raise it. `return_to_topic`: whether a topic may be an answer, or on
     the way. Where many relations lead on from the paths of a topic, `shortlist` says which are scored.
@@ -164,7 +164,8 @@ class BeamSearch:
             if root := tree.root(topic.entity):
                 search.beams.append((topic, root))
         search.topics = frozenset(topic.entity.id for topic, _ in search.beams)
-        search.returns = any(says_return(linked.question.text, get_topic_mention(topic)) for topic, _ in search.beams)
+        text = linked.question.text
+        search.returns = any(read_asked_words(text, get_topic_mention(topic)).may_return for topic, _ in search.beams)
         return search
 
     def _filter(self, ctx: Context, searches: Sequence[_Search], taken: Sequence[Sequence[_Taken]]) -> None:
@@ -204,9 +205,10 @@ class BeamSearch:
         worst = search.worst_result(pool) - self.slack
         stopping = sorted(order, key=lambda i: (-stop[i], candidates[i].tie_break))[:pool]
         picks = dict.fromkeys([*carried, *(i for i in stopping if stop[i] > worst)])
-        paths = {i: candidates[i].path for i in carried}
-        most = {i: path.most_hops(self.max_hop) if search.returns else self.max_hop for i, path in paths.items()}
-        carried_on = {i for i, path in paths.items() if path.num_hops < most[i]}
+        most = {
+            i: find_most_hops(candidates[i].path, self.max_hop) if search.returns else self.max_hop for i in carried
+        }
+        carried_on = {i for i in carried if candidates[i].path.num_hops < most[i]}
         walked = [i for i in picks if i in carried_on or stop[i] > worst]
         return [(candidates[i], stop[i], i in carried_on) for i in walked]
 
@@ -241,7 +243,7 @@ class BeamRetriever(Retriever):
     gives: ClassVar[Kind] = "chain"
 
     beam_width: Annotated[int, Range(1, 1_000)] = option(10, "paths kept at each hop", source="STAR, section 5.1")
-    max_hop: Hops = option(2, "longest path in hops between named entities", source="STAR")
+    max_hop: Hops = option(2, "longest path in hops between named entities; 3 there, back and on", source="STAR")
     return_to_topic: bool = option(False, "allow a topic entity as an answer, and on the way")
 
     link_weight: ClassVar[float] = 1.585

@@ -47,6 +47,14 @@ def is_return_path(steps: Sequence[RelationStep]) -> bool:
     return all(back.reverses(out) for out, back in zip(steps, reversed(steps), strict=True))
 
 
+def find_most_hops(path: RelationPath, max_hop: int) -> int:
+    """Return how many hops a search may give a path: three where it begins over a relation and straight back, as in
+    "films that share an actor with"."""
+    first = path.steps[:2]
+    returns = len(first) == 2 and not first[1].to_mediator and is_return_path(first)
+    return max(max_hop, 3) if returns else max_hop
+
+
 @dataclass(frozen=True, slots=True)
 class FrontierBounds:
     """What one expansion may read. All are our own choices; what a bound leaves out is reported as a cut.
@@ -102,7 +110,7 @@ class Frontier:
     def is_back_where_it_was(self) -> bool:
         """Whether the last two steps lead there and back to nothing else: to the director of films of one director."""
         before = self.parent.parent if self.parent is not None else None
-        is_return = len(self.steps) > 2 and self.steps[-1].reverses(self.steps[-2])
+        is_return = len(self.steps) > 2 and is_return_path(self.steps[-2:])
         return is_return and before is not None and self.tails.keys() <= before.tails.keys()
 
     def log_branching(self) -> float:
@@ -203,7 +211,7 @@ class FrontierTree:
                 continue
             signatures = -(-self.bounds.proposers // len(sources))
             path = frontier.relation_path
-            last = path.num_hops >= path.most_hops(self.max_hop)
+            last = path.num_hops >= find_most_hops(path, self.max_hop)
             step = frontier.steps[-1]
             type_ = self.stored_as.get(step.relation)
             if from_value:

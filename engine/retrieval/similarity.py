@@ -59,7 +59,8 @@ class SimilarityScorer:
     ) -> None:
         self.words = words
         self._central = find_central_kinds(words.values())
-        self._stems = collect_word_stems(text for each in words.values() for text in (each.domain, *each.properties))
+        texts = (text for each in words.values() for text in (each.domain, *each.properties))
+        self._stems = collect_word_stems(texts) if self._central else frozenset[str]()
         self._similarity = PathSimilarity(vectors, weights, shortlist)
 
     def score(self, queries: Sequence[PathQuery]) -> list[PathScores]:
