@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -148,7 +148,8 @@ class AskedWords:
     between: nouns of what lies between. goes_back: whether a word such as "other" says that the way leads back over the
     relation it came by. returns: the roots of the words for that relation, where the question has them: "that share an
     actor with X", "written by the writer of X". doer: the root of "owner" of "X's owner" and "the owner of X", and of
-    "who owns X". done: that of "owned by X". noun: what "the … of X" and "X's …" ask for.
+    "who owns X". done: that of "owned by X". noun: what "the … of X" and "X's …" ask for. links: how many such lead
+    from the topic to what is asked for: three in "the home of the mother of X's wife".
     """
 
     words: tuple[str, ...]
@@ -160,6 +161,7 @@ class AskedWords:
     doer: str = ""
     done: str = ""
     noun: str = ""
+    links: int = 0
 
     @property
     def may_return(self) -> bool:
@@ -230,7 +232,13 @@ def read_asked_words(question: str, topic: str) -> AskedWords:
         _find_root(noun if _is_doer(noun) else verb),
         _find_root(two[0]) if two[1] == "by" and not _is_doer("".join(words[after : after + 1])) else "",
         stem_word(noun) if noun not in STOP_WORDS else "",
+        _count_links(words[:first], words[after:]),
     )
+
+
+def _count_links(before: Sequence[str], after: Sequence[str]) -> int:
+    of = sum(word == "of" and noun not in STOP_WORDS for noun, word in pairwise(before))  # not "which of"
+    return of + after.count("s")
 
 
 def _find_returns(words: Sequence[str], content: Sequence[int]) -> frozenset[str]:

@@ -39,7 +39,7 @@ from ..plans.schema import MAX_KINDS, read_types
 from ..relations.descriptions import find_relation
 from ..reorganising import Merge
 from . import PathQuery, PathScorer, PathScores, Shortlist, get_topic_mention, remove_topic_mention
-from .frontier import Frontier, FrontierBounds, FrontierTree, find_most_hops, select_answer_ends
+from .frontier import SAID_HOPS, Frontier, FrontierBounds, FrontierTree, find_most_hops, select_answer_ends
 from .no_answer import NoAnswerExplainer
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ class _Search:
     beams: list[tuple[Topic, Frontier]] = field(default_factory=list)
     topics: frozenset[str] = frozenset()
     """Ids of the entities the search started from."""
+    max_hop: int = 0
+    """Of its longest path in hops between named entities."""
     returns: bool = False
     """Whether it may ask for a way over a relation and straight back, and on."""
     fitting: set[str] = field(default_factory=set)
@@ -127,8 +129,9 @@ class BeamSearch:
         topics = {topic.entity.id: topic for linked in questions for topic in linked.topics}
         tree = FrontierTree(topics, self.bounds, self.max_hop, self.stored_as, return_to_topic=self.return_to_topic)
         searches = [self._begun(linked, tree) for linked in questions]
+        tree.max_hop = max((search.max_hop for search in searches), default=self.max_hop)
         pool = max(top_k, self.beam_width)  # so that a top_k below the beam's width only shows less
-        for hop in range(1, 2 * self.max_hop + 1):
+        for hop in range(1, 2 * tree.max_hop + 1):
             if not any(search.beams for search in searches):
                 break
             with ctx.trace.stage(f"score {hop}"):
@@ -164,8 +167,10 @@ class BeamSearch:
             if root := tree.root(topic.entity):
                 search.beams.append((topic, root))
         search.topics = frozenset(topic.entity.id for topic, _ in search.beams)
-        text = linked.question.text
-        search.returns = any(read_asked_words(text, get_topic_mention(topic)).may_return for topic, _ in search.beams)
+        asked = [read_asked_words(linked.question.text, get_topic_mention(topic)) for topic, _ in search.beams]
+        search.returns = any(each.may_return for each in asked)
+        is_chain = any(each.links >= SAID_HOPS for each in asked)
+        search.max_hop = max(self.max_hop, SAID_HOPS) if is_chain else self.max_hop
         return search
 
     def _filter(self, ctx: Context, searches: Sequence[_Search], taken: Sequence[Sequence[_Taken]]) -> None:
@@ -206,7 +211,7 @@ class BeamSearch:
         stopping = sorted(order, key=lambda i: (-stop[i], candidates[i].tie_break))[:pool]
         picks = dict.fromkeys([*carried, *(i for i in stopping if stop[i] > worst)])
         most = {
-            i: find_most_hops(candidates[i].path, self.max_hop) if search.returns else self.max_hop for i in carried
+            i: find_most_hops(candidates[i].path, search.max_hop) if search.returns else search.max_hop for i in carried
         }
         carried_on = {i for i in carried if candidates[i].path.num_hops < most[i]}
         walked = [i for i in picks if i in carried_on or stop[i] > worst]
@@ -243,7 +248,9 @@ class BeamRetriever(Retriever):
     gives: ClassVar[Kind] = "chain"
 
     beam_width: Annotated[int, Range(1, 1_000)] = option(10, "paths kept at each hop", source="STAR, section 5.1")
-    max_hop: Hops = option(2, "longest path in hops between named entities; 3 there, back and on", source="STAR")
+    max_hop: Hops = option(
+        2, "longest path in hops between named entities, or 3 where the question says so", source="STAR"
+    )
     return_to_topic: bool = option(False, "allow a topic entity as an answer, and on the way")
 
     link_weight: ClassVar[float] = 1.585

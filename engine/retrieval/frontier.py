@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from ..context import Database
 
 
+SAID_HOPS = 3
+"""Hops that a path may have, whatever the longest one is, where the question says that it has so many."""
+
+
 def select_answer_ends(
     steps: Sequence[RelationStep], ends: Sequence[Entity], topics: Container[str], *, return_to_topic: bool
 ) -> tuple[Entity, ...]:
@@ -52,7 +56,7 @@ def find_most_hops(path: RelationPath, max_hop: int) -> int:
     "films that share an actor with"."""
     first = path.steps[:2]
     returns = len(first) == 2 and not first[1].to_mediator and is_return_path(first)
-    return max(max_hop, 3) if returns else max_hop
+    return max(max_hop, SAID_HOPS) if returns else max_hop
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,6 +82,21 @@ def test_there_and_back_goes_a_hop_further_where_the_question_says_so(
         )
 
 
+@pytest.mark.parametrize(
+    "chain", [("wife", "mother", "home"), ("author", "editor", "town"), ("part", "maker", "owner")]
+)
+def test_a_chain_of_three_links_has_three_hops_where_the_question_says_so(chain: tuple[str, ...]) -> None:
+    one, two, three = chain
+    graph = MemoryGraph([("a", one, "b"), ("b", two, "c"), ("c", three, "d")], names={n: n for n in "abcd"})
+    for text, longest in (
+        (f"What is the {three} of the {two} of a's {one}?", 3),
+        (f"What is a's {one}'s {two}'s {three}?", 3),
+        (f"Which of the {three}s is the {three} of a's {one}?", 2),
+    ):
+        (found,) = search(graph, [(text, "a")])
+        assert max(item.value.relation_path.num_hops for item in found.items) == longest
+
+
 def test_a_path_does_not_end_at_a_mediator_and_crossing_it_is_one_hop() -> None:
     (found,) = search(WORLD, [("population number", "Peru")], max_hop=1)
     path, ends = best(found)
