@@ -208,8 +208,8 @@ class PathPooling(Reorganiser):
     """Smooths triple scores along the paths from and to the topics, and keeps the best (docs/papers.md).
 
     What is pooled are probabilities: those of the evidence's calibration; without one the scores as they are, or, where
-    one is negative, their sigmoid, for the position bonus would prefer the far triples. A pooled score is no
-    probability, so that the calibration is dropped.
+    one is negative, their sigmoid, for the position bonus would prefer the far triples. Triples stand in the order of
+    their pooled scores and keep their own: a pooled score is no probability, and of chains of such the shorter won.
     """
 
     takes: ClassVar[Kind] = "triple"
@@ -227,8 +227,7 @@ class PathPooling(Reorganiser):
         for each in evidence:
             topics = dict.fromkeys(topic.entity for topic in each.topics)
             found = reselect(list_scored_edges(each), topics)
-            items = tuple(replace(each.items[place], score=score) for place, score in found)
-            pooled.append(replace(each, calibration=None, items=items))
+            pooled.append(replace(each, items=tuple(each.items[place] for place, _ in found)))
         return pooled
 
 

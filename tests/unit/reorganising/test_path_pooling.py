@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from lodestar.engine.data_model import Entity, Question, Scored, Topic, Triple
 from lodestar.engine.evidence import Calibration, Evidence
+from lodestar.engine.evidence.chains_and_triples import convert_to_chains
 from lodestar.engine.reorganising import PathPooling, list_scored_edges
 from lodestar.models.path_pooling import ScoredEdge, pool_triple_scores, reselect_triples
 
 from tests.fakes.call_context import make_context
+from tests.fakes.memory_graph import MemoryGraph
 
 
 def edges(triples: list[tuple[int, int, float]]) -> list[ScoredEdge]:
@@ -70,9 +72,9 @@ NOTHING, APART = triples(topics="a"), triples(("xry", 0.25), topics="q")
 @pytest.mark.parametrize(
     ("keep", "coarse", "found", "groups"),
     [
-        (None, None, [("arb", 0.7), ("brc", 0.6)], (1, 0)),
-        (1, None, [("arb", 0.7)], (1,)),
-        (None, 1, [("brc", 1.6)], (0,)),
+        (None, None, [("arb", 0.2), ("brc", 0.8)], (1, 0)),
+        (1, None, [("arb", 0.2)], (1,)),
+        (None, 1, [("brc", 0.8)], (0,)),
     ],
 )
 def test_evidence_of_a_batch_is_pooled_each_question_alone(
@@ -83,9 +85,18 @@ def test_evidence_of_a_batch_is_pooled_each_question_alone(
     facts = [f"{i.value.head.id}{i.value.relation}{i.value.tail.id}" for i in whole.items]
     assert facts == [fact for fact, _ in found]
     assert [item.score for item in whole.items] == pytest.approx([score for _, score in found])
-    assert (tuple(item.group for item in whole.items), whole.calibration) == (groups, None)
+    assert tuple(item.group for item in whole.items) == groups
     assert nothing.items == ()
-    assert [item.score for item in apart.items] == [0.5]
+    assert [item.score for item in apart.items] == [0.25]
+
+
+def test_of_pooled_triples_too_the_beginning_of_a_chain_does_not_win() -> None:
+    given = triples(("arb", 0.9), ("bsc", 0.85), ("bsd", 0.8), topics="a", calibration=Calibration("probability"))
+    graph = MemoryGraph([(each.value.head.id, each.value.relation, each.value.tail.id) for each in given.items])
+    (kept,) = PathPooling()(make_context(), [given])
+    (chains,) = convert_to_chains(graph, [kept])
+    scores = [(str(each.value.relation_path), each.score) for each in chains.items]
+    assert scores == [("r → s", pytest.approx(0.9 * 0.85)), ("r", pytest.approx(0.9 * 0.15))]
 
 
 def test_scores_without_a_calibration_are_pooled_as_they_are_where_none_is_negative() -> None:
