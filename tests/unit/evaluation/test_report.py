@@ -61,12 +61,8 @@ def run_of(*pairs: tuple[GoldQuestion, QuestionRecord]) -> Run:
 
 
 def four() -> Run:
-    right, half, empty, lost = (
-        question("a", "x"),
-        question("b", "x", "y"),
-        question("c", "x"),
-        question("d", "x", topic="m.2"),
-    )
+    right, half, empty = question("a", "x"), question("b", "x", "y"), question("c", "x")
+    lost = question("d", "x", topic="m.2")
     return run_of(
         (right, answered(right, ["x"], ["x"], TokenUsage(100, 10))),
         (half, replace(answered(half, ["z", "y"], ["z", "y"]), miss=MissReason("lost by the answerer"))),
@@ -121,16 +117,10 @@ def test_questions_without_an_answer_measure_abstention() -> None:
     assert [report["abstention"][name]["mean"] for name in ("precision", "recall")] == [1.0, 0.5]
 
 
+PATHS = (PathRecord(0.5, "m.1", ("r", "^s"), 30, "One —[r]→ Two"),)
+ANSWERS = (AnswerRecord("Zwei \u2028", "m.2", 0.4, "graph"),)
 RECORDS = [
-    QuestionRecord(
-        "q1",
-        "who\n?",
-        ("m.1",),
-        (PathRecord(0.5, "m.1", ("r", "^s"), 30, "One —[r]→ Two"),),
-        (AnswerRecord("Zwei \u2028", "m.2", 0.4, "graph"),),
-        "Zwei",
-        scores={"mrr": 1.0},
-    ),
+    QuestionRecord("q1", "who\n?", ("m.1",), PATHS, ANSWERS, "Zwei", scores={"mrr": 1.0}),
     QuestionRecord("q2", "what?", failure="LLMError: it failed", miss=MissReason("failed")),
     QuestionRecord(
         "q3", "where?", ("m.1",), miss=MissReason("not the first", 2), seconds={"total": 0.1}, round_trips={"link": 1}
