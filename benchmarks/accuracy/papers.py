@@ -98,7 +98,7 @@ SIDES = {
     "100 triples": triples("", 100),
     "chains": triples(" + reorganise", 100),
     "dual encoder, F1 shares": Side(DualTrainingOptions(), cross=False, mines=False),
-    "dual encoder, hard paths": Side(DualTrainingOptions(any_weight=0), cross=False),
+    "dual encoder, hard paths": Side(DualTrainingOptions(), cross=False),
     "similarity": Side(WALKS, cross=False, mines=False),
     "cross-attentive": Side(WALKS, mines=False),
     "+ hard path mining": Side(MINED),
