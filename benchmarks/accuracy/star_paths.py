@@ -74,8 +74,7 @@ def score_first_paths(
         walks = (replace(each, negatives=each.reachable[~each.is_right]) for each in own.examples)
         own = replace(own, examples=tuple(walks))
     elif not is_pool and mines:
-        hard = (replace(each, f1=each.positive.astype(np.float32)) for each in own.examples)
-        own = replace(own, examples=tuple(hard))
+        own = replace(own, examples=tuple(replace(each, f1=each.positive.astype(np.float32)) for each in own.examples))
     num_epochs = epochs if is_pool else 2 * epochs
     how = TrainingOptions(epochs=num_epochs, learning_rate=1e-4, patience=num_epochs, precision="bfloat16", seed=seed)
     torch.manual_seed(seed)
