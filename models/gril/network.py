@@ -204,14 +204,11 @@ class HopPredictor(nn.Module):
         super().__init__()
         self.inner = nn.Linear(dimension, hidden)
         self.out = nn.Linear(hidden, max_hops)
+        self.max_hops = max_hops
 
     def forward(self, questions: Tensor) -> Tensor:
         """Return the logit of each number of hops, (num_questions, max_hops)."""
         return self.out(self.inner(questions).relu())
-
-    @property
-    def max_hops(self) -> int:
-        return self.out.out_features
 
 
 class HopModel:
@@ -220,10 +217,7 @@ class HopModel:
     def __init__(self, network: HopPredictor, vectors: TextVectors) -> None:
         self._network = network
         self._vectors = vectors
-
-    @property
-    def max_hops(self) -> int:
-        return self._network.max_hops
+        self.max_hops = network.max_hops
 
     def logits(self, questions: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the logits of 1, 2, … hops for each question, (num_questions, max_hops)."""

@@ -136,16 +136,13 @@ class PointingReader(nn.Module):
         super().__init__()
         self.encoder: Any = backbone.model
         self.backbone = backbone
+        self.width = backbone.dimension
         self.max_tokens = max_tokens
         self.inner = nn.Linear(backbone.dimension, backbone.dimension)
         self.out = nn.Linear(backbone.dimension, 1)
         self._tokenizer: Any = backbone.tokenizer
         tokenise = partial(self._tokenizer, add_special_tokens=False, verbose=False)
         self._tokenise = lru_cache(MAX_KEPT)(lambda text: tokenise(text)["input_ids"])
-
-    @property
-    def width(self) -> int:
-        return self.backbone.dimension
 
     def pretrained_parameters(self) -> Sequence[Tensor]:
         return list(self.encoder.parameters())
@@ -235,10 +232,8 @@ class GenerativeReader(nn.Module):
         self._tokenizer: Any = model.tokenizer
         end = model.tokenizer.eos_token_id
         self._end = int(model.tokenizer.pad_token_id if end is None else end)
-
-    @property
-    def width(self) -> int:
-        return int(self._embeddings.weight.shape[1])
+        self._embeddings = self.language_model.get_input_embeddings()
+        self.width = int(self._embeddings.weight.shape[1])
 
     def loss(self, questions: Sequence[ReaderQuestion], tokens: Tensor | None) -> Tensor:
         """Return the mean of −log P over the answers' tokens; 0 without a gradient if no question has answers."""
@@ -301,10 +296,6 @@ class GenerativeReader(nn.Module):
 
     def trained_weights(self) -> Mapping[str, Tensor]:
         return get_lora_weights(self.language_model)
-
-    @property
-    def _embeddings(self) -> Any:
-        return self.language_model.get_input_embeddings()
 
     def _embed(self, rows: Sequence[list[int]], tokens: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return embeddings, (num_rows, length, width), and the attention mask, padded on the right."""
