@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import one_line
+from .placement import count_call
 
 if TYPE_CHECKING:
     import torch
@@ -77,6 +78,7 @@ def load_language_model(
             name, dtype=dtype or "auto", use_safetensors=True, attn_implementation=attention, **options
         )
         network = network.to(torch.device(device)).eval()  # type: ignore[arg-type]
+    network.base_model.register_forward_pre_hook(lambda *_: count_call("batches"))  # of a LoRA, too
     tokenizer.padding_side = padding
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)

@@ -33,7 +33,7 @@ from ..causal_lm import (
     load_language_model,
 )
 from ..kinds import LoraOptions, read_weights, restore_weights, write_weights
-from ..placement import move_batch
+from ..placement import count_call, move_batch
 from ..reader import choose_answer_count
 from ..text.bert import Backbone, open_pretrained, open_stored_backbone, pad_token_ids, write_backbone_description
 from ..wording import casefold_nfkc
@@ -380,4 +380,5 @@ class ReaderModel:
             given = torch.tensor(tokens).to(device) if self.options.token else None
             if isinstance(self._reader, GenerativeReader):
                 return self._reader.replies(passages, given)
+            count_call("batches")
             return [each.cpu().numpy() for each in self._reader(passages, given)]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from lodestar.engine.context import CallCosts
 from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions, JointOptions
 from lodestar.models.gril.network import GraphRetriever, GraphTokenNetwork, sample_triple_mask
 from lodestar.models.gril.readers import (
@@ -207,11 +208,6 @@ def train(folder: Path, chosen: GrilConfig, **more: Any) -> GrilDescription:
     return train_sets(KIND, chosen, *sets, folder, encode=encode, **more)
 
 
-def opened(folder: Path) -> GrilCheckpoint:
-    vectors = TextVectors(LetterEncoder())
-    return GrilCheckpoint(folder, CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors))
-
-
 class TestTraining:
     def test_it_is_taken_up_read_again_and_at_work(self, reader_folder: str, tmp_path: Path) -> None:
         whole, halted = tmp_path / "whole", tmp_path / "halted"
@@ -224,7 +220,8 @@ class TestTraining:
             assert weights[0].read_bytes() == weights[1].read_bytes(), part
         assert 0 <= description.figures["reader"]["hits_at_1"] <= 1
 
-        checkpoint = opened(whole)
+        vectors = TextVectors(LetterEncoder())
+        checkpoint = GrilCheckpoint(whole, CheckpointOpenOptions("cpu", torch.float32, lambda _: vectors))
         retriever, bridge, model = checkpoint.retriever._network, checkpoint.retriever._bridge, checkpoint.reader
         assert bridge is not None
         reader = model._reader
@@ -237,7 +234,10 @@ class TestTraining:
             tokens = bridge(grown, inputs, sample_triple_mask(grown, 0.5, is_sampled=False))
         given = choose_reader_triples(grown, sets, [0, 1, 2], [4, 4, 4])
         passages, candidates = zip(*(build_passage(sets, *each) for each in enumerate(given)), strict=True)
-        read = model.read(passages, tokens.tolist())
+        costs = CallCosts()
+        with costs.stage("read"):
+            read = model.read(passages, tokens.tolist())
+        assert [each.batches for each in costs.costs] == [1]
         with torch.no_grad():
             assert isinstance(reader, PointingReader)
             pointed, bare = torch.cat(reader(passages, tokens)).numpy(), torch.cat(reader(passages, None)).numpy()

@@ -7,13 +7,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from lodestar.engine.context import CallCosts
 from lodestar.models.gril import GrowOptions, JointOptions
 from lodestar.models.gril.network import GraphRetriever, GraphTokenNetwork
-from lodestar.models.gril.readers import (
-    GenerativeReader,
-    ReaderPassage,
-    make_reader,
-)
+from lodestar.models.gril.readers import GenerativeReader, ReaderPassage, make_reader
 from lodestar.models.gril.training import EncodedSubgraphs, JointNetwork
 from lodestar.models.kinds import LoraOptions
 
@@ -28,11 +25,6 @@ LORA = LoraOptions(rank=2, alpha=4, dropout=0.0)
 @pytest.fixture(scope="module", params=["llama", "gpt2"])
 def language_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(write_tiny_causal_lm(tmp_path_factory.mktemp("lm"), kind=request.param, num_layers=2))
-
-
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(write_tiny_causal_lm(tmp_path_factory.mktemp("lm"), num_layers=2))
 
 
 def options(language_model: str, **changes: object) -> JointOptions:
@@ -51,31 +43,25 @@ def encoded() -> EncodedSubgraphs:
     return EncodedSubgraphs(question_graphs(0, 3), LetterEncoder().encode, CPU)
 
 
-def reached(network: torch.nn.Module) -> set[str]:
-    return {name for name, p in network.named_parameters() if p.grad is not None and bool(p.grad.any())}
-
-
 def test_the_loss_reaches_the_retriever_the_bridge_and_the_factors_and_nothing_of_the_model(
     language_model: str,
 ) -> None:
     network = network_of(options(language_model))
     network.losses(encoded(), [0, 1, 2], [4, 4, 4])["reading"].backward()
-    found = reached(network)
+    found = {name for name, p in network.named_parameters() if p.grad is not None and bool(p.grad.any())}
     assert {"retriever.score_out.weight", "retriever.score_question.weight", "bridge.out.weight"} <= found
     of_reader = {name for name in found if name.startswith("reader.")}
     assert of_reader
-    assert all("lora_" in name for name in of_reader)
-    assert all("lora_" in name for name in network.trained_weights() if name.startswith("reader."))
+    assert all("lora_" in name for name in (*of_reader, *network.trained_weights()) if name.startswith("reader."))
 
 
-def test_the_loss_is_the_mean_of_each_questions_answer_by_token(llama: str) -> None:
+def test_the_loss_is_the_mean_of_each_questions_answer_by_token(language_model: str) -> None:
     """Against transformers' own loss, of one question at a time, with the embeddings written down here."""
-    network = network_of(options(llama))
+    network = network_of(options(language_model))
     sets = encoded()
     with torch.no_grad():
         given = network.give(sets, [0, 1, 2], [4, 4, 4])
         reader = network.reader
-        assert isinstance(reader, GenerativeReader)
         assert given.tokens is not None
         losses = []
         for each, token in zip(given.questions, given.tokens, strict=True):
@@ -94,13 +80,15 @@ def test_the_loss_is_the_mean_of_each_questions_answer_by_token(llama: str) -> N
     torch.testing.assert_close(with_silent, torch.stack(losses).mean())
 
 
-def test_a_reply_is_of_the_likeliest_token_each_time(llama: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_is_of_the_likeliest_token_each_time_and_each_is_a_batch(
+    language_model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("lodestar.models.gril.readers.MAX_WRITTEN", 6)
-    reader = make_reader(options(llama))
+    reader = make_reader(options(language_model))
     assert isinstance(reader, GenerativeReader)
     reader.eval()
     passages = [ReaderPassage(f"what is {word}", ("Peru",), (), ()) for word in ("it", "that", "this", "there")]
-    expected = []
+    expected, num_written = [], 0
     for passage in passages:
         written, logs = list[int](), list[float]()
         while len(written) < 6 and 0 not in written:  # the end
@@ -109,8 +97,12 @@ def test_a_reply_is_of_the_likeliest_token_each_time(llama: str, monkeypatch: py
                 best = reader.language_model(inputs_embeds=words[None]).logits[0, -1].log_softmax(-1).max(-1)
             written.append(int(best.indices))
             logs.append(float(best.values))
+        num_written += len(written)
         expected.append((reader._tokenizer.decode(written, skip_special_tokens=True), math.exp(sum(logs) / len(logs))))
-    replies = reader.replies(passages, None)
+    costs = CallCosts()
+    with costs.stage("read"):
+        replies = reader.replies(passages, None)
+    assert [each.batches for each in costs.costs] == [num_written]
     likely = [probability for _, probability in expected]
     assert [reply.probability for reply in replies] == pytest.approx(likely, rel=1e-4)
     assert all(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from lodestar.engine.context import CallCosts
 from lodestar.engine.data_model import Entity, RelationPath, RelationStep, Topic
 from lodestar.engine.retrieval import PathQuery
 from lodestar.engine.retrieval.reg_path import GenerativePathScorer
@@ -106,7 +107,10 @@ def test_only_what_is_offered_is_written_and_its_scores_are_those_of_the_model(m
     assert set(found[1]) == {"^capital"}
     assert found[2] == {}
     assert all(of_path < begun < 0 for each in found for begun, of_path in each.values())
-    assert len(model.write(prefixes[:1], text, 1)[0]) == 1
+    costs = CallCosts()
+    with costs.stage("a batch for each token and the end, and one for the score"):
+        (step,) = model.write(prefixes[:1], text, 1)[0]
+    assert [each.batches for each in costs.costs] == [len(text.step(step)) + 2]
 
 
 def query(text: str, *paths: tuple[str, ...]) -> PathQuery:
