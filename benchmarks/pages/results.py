@@ -120,7 +120,7 @@ def page(dev: Mapping[Path, Report], test: Mapping[Path, Report], given: argpars
     rows = (row for report in dev.values() for row in misses_rows(report))
     about = "Share of the wrong answers; [Evaluation](evaluation.md#why-answers-are-wrong) says what the kinds mean."
     yield from section("Why answers are wrong", ("questions", "recipe", "wrong", *SHOWN_KINDS), rows, about)
-    about = "A checkpoint of `lodestar train star --set mix=1`: the cross-attentive scorer alone orders the shortlist."
+    about = "By `lodestar train star --set mix=1` and `lodestar eval --checkpoint`: that scorer orders the shortlist."
     yield from section(
         "STAR, the cross-attentive scorer alone", RUN_COLUMNS, map(run_row, read_reports(given.paper).values()), about
     )
@@ -228,7 +228,7 @@ def main() -> None:
     parser.add_argument("--checkpoints", type=Path, help="folder of a checkpoint for each graph, by its name")
     parser.add_argument("--set", dest="changes", action="append", default=[], help="KEY=VALUE of the recipe star")
     parser.add_argument("--sample", type=int, default=SAMPLE, help="questions of a set at most (default: %(default)s)")
-    parser.add_argument("--paper", type=Path, nargs="+", default=[], help="runs of STAR in the paper's own setting")
+    parser.add_argument("--paper", type=Path, nargs="+", default=[], help="runs of checkpoints of --set mix=1")
     parser.add_argument("--add", type=Path, nargs="+", default=[], help="sections that other benchmarks printed")
     given = parser.parse_args()
     settings = replace(resolve_settings(), home=str(given.work / "home"), cache=str(resolve_settings().cache_dir))
