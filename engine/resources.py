@@ -156,7 +156,7 @@ class EngineResources(_Cache):
 
     def _open_vectors(self, name: str) -> TextVectors:
         """Return vectors that are cached in the home folder, if the encoder's weights can be identified."""
-        encoder = SentenceEncoder(name, device=None if self.placement.device == "auto" else self.device)
+        encoder = SentenceEncoder(name, device=self.device, precision=self.settings.precision)
         try:
             with translate_import_errors(f"the encoder {name}"):
                 _ = encoder.dimension  # encodes a text
@@ -164,7 +164,7 @@ class EngineResources(_Cache):
             raise ModelError(str(error)) from error
         store = None
         if encoder.weights_digest is not None:
-            precision = "" if encoder.is_exact else "-bfloat16"
+            precision = "" if encoder.precision == "float32" else f"-{encoder.precision}"
             store = SqliteVectorStore(
                 self.settings.home_dir / "vectors" / f"{encoder.weights_digest}{precision}.sqlite"
             )

@@ -123,7 +123,7 @@ def read_sets(
     from ..models.text.encoders import EncoderUnavailableError
     from ..models.training import TrainingFolder
 
-    out = TrainingFolder(request.folder, request.device, any_graph=any_graph)
+    out = TrainingFolder(request.folder, request.device, request.settings.precision, any_graph=any_graph)
     with translate_storage_errors(request.folder):  # fail before the work, not after it
         request.folder.mkdir(parents=True, exist_ok=True)
     try:

@@ -271,12 +271,14 @@ OTHERWISE = "name another --out, or delete the folder to begin anew"
 class TrainingFolder:
     """Where a kind trains: a folder with the states of its networks, and at the end the checkpoint.
 
-    vectors: of text encoders, by their names. beside: of a source of pools, the words of the graph's relations.
-    any_graph: it is meant for unseen graphs, too. on_step, on_epoch: of `train_objective`, after the network's name.
+    precision: of text encoders. vectors: of these, by their names. beside: of a source of pools, the words of the
+    graph's relations. any_graph: it is meant for unseen graphs, too. on_step, on_epoch: of `train_objective`, after the
+    network's name.
     """
 
     folder: Path
     device: str = "cpu"
+    precision: str = "auto"
     vectors: dict[str, TextVectors] = field(default_factory=dict)
     beside: Any = None
     any_graph: bool = False
@@ -289,7 +291,7 @@ class TrainingFolder:
 
     def vectors_of(self, encoder: str) -> TextVectors:
         if encoder not in self.vectors:
-            self.vectors[encoder] = TextVectors(SentenceEncoder(encoder, device=self.device))
+            self.vectors[encoder] = TextVectors(SentenceEncoder(encoder, device=self.device, precision=self.precision))
         return self.vectors[encoder]
 
     def fit(self, kind: ModelKind, config: Any, train: Sequence[Any], dev: Sequence[Any]) -> Any:

@@ -389,13 +389,13 @@ class SentenceEncoder:
     (`_NumpyBert`) run on the CPU without PyTorch.
 
     `encode` returns (num_texts, dimension) float32 of unit length, so that a dot product is the cosine. Threads take
-    turns: tokenizers cannot be shared. Without a `device` it uses a GPU if there is one, on CUDA in bfloat16.
+    turns: tokenizers cannot be shared. device, precision: see `Placement`; without PyTorch it computes in float32.
     """
 
-    def __init__(self, name: str, *, device: str | None = None) -> None:
+    def __init__(self, name: str, *, device: str = "auto", precision: str = "auto") -> None:
         self.name = name
         self.base, self.adapter = _split_adapter(name)
-        self.device = device
+        self.placement = Placement(device, precision)
         self._turn = threading.RLock()
 
     @cached_property
@@ -436,9 +436,9 @@ class SentenceEncoder:
         return self._plain is not None
 
     @property
-    def is_exact(self) -> bool:
-        """Whether it computes in float32: vectors of another precision are stored by themselves."""
-        return not self.placement.torch_device.startswith("cuda")
+    def precision(self) -> str:
+        """The precision that it computes in: vectors of each are stored by themselves."""
+        return "float32" if isinstance(self._model, NumpyEncoder) else str(self.placement.dtype).removeprefix("torch.")
 
     @cached_property
     def dimension(self) -> int:
@@ -461,11 +461,6 @@ class SentenceEncoder:
             return []
         with self._turn:
             return self._model.encode_tokens(texts)
-
-    @cached_property
-    def placement(self) -> Placement:
-        """Where it computes, and in which precision."""
-        return Placement(self.device or "auto")
 
     @cached_property
     def _model(self) -> NumpyEncoder | SentenceTransformerEncoder:

@@ -12,14 +12,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lodestar.engine.resources import EngineResources
+from lodestar.engine.settings import Connection, Settings
 from lodestar.models.placement import Placement
 from lodestar.models.text.encoders import (
     EncoderUnavailableError,
-    NumpyEncoder,
     SentenceEncoder,
     SentenceTransformerEncoder,
     open_numpy_encoder,
 )
+from lodestar.models.training import TrainingFolder
 
 from tests.made.mined_examples import tiny_encoder
 
@@ -40,21 +42,11 @@ def odd_texts() -> list[str]:
     return drawn + named + long + ["twice", "twice"]
 
 
-@pytest.fixture(scope="module")
-def reference() -> SentenceTransformerEncoder:
-    return SentenceTransformerEncoder(str(MODEL), placement=Placement("cpu"))
-
-
-@pytest.fixture(scope="module")
-def ours() -> NumpyEncoder:
-    found = open_numpy_encoder(MODEL)
-    assert found is not None
-    return found
-
-
 @pytest.mark.long
-def test_vectors_are_those_of_sentence_transformers(reference: SentenceTransformerEncoder, ours: NumpyEncoder) -> None:
-    texts = odd_texts()
+def test_vectors_are_those_of_sentence_transformers() -> None:
+    reference = SentenceTransformerEncoder(str(MODEL), placement=Placement("cpu"))
+    texts, ours = odd_texts(), open_numpy_encoder(MODEL)
+    assert ours is not None
     vectors = ours.encode(texts)
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
@@ -74,6 +66,26 @@ def test_the_bundled_encoder_imports_neither_torch_nor_transformers() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("precision", ["auto", "float32", "float16"])
+def test_on_cuda_the_encoder_computes_in_the_precision_that_is_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str
+) -> None:
+    """By default in bfloat16; vectors of each precision have a file of their own."""
+    made: list[object] = []
+    monkeypatch.setattr("lodestar.models.placement._may_have_gpu", lambda: True)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr(SentenceTransformerEncoder, "__init__", lambda _, *__, placement, **___: made.append(placement))
+    monkeypatch.setattr(SentenceTransformerEncoder, "encode", lambda _, texts: np.ones((len(texts), 2), np.float32))
+    EngineResources(Settings(home=str(tmp_path), precision=precision), Connection("")).vectors.stack(
+        ["a"], lasting=True
+    )
+    TrainingFolder(tmp_path, "cuda", precision).vectors_of("all-MiniLM-L6-v2").stack(["a"])
+    computed = "bfloat16" if precision == "auto" else precision
+    assert [(each.torch_device, str(each.dtype)) for each in made] == [("cuda", f"torch.{computed}")] * 2
+    (stored,) = (tmp_path / "vectors").glob("*.sqlite")
+    assert stored.stem.partition("-")[2] == computed.replace("float32", "")
 
 
 @pytest.mark.parametrize(
