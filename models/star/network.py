@@ -25,7 +25,7 @@ from torch.nn.functional import normalize
 
 from ..calibration import lower_scores_except
 from ..kinds import CheckpointOpenOptions, check_checkpoint, read_weights, translate_read_errors, write_weights
-from ..placement import count_call, move_batch
+from ..placement import AdaptiveBatchSize, count_call, move_batch
 from ..text import verbalise_directed_hop
 from ..text.bert import (
     Backbone,
@@ -107,15 +107,18 @@ def _id(*candidates: Any) -> int:
 
 T = TypeVar("T")
 PART = 64
-"""Texts that the dual encoder reads together; pairs are half as many."""
+"""Texts that the dual encoder reads together; pairs are half as many. On CUDA more, as many as its memory holds, but
+not in training, where each part draws its own dropout."""
 
 
 def _by_length(
-    items: Sequence[T], length: Callable[[T], int], size: int, compute: Callable[[Sequence[T]], Tensor]
+    network: Any, size: int, items: Sequence[T], length: Callable[[T], int], compute: Callable[[Sequence[T]], Tensor]
 ) -> Tensor:
-    """Return what is computed of each item, (num_items, …), `size` of similar length at a time."""
+    """Return what is computed of each item, (num_items, …), some of similar length at a time (see `PART`)."""
     order = sorted(range(len(items)), key=lambda place: length(items[place]))
-    parts = [compute([items[place] for place in order[at : at + size]]) for at in range(0, len(order), size)]
+    grows = get_network_device(network).type == "cuda" and not torch.is_grad_enabled()
+    batch = network.batch if grows else AdaptiveBatchSize(size, most=size)
+    parts = batch.run([items[place] for place in order], compute)
     return torch.cat(parts)[torch.argsort(torch.tensor(order))]
 
 
@@ -145,6 +148,7 @@ class DualEncoder(nn.Module):
         super().__init__()
         dimension = backbone.dimension
         self.encoder = backbone.model
+        self.batch = AdaptiveBatchSize(PART)
         self.compose = _mlp(3 * dimension, dimension)
         self.promise = _mlp(dimension, dimension)
         self.log_scale = nn.Parameter(torch.tensor(math.log(INITIAL_SCALE)))
@@ -154,7 +158,7 @@ class DualEncoder(nn.Module):
 
     def encode(self, texts: Sequence[Tokens]) -> Tensor:
         """Return the mean of each text's hidden states at unit length, (num_texts, dimension)."""
-        return _by_length(texts, len, PART, self._encode)
+        return _by_length(self, PART, texts, len, self._encode)
 
     def _encode(self, texts: Sequence[Tokens]) -> Tensor:
         ids, mask = move_batch(pad_token_ids(texts), get_network_device(self))
@@ -223,6 +227,7 @@ class CrossAttentiveScorer(nn.Module):
         super().__init__()
         dimension = backbone.dimension
         self.encoder = backbone.model
+        self.batch = AdaptiveBatchSize(PART // 2)
         self.query_map = nn.Linear(dimension, key_dimension or dimension, bias=False)
         self.key_map = nn.Linear(dimension, key_dimension or dimension, bias=False)
         self.feed_forward = nn.Sequential(
@@ -235,7 +240,7 @@ class CrossAttentiveScorer(nn.Module):
 
     def forward(self, pairs: Sequence[PairTokens], part: int = PART // 2) -> Tensor:
         """Return the logits of s, (num_pairs,); part: pairs that are read together."""
-        return _by_length(pairs, lambda pair: len(pair[0]), part, self._read)
+        return _by_length(self, part, pairs, lambda pair: len(pair[0]), self._read)
 
     def _read(self, pairs: Sequence[PairTokens]) -> Tensor:
         places = torch.tensor([at for _, at in pairs])

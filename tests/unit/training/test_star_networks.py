@@ -6,19 +6,16 @@ import json
 import math
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from lodestar.models.star import SPECIAL_TOKENS
-from lodestar.models.star.network import (
-    CachedTokenizer,
-    CrossAttentiveScorer,
-    DualEncoder,
-)
+from lodestar.models.star import network as star
+from lodestar.models.star.network import CachedTokenizer, CrossAttentiveScorer, DualEncoder
 from lodestar.models.star.training import make_dual_batch
 from lodestar.models.text import verbalise_directed_hop
 from lodestar.models.text.bert import (
-    Backbone,
     Bert,
     compute_hidden_states,
     open_pretrained,
@@ -36,36 +33,28 @@ from tests.made.tiny_checkpoint import tiny_backbone
 QUESTION, PATH, END = SPECIAL_TOKENS
 
 
-def learned(network: nn.Module, seed: int = 5) -> None:
+def learned(network: nn.Module) -> Any:
     """Give every weight some other value: layers that begin as zero hide what comes before them."""
-    torch.manual_seed(seed)
+    torch.manual_seed(5)
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))
+    return network.eval()
 
 
 @pytest.fixture(scope="module")
-def backbone() -> Backbone:
-    return tiny_backbone()
-
-
-@pytest.fixture(scope="module")
-def texts(backbone: Backbone) -> CachedTokenizer:
-    return CachedTokenizer(backbone.tokenizer)
+def texts() -> CachedTokenizer:
+    return CachedTokenizer(tiny_backbone().tokenizer)
 
 
 @pytest.fixture(scope="module")
 def dual() -> DualEncoder:
-    network = DualEncoder(tiny_backbone()).eval()
-    learned(network)
-    return network
+    return learned(DualEncoder(tiny_backbone()))
 
 
 @pytest.fixture(scope="module")
 def cross() -> CrossAttentiveScorer:
-    network = CrossAttentiveScorer(tiny_backbone(1), key_dimension=8).eval()
-    learned(network)
-    return network
+    return learned(CrossAttentiveScorer(tiny_backbone(1), key_dimension=8))
 
 
 def test_the_encoder_that_scores_is_the_one_that_was_trained(tmp_path: Path) -> None:
@@ -129,11 +118,8 @@ def test_the_dual_encoder_against_its_formula(dual: DualEncoder, texts: CachedTo
         hidden = dual.encoder(input_ids=torch.tensor([texts.encode_single(text)])).last_hidden_state[0]
         return normalize(hidden.mean(dim=0), dim=0)
 
-    def mlp(network: nn.Module, inputs: Tensor) -> Tensor:
-        first, last = network[0], network[2]
-        hidden: Tensor = torch.nn.functional.gelu(inputs @ first.weight.T + first.bias)
-        outputs: Tensor = hidden @ last.weight.T + last.bias
-        return outputs
+    def mlp(network: nn.Module, inputs: Tensor) -> Any:
+        return network[2](torch.nn.functional.gelu(network[0](inputs)))
 
     examples = example_set(0, 1)
     asked = examples.examples[0]
@@ -163,13 +149,32 @@ def test_the_cross_attentive_scorer_against_its_formula(cross: CrossAttentiveSco
         hidden = cross.encoder(input_ids=torch.tensor([tokens])).last_hidden_state[0]
 
         def read(query: Tensor, states: Tensor) -> Tensor:
-            weights = torch.softmax(
-                (query @ cross.query_map.weight.T) @ (states @ cross.key_map.weight.T).T / 8**0.5, 0
-            )
-            return weights @ states
+            logits = (query @ cross.query_map.weight.T) @ (states @ cross.key_map.weight.T).T / 8**0.5
+            return torch.softmax(logits, 0) @ states
 
         from_question, from_path = read(hidden[1], hidden[2:6]), read(hidden[at], hidden[at + 1 : len(tokens) - 1])
         joined = torch.cat([hidden[0], hidden[1] + from_question, hidden[at] + from_path])
         first, last = cross.feed_forward[1], cross.feed_forward[4]
         expected = last(torch.nn.functional.gelu(first(joined)))
     assert float(logits) == pytest.approx(float(expected), abs=1e-5)
+
+
+@pytest.mark.parametrize(("device", "learns"), [("cuda", False), ("cuda", True), ("cpu", False)])
+def test_on_cuda_as_many_pairs_are_scored_together_as_fit(
+    cross: CrossAttentiveScorer, texts: CachedTokenizer, device: str, learns: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 200 pairs 32 and 64 fit together, the other 104 do not."""
+    pairs, read = [texts.pair("the", "peru " * (1 + number % 7)) for number in range(200)], []
+
+    def move(tensors: list[Tensor], _: torch.device) -> list[Tensor]:
+        if len(tensors[0]) > 100:
+            raise torch.OutOfMemoryError("no room")
+        read.append(len(tensors[0]))
+        return tensors
+
+    expected = cross(pairs)
+    monkeypatch.setattr(star, "get_network_device", lambda _: torch.device(device))
+    monkeypatch.setattr(star, "move_batch", move)
+    with torch.set_grad_enabled(learns):
+        torch.testing.assert_close(cross(pairs), expected, check_device=False)
+    assert read == ([32, 64, 52, 52] if (device, learns) == ("cuda", False) else [32] * 6 + [8])
