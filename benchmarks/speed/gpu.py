@@ -2,7 +2,7 @@
 
     python -m benchmarks.speed.gpu [--small] [--device cuda] > page.md
 
-Networks have the shapes of the papers' parts and random weights, inputs are random; nothing is read but the encoder.
+STAR is called as `ask` calls it; other networks have the papers' shapes and random weights, inputs are made up.
 It takes at most six minutes; `--small` is a form for tests. Without a GPU the page says that it was not run on one.
 """
 
@@ -12,6 +12,7 @@ import argparse
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import torch
@@ -22,7 +23,9 @@ from lodestar.models.gril.network import GraphRetriever
 from lodestar.models.placement import Placement
 from lodestar.models.reg.triples import GraphInputs, TripleScorer
 from lodestar.models.star import SPECIAL_TOKENS
-from lodestar.models.star.network import CachedTokenizer, CrossAttentiveScorer
+from lodestar.models.star.network import DualEncoder, StarModel, open_shipped_scorer
+from lodestar.models.star.shipped import ShippedStar
+from lodestar.models.text import DirectedRelation, RelationWords
 from lodestar.models.text.bert import open_pretrained
 from lodestar.models.text.encoders import SentenceEncoder
 
@@ -34,16 +37,17 @@ ENCODER = "all-MiniLM-L6-v2"
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is measured: texts, candidates at once, triples at once, rows of an index, repeats."""
+    """What is measured: texts, candidates at once, questions, triples at once, rows of an index, repeats."""
 
     texts: int = 4_096
     pairs: tuple[int, ...] = (8, 64, 512)
+    questions: int = 64
     triples: tuple[int, ...] = (4_000, 64_000)
     rows: int = 100_000
     repeats: int = 5
 
 
-SMALL = Sizes(16, (4,), (50,), 200, 1)
+SMALL = Sizes(16, (4,), 2, (50,), 200, 1)
 
 
 def rate(number: int, run: Callable[[], object], repeats: int, device: torch.device) -> float:
@@ -72,30 +76,46 @@ def triple_inputs(number: int, device: torch.device) -> dict[str, torch.Tensor]:
     return {name: each.to(device) for name, each in made.items()}
 
 
+def star_rows(placement: Placement, sizes: Sizes, device: torch.device) -> Iterator[tuple[str, float]]:
+    """Read pairs as `ask` does, score 420 paths of each question and read 8, and learn from pairs in float32."""
+    in_torch = open_shipped_scorer(placement.torch_device, placement.dtype)
+    reader = in_torch if placement.is_gpu else ShippedStar()
+    for number in sizes.pairs:
+        pairs = [("what is the capital of it", f"country location capital {each}") for each in range(number)]
+        found = rate(number, lambda pairs=pairs: reader.logits(pairs), sizes.repeats, device)
+        yield f"STAR, candidates, {number:,} at once", found
+    dual = DualEncoder(open_pretrained(ENCODER, SPECIAL_TOKENS)).eval().to(device)
+    dual.encoder.to(placement.dtype)
+    model, numbers = StarModel(None, dual, in_torch.texts, None), iter(range(10**9))  # type: ignore[arg-type]
+    hops = [(DirectedRelation(RelationWords("country", (f"property {each}",)), False),) for each in range(20)]
+    paths = [*product(hops), *product(hops, hops)]
+
+    def ask() -> None:
+        texts = [f"what is its number {next(numbers)}" for _ in range(sizes.questions)]  # new ones: none is kept
+        model.score([(text, paths) for text in texts])
+        reader.cross([(text, "it", path) for text in texts for path in paths[:8]])
+
+    yield "STAR, questions", rate(sizes.questions, ask, sizes.repeats, device)
+    learner = open_shipped_scorer(placement.torch_device, torch.float32).network.train()
+    batch = [
+        in_torch.texts.pair("what is the capital of it", f"country capital {each}") for each in range(sizes.questions)
+    ]
+    yield "STAR, pairs learned from", rate(len(batch), lambda: learner(batch).sum().backward(), sizes.repeats, device)
+
+
 def rows(placement: Placement, sizes: Sizes) -> Iterator[tuple[str, float]]:
     device = torch.device(placement.torch_device)
     torch.manual_seed(0)
     encoder = SentenceEncoder(ENCODER, device=placement.torch_device)
     texts = [f"the capital of country number {number}" for number in range(sizes.texts)]
     yield "encoder, texts", rate(len(texts), lambda: encoder.encode(texts), sizes.repeats, device)
-    backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
-    star = CrossAttentiveScorer(backbone).eval().to(device)
-    tokens = CachedTokenizer(backbone.tokenizer)
-    for number in sizes.pairs:
-        pairs = [("what is the capital of it", f"country location capital {each}") for each in range(number)]
-        batch = [tokens.pair(*pair) for pair in pairs]
-        with torch.no_grad(), torch.autocast(device.type, placement.dtype, enabled=device.type == "cuda"):
-            yield (
-                f"STAR, candidates, {number:,} at once",
-                rate(number, lambda b=batch: star(b, part=len(b)), sizes.repeats, device),
-            )
+    yield from star_rows(placement, sizes, device)
     scorer = TripleScorer(DIMENSION, DISTANCES, HIDDEN).to(device)
     learner = torch.optim.AdamW(scorer.parameters())
     grower = GraphRetriever(DIMENSION, HIDDEN, GrowOptions()).eval().to(device)
     for number in sizes.triples:
         given = triple_inputs(number, device)
         nodes = len(given["entities"])
-        question_of = torch.zeros(number, dtype=torch.long, device=device)
         is_topic = torch.zeros(nodes, dtype=torch.bool, device=device)
         is_topic[0] = True
         inputs = GraphInputs(
@@ -104,7 +124,7 @@ def rows(placement: Placement, sizes: Sizes) -> Iterator[tuple[str, float]]:
             is_literal=torch.zeros_like(is_topic),
             node_question=torch.zeros(nodes, dtype=torch.long, device=device),
             distances=torch.rand(nodes, DISTANCES, device=device),
-            question_of=question_of,
+            question_of=torch.zeros(number, dtype=torch.long, device=device),
         )
 
         def learn(inputs: GraphInputs = inputs) -> None:

@@ -6,6 +6,8 @@ import pytest
 import torch
 from lodestar.models.placement import AdaptiveBatchSize, copy_in_one_transfer, move_batch
 
+from benchmarks.speed import gpu
+
 TENSORS = [
     torch.tensor([[True, False], [False, True]]),
     torch.arange(5),
@@ -16,14 +18,9 @@ TENSORS = [
 
 
 def test_a_batch_is_copied_by_one_call_and_comes_out_as_it_was() -> None:
-    copied: list[int] = []
-
-    def move(packed: torch.Tensor) -> torch.Tensor:
-        copied.append(packed.numel())
-        return packed.clone()
-
-    found = copy_in_one_transfer(TENSORS, move)
-    assert copied == [4 + 5 * 8 + 3 * 4 + 2]
+    copied: list[torch.Tensor] = []
+    found = copy_in_one_transfer(TENSORS, lambda packed: copied.append(packed) or packed.clone())  # type: ignore[func-returns-value]
+    assert [each.numel() for each in copied] == [4 + 5 * 8 + 3 * 4 + 2]
     for before, after in zip(TENSORS, found, strict=True):
         assert torch.equal(before, after) and before.dtype == after.dtype
     assert all(map(torch.equal, move_batch(TENSORS, torch.device("cpu")), TENSORS))
@@ -45,3 +42,10 @@ def test_a_batch_doubles_until_memory_is_short() -> None:
     with pytest.raises(torch.OutOfMemoryError):
         AdaptiveBatchSize(4).run(range(4), lambda _: (_ for _ in ()).throw(torch.OutOfMemoryError("none")))
     assert AdaptiveBatchSize(4, most=4).run(range(10), len) == [4, 4, 2]
+
+
+def test_the_gpu_benchmark_runs_on_a_cpu(capsys: pytest.CaptureFixture[str]) -> None:
+    gpu.main(["--small", "--device", "cpu"])
+    printed = capsys.readouterr().out
+    assert "Not run on a GPU" in printed
+    assert all(f"| {name}" in printed for name in ("encoder", "STAR", "ReG", "GRIL", "FAISS"))
