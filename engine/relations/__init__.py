@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib.util import find_spec
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,14 +91,16 @@ SHORTLIST = 150
 APPROXIMATE_FROM = 100_000
 """Texts of relations from which on a search visits one in `PROBED_SHARE` of the index's cells."""
 PROBED_SHARE = 8
+MOST_ON_GPU = 2_048
+"""Rows that FAISS on a GPU finds at most for a query."""
 
 
 class RelationIndex:
     """Nearest relations by cosine: that of a relation is its words', or its best phrase's.
 
     FAISS ranks them, exactly or, from `approximate_from` texts, in cells (IVF); on a GPU if `gpu` and the FAISS that is
-    installed allow it. Without FAISS NumPy does. `vectors` keeps what it encodes from run to run, checked by checksum
-    and dimension.
+    installed allow it, but a shortlist exactly there. Without FAISS NumPy does. `vectors` keeps what it encodes from
+    run to run, checked by checksum and dimension.
     """
 
     def __init__(
@@ -109,7 +112,6 @@ class RelationIndex:
         approximate_from: int = APPROXIMATE_FROM,
     ) -> None:
         self.relations = tuple(relations)
-        self.num_searches = 0
         texts = [_texts_of(relation) for relation in relations]
         self._starts = np.cumsum([0, *map(len, texts)], dtype=np.int64)
         self._relation_of = np.repeat(np.arange(len(texts)), np.diff(self._starts))
@@ -119,26 +121,27 @@ class RelationIndex:
         self._rows = np.concatenate(parts) if parts else np.zeros((0, vectors.encoder.dimension), dtype=np.float32)
         self._search_rows = make_vector_search(self._rows, gpu=gpu, approximate=len(rows) >= approximate_from)
 
-    def search(self, vectors: FloatArray, top_k: int) -> list[list[Scored[RelationInfo]]]:
+    def search(
+        self, vectors: FloatArray, top_k: int, among: Collection[int] | None = None
+    ) -> list[list[Scored[RelationInfo]]]:
         """Return for each vector, (num_queries, dimension), the `top_k` nearest relations with their cosines.
 
-        Ties among them are ordered by the relation's number.
+        Ties among them are ordered by the relation's number. among: signed catalogue numbers of those that are ranked.
         """
-        wanted = min(max(top_k, 0), len(self.relations))
-        num_rows = min(2 * wanted, len(self._rows))
+        places = range(len(self.relations)) if among is None else sorted({self._places[abs(n)] for n in among})
+        wanted = min(max(top_k, 0), len(places))
         if not wanted or not len(vectors):
             return [[] for _ in vectors]
+        within = None if among is None else np.concatenate([np.arange(*self._starts[p : p + 2]) for p in places])
+        most = len(self._rows if within is None else within)
+        num_rows = 2 * wanted * most // len(places)  # of twice as many relations, on average
         while True:
-            self._count_search()
-            cosines, rows = self._search_rows(vectors, num_rows)
+            num_rows = min(num_rows, most)
+            cosines, rows = self._search_rows(vectors, num_rows, within)
             best = [self._best_of_relations(*each) for each in zip(cosines, rows, strict=True)]
-            if num_rows == len(self._rows) or min(map(len, best)) >= wanted:
+            if num_rows == most or min(map(len, best)) >= wanted:
                 return [[Scored(self.relations[place], cosine) for place, cosine in some[:wanted]] for some in best]
-            num_rows = min(2 * num_rows, len(self._rows))
-
-    def _count_search(self) -> None:
-        self.num_searches += 1
-        count_call("searches")
+            num_rows *= 2
 
     def nearest(self, vectors: FloatArray, top_k: int) -> list[frozenset[str]]:
         """Return for each vector the names of the `top_k` nearest relations."""
@@ -146,12 +149,7 @@ class RelationIndex:
 
     def shortlist(self, vector: FloatArray, numbers: Collection[int]) -> frozenset[int]:
         """Return which of these signed catalogue numbers are of the `SHORTLIST` nearest relations among them."""
-        known = sorted({self._places[abs(number)] for number in numbers})
-        self._count_search()
-        rows = np.concatenate([np.arange(self._starts[place], self._starts[place + 1]) for place in known])
-        (cosines,), (near,) = make_vector_search(self._rows[rows])(vector[None], len(rows))
-        best = self._best_of_relations(cosines, rows[near])
-        kept = {self.relations[place].number for place, _ in best[:SHORTLIST]}
+        kept = {each.value.number for each in self.search(vector[None], SHORTLIST, numbers)[0]}
         return frozenset(number for number in numbers if abs(number) in kept)
 
     def vectors(self) -> FloatArray:
@@ -165,36 +163,60 @@ class RelationIndex:
         return sorted(best.items(), key=lambda each: (-each[1], self.relations[each[0]].number))
 
 
-RowSearch = Callable[[FloatArray, int], tuple[FloatArray, Ints]]
-"""Returns for each query, (num_queries, dimension), cosines and places of so many rows, the nearest first."""
+RowSearch = Callable[..., tuple[FloatArray, Ints]]
+"""Returns for each query, (num_queries, dimension), cosines and places of so many rows, the nearest first; given rows
+`within` as well, of these alone.
+"""
 
 
 def make_vector_search(rows: FloatArray, *, gpu: bool = False, approximate: bool = False) -> RowSearch:
-    """Return what searches unit vectors, (num_rows, dimension)."""
+    """Return what searches unit vectors, (num_rows, dimension); searches of FAISS are counted."""
     if find_spec("faiss") is None:
         return partial(_search_by_numpy, rows)
     import faiss
 
     on_gpu = gpu and hasattr(faiss, "StandardGpuResources") and faiss.get_num_gpus() > 0
+    resources: Any = faiss.StandardGpuResources() if on_gpu else None
+    turn = Lock()  # threads cannot share them
+
+    def search_exactly(queries: FloatArray, top_k: int, within: Ints | None = None) -> tuple[FloatArray, Ints]:
+        count_call("searches")
+        among = rows if within is None else rows[within]
+        if on_gpu and top_k <= MOST_ON_GPU:
+            with turn:
+                cosines, places = faiss.knn_gpu(resources, queries, among, top_k, metric=faiss.METRIC_INNER_PRODUCT)
+        else:
+            cosines, places = faiss.knn(queries, among, top_k, faiss.METRIC_INNER_PRODUCT)
+        return cosines, places if within is None else within[places]
+
     if not approximate:
-        if on_gpu:
-            resources = faiss.StandardGpuResources()
-            return lambda queries, top_k: faiss.knn_gpu(
-                resources, queries, rows, top_k, metric=faiss.METRIC_INNER_PRODUCT
-            )
-        return lambda queries, top_k: faiss.knn(queries, rows, top_k, faiss.METRIC_INNER_PRODUCT)
+        return search_exactly
     num_cells = max(1, int(len(rows) ** 0.5))
     index: Any = faiss.index_factory(rows.shape[1], f"IVF{num_cells},Flat", faiss.METRIC_INNER_PRODUCT)
     index.train(rows)
     index.add(rows)
     index.nprobe = max(1, num_cells // PROBED_SHARE)
-    return faiss.index_cpu_to_all_gpus(index).search if on_gpu else index.search
+    whole = faiss.index_cpu_to_all_gpus(index) if on_gpu else index
+
+    def search_cells(queries: FloatArray, top_k: int, within: Ints | None = None) -> tuple[FloatArray, Ints]:
+        if within is not None and on_gpu:  # cells on a GPU take no selection
+            return search_exactly(queries, top_k, within)
+        count_call("searches")
+        if within is None:
+            return (whole if top_k <= MOST_ON_GPU else index).search(queries, top_k)
+        chosen = faiss.SearchParametersIVF(sel=faiss.IDSelectorBatch(within), nprobe=index.nprobe)  # type: ignore[call-arg]
+        found = index.search(queries, top_k, params=chosen)
+        return search_exactly(queries, top_k, within) if (found[1] < 0).any() else found  # the cells have fewer
+
+    return search_cells
 
 
-def _search_by_numpy(rows: FloatArray, queries: FloatArray, top_k: int) -> tuple[FloatArray, Ints]:
-    cosines = queries @ rows.T
+def _search_by_numpy(
+    rows: FloatArray, queries: FloatArray, top_k: int, within: Ints | None = None
+) -> tuple[FloatArray, Ints]:
+    cosines = queries @ (rows if within is None else rows[within]).T
     order = np.argsort(-cosines, axis=1, kind="stable")[:, :top_k]
-    return np.take_along_axis(cosines, order, axis=1), order
+    return np.take_along_axis(cosines, order, axis=1), order if within is None else within[order]
 
 
 def _texts_of(relation: RelationInfo) -> list[str]:
