@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.gril import GrowOptions
-from lodestar.models.gril.network import (
-    GraphRetriever,
-    HopPredictor,
-    concrete_mask,
-    group_noisy_or,
-    group_softmax,
-)
+from lodestar.models.gril.network import GraphRetriever, HopPredictor, concrete_mask, group_noisy_or, group_softmax
 from lodestar.models.gril.training import (
     EncodedSubgraphs,
     compute_entity_supervision_loss,

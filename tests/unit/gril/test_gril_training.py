@@ -11,12 +11,7 @@ import pytest
 import torch
 from lodestar.models.gril import KIND, GrilConfig, GrilDescription, GrowOptions
 from lodestar.models.gril.network import GraphTokenNetwork, GrilModel, HopPredictor, logit
-from lodestar.models.gril.training import (
-    EncodedSubgraphs,
-    GrilCheckpoint,
-    HopObjective,
-    compute_hops_to_answers,
-)
+from lodestar.models.gril.training import EncodedSubgraphs, GrilCheckpoint, HopObjective, compute_hops_to_answers
 from lodestar.models.kinds import CheckpointOpenOptions, TrainingOptions
 from lodestar.models.text.vectors import TextVectors
 

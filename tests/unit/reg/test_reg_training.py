@@ -10,11 +10,7 @@ import pytest
 import torch
 from lodestar.models.kinds import CheckpointOpenOptions, TrainingOptions
 from lodestar.models.reg import TRIPLE, TripleConfig, TripleDescription
-from lodestar.models.reg.triples import (
-    SubgraphModel,
-    compute_triple_figures,
-    open_model,
-)
+from lodestar.models.reg.triples import SubgraphModel, compute_triple_figures, open_model
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.letter_encoder import LetterEncoder
@@ -22,9 +18,7 @@ from tests.made.reg_graphs import RELATIONS, question_graphs
 from tests.made.trainings import train_sets
 
 CONFIG = TripleConfig(
-    hidden=32,
-    batch_size=4,
-    training=TrainingOptions(epochs=30, head_learning_rate=0.02, weight_decay=0.0, patience=99),
+    hidden=32, batch_size=4, training=TrainingOptions(epochs=30, head_learning_rate=0.02, weight_decay=0.0, patience=99)
 )
 
 

@@ -11,10 +11,7 @@ from lodestar.engine.data_model import Chain, Entity
 from lodestar.engine.errors import LLMError
 from lodestar.engine.evidence import Evidence
 from lodestar.engine.llm import Completed, Completion, Prompt
-from lodestar.engine.reorganising.filtering import (
-    FIFilter,
-    score_items_by_attention,
-)
+from lodestar.engine.reorganising.filtering import FIFilter, score_items_by_attention
 from lodestar.models.causal_lm import PromptAttention
 
 from tests.fakes.call_context import make_context
@@ -27,11 +24,7 @@ def evidence(*relations: str, text: str = "What borders Peru?") -> Evidence[Chai
     return evidence_of(*ranked(*(leads(each, Entity(each, each), topic=PERU) for each in relations)), text=text)
 
 
-def filtered(
-    *given: Evidence[Chain],
-    reply: Callable[[Prompt], Completed],
-    coarse: int = 50,
-) -> list[Evidence[Any]]:
+def filtered(*given: Evidence[Chain], reply: Callable[[Prompt], Completed], coarse: int = 50) -> list[Evidence[Any]]:
     ctx = make_context(reply=reply, opened={FIFilter(coarse=coarse): FALLING})
     return [each.add_costs(ctx.trace.costs) for each in FIFilter(coarse=coarse)(ctx, given)]
 

@@ -13,12 +13,7 @@ from lodestar.models.star import StarConfig, StarDescription
 from lodestar.models.text.encoders import SentenceEncoder
 
 SAID = StarDescription(
-    calibration=(1, 0),
-    config=StarConfig(mix=0, encoder="all-MiniLM-L6-v2"),
-    train=(),
-    dev=(),
-    figures={},
-    mix=0.0,
+    calibration=(1, 0), config=StarConfig(mix=0, encoder="all-MiniLM-L6-v2"), train=(), dev=(), figures={}, mix=0.0
 )
 
 

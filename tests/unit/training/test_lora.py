@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from lodestar.models.causal_lm import (
-    ModelAndTokenizer,
-    add_lora,
-    get_lora_weights,
-    load_language_model,
-)
+from lodestar.models.causal_lm import ModelAndTokenizer, add_lora, get_lora_weights, load_language_model
 from lodestar.models.kinds import LoraOptions, read_weights, restore_weights, write_weights
 from torch import Tensor, nn
 
