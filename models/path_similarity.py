@@ -14,7 +14,7 @@ formula and its constants are our own, no paper's:
          + noun · cos(asked(q), reached(h_L))                 the noun that is asked for is reached last
          + back · [h_{l+1} = h_l⁻¹, and no word such as "other" asks for it]
          − back · [h_2 = h_1⁻¹, and the question says so: "that share an actor with", "written by the writer of"]
-         + against · [h_1 is "owned by" turned round, or an h_l is a mother where a father is asked for]
+         + against · [h_1 is "owned by" or "owner" turned round, or an h_l is a mother where a father is asked for]
          + [L ≥ 2] · hop · ((L − 1) · ln(1 + T) − Σ_l ln(1 + n_l))
 
 q' is the question without its topic's mention, and without the nouns of what nearly all relations of the graph are of,
@@ -46,6 +46,8 @@ Ints = npt.NDArray[np.int64]
 
 SAMEWORD = 0.6
 """Cosine of two tokens from which on one is more likely than not to mean the other."""
+MAYBE_TURNED = 0.3
+"""Of a hop that leads the wrong way if its ends, which nobody knows, are alike. Our own choice."""
 MAX_HOPS_KEPT = 20_000
 UNKNOWN_TYPE = 0.25
 """Type evidence of a hop that does not tell what it reaches: about the mean of those that do."""
@@ -174,6 +176,17 @@ def _find_asked_noun(question: str) -> str:
         if token not in EMPTY_WORDS:
             noun.append(token)
     return " ".join(noun) or _find_asked_type(question)
+
+
+def _measure_turn(asked: AskedWords, hop: Hop) -> float:
+    """Return 1 for a hop that leads the wrong way by its words, less if nobody knows whether its ends are alike."""
+    words, inverse = hop[0].words, hop[0].inverse
+    if len(hop) > 1:
+        return 0.0
+    if asked.is_turned(words.properties[-1], inverse=inverse, alike=words.has_alike_ends):
+        return 1.0
+    may_be_alike = words.meaning.head.kind == words.meaning.tail.kind
+    return MAYBE_TURNED * asked.is_turned(words.properties[-1], inverse=inverse, alike=may_be_alike)
 
 
 def squash_word_cosines(cosines: Floats) -> Floats:
@@ -330,9 +343,7 @@ class PathSimilarity:
             self._call_ends(hops, asked.between),
             np.array([number.get(reverse_hop(hop), -2) for hop in hops]),
             returns,
-            np.array(
-                [len(hop) == 1 and asked.is_turned(hop[0].words.properties[-1], inverse=hop[0].inverse) for hop in hops]
-            ),
+            np.array([_measure_turn(asked, hop) for hop in hops], dtype=np.float32),
             np.array([asked.is_contrary(some) for some in stems]),
             np.array([asked.noun in some for some in stems]),
         )

@@ -34,6 +34,7 @@ _JOINTS = frozenset(
     "of in on at to for by with from behind where who which that whose is are was were does do did has have".split()
 )
 _BE = frozenset("is are was were s".split())
+_DO = frozenset("do does did".split())
 _BINDING = frozenset("of by for in on at with from to behind".split())
 """What binds a topic to the words before it more closely than to those after it."""
 _BACK = frozenset(
@@ -148,8 +149,8 @@ class AskedWords:
     between: nouns of what lies between. goes_back: whether a word such as "other" says that the way leads back over the
     relation it came by. returns: the roots of the words for that relation, where the question has them: "that share an
     actor with X", "written by the writer of X". doer: the root of "owner" of "X's owner" and "the owner of X", and of
-    "who owns X". done: that of "owned by X". noun: what "the … of X" and "X's …" ask for. links: how many such lead
-    from the topic to what is asked for: three in "the home of the mother of X's wife".
+    "who owns X". done: that of "owned by X" and "does X own". noun: what "the … of X" and "X's …" ask for. links: how
+    many such lead from the topic to what is asked for: three in "the home of the mother of X's wife".
     """
 
     words: tuple[str, ...]
@@ -168,12 +169,21 @@ class AskedWords:
         """Whether the way may lead back over the relation it came by."""
         return self.goes_back or bool(self.returns)
 
-    def is_turned(self, relation: str, *, inverse: bool) -> bool:
-        """Return whether a first step over a relation such as "owned by", by its words, leads the wrong way: from X to
-        what X owns for "X's owner", to the owner of X for "owned by X"."""
-        wanted = self.doer if inverse else self.done
-        words = [m.group().lower() for m in WORD.finditer(relation)] if wanted else []
-        return len(words) == 2 and words[1] == "by" and _find_root(words[0]) == wanted
+    def is_turned(self, relation: str, *, inverse: bool, alike: bool) -> bool:
+        """Return whether a first step over a relation, by its words, leads the wrong way: over "owned by" from X to
+        what X owns for "X's owner", to the owner of X for "owned by X" and "does X own".
+
+        alike: whether things of one kind stand at both ends. Then "owner", "owns" and "owner of" lead one way, too.
+        """
+        word, *rest = [m.group().lower() for m in WORD.finditer(relation)] or [""]
+        if rest != ["by"] and not (alike and rest in ([], ["of"])):
+            return False
+        word = word if rest else singularise(word)
+        is_named = rest != ["by"] and stem_word(word) == self.noun and (not self.doer or _is_doer(word))
+        to_doer = rest == ["by"] or (not rest and (is_named or _is_doer(word)))
+        if inverse == to_doer:
+            return is_named or _find_root(word) == self.doer
+        return _find_root(word) == self.done
 
     def is_contrary(self, stems: Set[str]) -> bool:
         """Return whether a hop with these stems is of the opposite of a word: a mother for "father"."""
@@ -230,10 +240,19 @@ def read_asked_words(question: str, topic: str) -> AskedWords:
         not _BACK.isdisjoint(words),
         _find_returns(words, content),
         _find_root(noun if _is_doer(noun) else verb),
-        _find_root(two[0]) if two[1] == "by" and not _is_doer("".join(words[after : after + 1])) else "",
+        _find_root(_find_done(words, first, after)),
         stem_word(noun) if noun not in STOP_WORDS else "",
         _count_links(words[:first], words[after:]),
     )
+
+
+def _find_done(words: Sequence[str], first: int, after: int) -> str:
+    """Return what the topic does: the verb of "owned by X" and of "does X own"; empty for none."""
+    next_ = "".join(words[after : after + 1])
+    two = ["", *(word for word in words[:first] if word not in _ARTICLES)][-2:]
+    if two[-1] == "by":
+        return "" if _is_doer(next_) else two[0]
+    return next_ if two[-1] in _DO else ""
 
 
 def _count_links(before: Sequence[str], after: Sequence[str]) -> int:
@@ -330,7 +349,7 @@ class WordPositions:
     between: Floats
     reverse: Ints
     returns: Bools
-    turned: Bools
+    turned: Floats
     contrary: Bools
     named: Bools
 
@@ -342,6 +361,8 @@ class WordPositions:
         later = (self.named[paths[:, 1:]] & (paths[:, 1:] >= 0)).any(axis=1) & ~self.named[paths[:, 0]]
         goes_back = self.reverse[paths[:, :-1]] == paths[:, 1:]
         said = goes_back & self.returns[paths[:, :-1]]
+        is_meant_once = (self.hop_words >= 0.5).sum(axis=1) < 2
+        again = (paths[:, :-1] == paths[:, 1:]) & is_meant_once[paths[:, :-1]] & (paths[:, 1:] >= 0)
         last = (paths >= 0).sum(axis=1) - 1
         on_the_way = np.where(np.arange(paths.shape[1]) < last[:, None], self.between[paths], np.float32(0.0)).max(
             axis=1
@@ -350,7 +371,7 @@ class WordPositions:
             order * score_word_order(self.hop_words, self.distances, paths)
             + between * on_the_way
             + noun * self.asked[paths[np.arange(len(paths)), last]]
-            + back * (goes_back & ~said).any(axis=1)
+            + back * (goes_back & ~said | again).any(axis=1)
             - back * said[:, :1].any(axis=1)
-            + against * (self.turned[paths[:, 0]] | (self.contrary[paths] & (paths >= 0)).any(axis=1) | later)
+            + against * np.maximum(self.turned[paths[:, 0]], (self.contrary[paths] & (paths >= 0)).any(axis=1) | later)
         ).astype(np.float32)

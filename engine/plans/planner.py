@@ -204,9 +204,10 @@ def _is_turned(chart: Chart, plan: Plan) -> bool:
                 step = reverse_path(path)[0]
             case _:
                 continue
-        relation, inverse = chart.steps.texts[step.removeprefix("^")][0], step.startswith("^")
-        named = (topic.mention for topic in chart.topics if topic.entity.id in ids)
-        if any(read_asked_words(chart.text, each).is_turned(relation, inverse=inverse) for each in named):
+        name, inverse = step.removeprefix("^"), step.startswith("^")
+        asked = (read_asked_words(chart.text, each.mention) for each in chart.topics if each.entity.id in ids)
+        words, alike = chart.steps.texts[name][0], name in chart.steps.alike
+        if any(each.is_turned(words, inverse=inverse, alike=alike) for each in asked):
             return True
     return False
 

@@ -78,6 +78,7 @@ class StepWordMatcher:
     def __init__(self, words: Mapping[str, RelationWords], steps: Iterable[str], vectors: TextVectors) -> None:
         self.vectors = vectors
         self.texts: dict[str, list[str]] = {}
+        self.alike = {name for name, each in words.items() if each.has_alike_ends}
         for name, each in words.items():
             if each.is_type:
                 continue

@@ -28,6 +28,8 @@ USUAL_MARGIN = 0.25
 """How far a first path usually is above the next one. Our own choice, by the development graphs of ``tests/people``."""
 MOST = 0.5
 """By how much margin and lack change a score."""
+SAME_SCORE = 0.05
+"""Within it a path over the same relations in another direction fits as well, and neither is sure. Our own choice."""
 USUAL_RELATIONS = 25
 """Of a graph with more relations, the best of those that are not there fits well by chance: it counts for less."""
 
@@ -67,12 +69,15 @@ class NoAnswerExplainer:
             return evidence
         first = chains[0]
         ends = {end.id for end in first.value.answers}
-        others = (each.score for each in chains[1:] if {end.id for end in each.value.answers} != ends)
-        margin = min(first.score - next(others, float("-inf")), MOST)
+        others = [each for each in chains[1:] if {end.id for end in each.value.answers} != ends]
+        margin = min(first.score - (others[0].score if others else float("-inf")), MOST)
         above = min(max(lacking.score - first.score, 0.0), MOST) if lacking else 0.0
         above *= min(1.0, USUAL_RELATIONS / max(len(self.relations), 1))
         probability = self.calibration.probability(first.score + margin - above - USUAL_MARGIN)
         if self._is_another_kind(evidence.question.text, _find_topic(evidence.topics, first.value), first.value):
+            probability = min(probability, UNSTATED)
+        names = _list_relations(first.value)
+        if any(first.score - each.score < SAME_SCORE and _list_relations(each.value) == names for each in others):
             probability = min(probability, UNSTATED)
         said = AnswerProbabilityFactors(
             first.value.topic.id, str(first.value.relation_path), first.score, margin, above, probability
@@ -133,6 +138,10 @@ class NoAnswerExplainer:
 
 def _fails(evidence: Evidence[Any]) -> bool:
     return not evidence.items or (evidence.confidence or 0.0) < LEAST_PROBABILITY
+
+
+def _list_relations(chain: Chain) -> list[str]:
+    return [step.step.relation for step in chain.steps]
 
 
 def _find_start(evidence: Evidence[Chain]) -> Topic:

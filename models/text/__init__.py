@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..wording.answer_kinds import NO_KIND, RelationEndProfile
+from ..wording.answer_kinds import NO_KIND, UNKNOWN, RelationEndProfile
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +46,11 @@ class RelationWords:
     def is_type(self) -> bool:
         """Whether the relation leads from things to what they are."""
         return self.properties[-1] in TYPE_RELATIONS
+
+    @property
+    def has_alike_ends(self) -> bool:
+        """Whether things of one kind, which is known, stand at both ends."""
+        return self.meaning.head.kind == self.meaning.tail.kind != UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import math
 
 import pytest
 from lodestar.engine.answering import ExtractiveAnswerer
-from lodestar.engine.data_model import Chain, Entity, Question, Scored, Topic
+from lodestar.engine.data_model import Chain, Entity, Question, Scored, Topic, Triple
 from lodestar.engine.evidence import Calibration, Evidence
 from lodestar.engine.retrieval.beam import BeamSearch
 from lodestar.engine.retrieval.no_answer import NoAnswerExplainer
@@ -15,7 +15,7 @@ from lodestar.models.wording.answer_kinds import RelationEndProfile
 
 from tests.fakes.memory_graph import MemoryGraph
 from tests.fakes.word_scorer import WordScorer
-from tests.made.evidence import evidence_of, leads, retrieved
+from tests.made.evidence import Path, chain_of, evidence_of, leads, retrieved
 
 GRAPH = MemoryGraph([("Peru", "capital", "Lima"), ("Chile", "currency", "Peso"), ("Chile", "capital", "Santiago")])
 SCORE = Calibration("logit", 10.0, -1.0)
@@ -99,4 +99,15 @@ def test_an_answer_of_another_kind_than_asked_is_not_stated(question: str, end: 
     found = stage(
         [evidence_of(Scored(leads("capital", LIMA, topic=PERU), 3.0), text=question, calibration=SCORE, topics=topics)]
     )[0]
+    assert (found.confidence is not None and found.confidence >= 0.5) == is_stated
+
+
+@pytest.mark.parametrize(
+    ("relation", "score", "is_stated"), [("capital", 2.98, False), ("capital", 2.9, True), ("mayor", 2.98, True)]
+)
+def test_of_two_ways_over_a_relation_that_fit_as_well_none_is_stated(
+    relation: str, score: float, is_stated: bool
+) -> None:
+    other = chain_of(Path((Triple(CUSCO, relation, PERU),), (True,)))
+    found = explain(Scored(leads("capital", LIMA, topic=PERU), 3.0), Scored(other, score), doubts=True)
     assert (found.confidence is not None and found.confidence >= 0.5) == is_stated
