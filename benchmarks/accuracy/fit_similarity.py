@@ -7,13 +7,14 @@
 each path that was found, with F1 of where it leads; QUESTIONS is a file, or a graph of ``tests/people`` that
 the server holds. The encoder is that of the settings. ``fit`` maximises Σ log Σ_p F1(p) · e^{S(p)/τ} / Σ_p e^{S(p)/τ},
 each graph counting as the root of its questions, and prints how many first paths are right with the weights as they
-are, with those fitted on the other graphs, and where each term is taken out (the rest fitted again, on other graphs).
+are, with those fitted on the other graphs, and where each term is taken out (the rest fitted again, on other graphs);
+and how far the probabilities of first paths are off, as they are and fitted on the other graphs.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,16 @@ import numpy as np
 import numpy.typing as npt
 from lodestar.engine.api import Engine
 from lodestar.engine.data_model import Question, Topic
-from lodestar.engine.evidence import SIMILARITY, Evidence
+from lodestar.engine.evaluation import expected_calibration_error
+from lodestar.engine.evidence import SIMILARITY, AnswerProbabilityFactors, Calibration, Evidence
 from lodestar.engine.parts import NamedPart
 from lodestar.engine.recipes import read_recipe
 from lodestar.engine.retrieval import PathQuery, PathScores, merge_mediator_hops
+from lodestar.engine.retrieval.no_answer import USUAL_MARGIN
 from lodestar.engine.retrieval.similarity import Similarity, SimilarityScorer
 from lodestar.engine.settings import resolve_settings
 from lodestar.loaders.question_sets import read_questions
+from lodestar.models.calibration import fit_calibration
 from lodestar.models.path_similarity import COSINE, PathSimilarity, SimilarityWeights, TopicPaths
 from lodestar.models.text.vectors import TextVectors
 from scipy.optimize import minimize
@@ -87,8 +91,9 @@ def read_asked(questions: str) -> list[Asked]:
 
 
 def collect(server: str, questions: Sequence[Asked], max_hop: int) -> dict[str, Floats]:
-    """Return for each path found its question's number, F1, what its link takes, and the cosine and terms of S."""
-    rows = []
+    """Return for each path found its question's number, F1, what its link takes, and the cosine and terms of S; and for
+    each question with a path what its probability is read from, and whether the first is right."""
+    rows, first = [], []
     retriever = RecordingSimilarity(beam_width=20, max_hop=max_hop)
     recipe = replace(read_recipe("similarity", options={"plans": False}), stages=NamedPart("similarity", retriever))
     with Engine(resolve_settings({"name": server}), recipe=recipe) as engine:
@@ -98,11 +103,17 @@ def collect(server: str, questions: Sequence[Asked], max_hop: int) -> dict[str, 
             graph = engine.read_graph()
             scorer = retriever.scorer(graph)
             for number, (each, evidence) in enumerate(zip(some, found, strict=True), start):
-                rows += [
-                    (number, *row)
-                    for row in read_terms(evidence, each.answers, scorer, graph.words, graph.shared.vectors)
-                ]
-    return {"rows": np.array(rows).reshape(-1, 4 + len(TERMS))}
+                terms = list(read_terms(evidence, each.answers, scorer, graph.words, graph.shared.vectors))
+                rows += [(number, *row) for row in terms]
+                if said := evidence.extra_of(AnswerProbabilityFactors):
+                    ends = {end.id if end.id in each.answers else end.label for end in evidence.chains[0].value.answers}
+                    read = said.score + said.margin - said.lacking - USUAL_MARGIN
+                    first.append((read, compute_f1(ends, each.answers) >= RIGHT))
+    return {"rows": np.array(rows).reshape(-1, 4 + len(TERMS)), "first": np.array(first, dtype=float).reshape(-1, 2)}
+
+
+def compute_f1(found: Set[str], right: Set[str]) -> float:
+    return 2 * len(found & right) / (len(found) + len(right)) if right else 0.0
 
 
 def read_terms(
@@ -130,8 +141,7 @@ def read_terms(
         terms = [score(replace(COSINE, phrases=True, **{term: 1.0})) - cosine for term in TERMS]
         for at, chain in enumerate(chains):
             ends = {end.id if end.id in answers else end.label for end in chain.answers}
-            f1 = 2 * len(ends & answers) / (len(ends) + len(answers)) if answers else 0.0
-            yield f1, topic.score - best, cosine[at], *(term[at] for term in terms)
+            yield compute_f1(ends, answers), topic.score - best, cosine[at], *(term[at] for term in terms)
 
 
 @dataclass(frozen=True)
@@ -210,6 +220,21 @@ def report(groups: Sequence[Group]) -> None:
     print("fitted on all:", ", ".join(f"{term} {weight:.2f}" for term, weight in zip(TERMS, final, strict=True)))
 
 
+def report_calibration(folder: Path) -> None:
+    """Print the expected calibration error by graph, as it is and by the other graphs, each counting alike."""
+    first = {file.stem: np.load(file)["first"] for file in sorted(folder.glob("*.npz"))}
+    for graph, own in first.items():
+        others = [each for name, each in first.items() if name != graph]
+        weights = np.concatenate([np.full(len(each), 1 / len(each) / len(others)) for each in others])
+        fitted = fit_calibration(list(map(tuple, np.concatenate(others))), list(weights))
+        errors = [
+            expected_calibration_error([by.probability(read) for read in own[:, 0]], list(own[:, 1] > 0))
+            for by in (SIMILARITY, Calibration("similarity", *fitted))
+        ]
+        by_others = f"by the others {errors[1]:.3f} ({fitted[0]:.2f}, {fitted[1]:.2f})"
+        print(f"{graph}: n {len(own)}, ECE {errors[0]:.3f}, {by_others}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("task", choices=("collect", "fit"))
@@ -220,6 +245,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     if options.task == "fit":
         report(read_groups(options.out, SIMILARITY.from_log_odds(Similarity.link_weight)))
+        report_calibration(options.out)
         return
     for each in options.graphs:
         graph, _, place = each.partition("=")
