@@ -311,6 +311,20 @@ class GraphToken:
         return {}
 
 
+@dataclass(frozen=True, slots=True)
+class ChainLengthShares:
+    """How probable it is that the chain asked for has 1, 2, … triples, or more for the last one: an `EvidenceExtra` of
+    triples."""
+
+    values: tuple[float, ...] = field(compare=False, repr=False)
+
+    def share(self, length: int) -> float:
+        return self.values[min(length, len(self.values)) - 1]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {}
+
+
 def find_graph_token(evidence: Evidence[Item]) -> tuple[float, ...]:
     token = evidence.extra_of(GraphToken)
     return () if token is None else token.values

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from ..data_model import Chain, ChainStep, Entity, RelationStep, Scored, Triple, find_lowest_group_number
 from ..neo4j import Request, Row, load_query
 from ..neo4j.graph_requests import MENTIONED_WITH, Pair, read_snippets
-from . import Calibration, Evidence, Item, Kind, item_sort_key
+from . import Calibration, ChainLengthShares, Evidence, Item, Kind, item_sort_key
 
 if TYPE_CHECKING:
     from ..context import Database
@@ -83,6 +83,7 @@ def _make_chains(evidence: Evidence[Triple], paths: Sequence[GroundedRelationPat
     groups = [each.group for each in evidence.items]
     values = [each.score for each in evidence.items]
     one_by_one = None if evidence.trace.retrieved else evidence.calibration
+    lengths = evidence.extra_of(ChainLengthShares)
     onward = _lead_on(paths, values)
     made: list[Scored[Chain]] = []
     for place, path in enumerate(paths):
@@ -90,7 +91,7 @@ def _make_chains(evidence: Evidence[Triple], paths: Sequence[GroundedRelationPat
             chain = Chain(path.topic, path.steps, ends)
             on_way = _triples_on_way(path, ends)
             best = [max(values[triple] for triple in step) for step in on_way]
-            score = _score_path(best, onward[place], one_by_one)
+            score = _score_path(best, onward[place], one_by_one, lengths)
             made.append(
                 Scored(chain, score, find_lowest_group_number(groups[triple] for step in on_way for triple in step))
             )
@@ -109,17 +110,23 @@ def _is_cut(paths: Sequence[GroundedRelationPath]) -> bool:
     return max(num_paths.values(), default=0) > MAX_CHAINS or max(num_steps.values(), default=0) >= MAX_STEPS
 
 
-def _score_path(best: Sequence[float], onward: Sequence[float], calibration: Calibration | None) -> float:
+def _score_path(
+    best: Sequence[float],
+    onward: Sequence[float],
+    calibration: Calibration | None,
+    lengths: ChainLengthShares | None,
+) -> float:
     """Return the score of a path from the scores of its steps, each worth its best triple. Our own.
 
-    onward: the scores o of the steps that lead on from its ends. Where a retriever has scored triples one by one, the
-    path t₁ … t_l is worth p(t₁) · … · p(t_l) · Π (1 − p(o)), p by their calibration, so that the beginning of a path
-    does not win by being short. Without a calibration it is worth its weakest step.
+    Where a retriever has scored triples one by one, the path t₁ … t_l is worth p(t₁) · … · p(t_l) · P(l), p by their
+    calibration, P by what it tells of lengths, so that the beginning of a path does not win by being short. Where it
+    tells none P(l) is Π (1 − p(o)), onward: the scores o of the steps that lead on from its ends. Without a calibration
+    a path is worth its weakest step.
     """
     if calibration is None:
         return min(best)
     stops = math.prod(1 - calibration.probability(score) for score in onward)
-    return math.prod(map(calibration.probability, best)) * stops
+    return math.prod(map(calibration.probability, best)) * (lengths.share(len(best)) if lengths else stops)
 
 
 def _lead_on(paths: Sequence[GroundedRelationPath], scores: Sequence[float]) -> defaultdict[int, list[float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,7 +14,16 @@ from ...models.text import DirectedRelation, RelationWords, verbalise_hop
 from ...models.text.vectors import TextVectors
 from ..data_model import Entity, LinkedQuestion, Scored, Triple, check_scores_finite
 from ..errors import UsageError
-from ..evidence import Calibration, Evidence, GraphToken, Kind, NoEvidenceExplanation, item_sort_key
+from ..evidence import (
+    Calibration,
+    ChainLengthShares,
+    Evidence,
+    EvidenceExtra,
+    GraphToken,
+    Kind,
+    NoEvidenceExplanation,
+    item_sort_key,
+)
 from ..linking import select_start_topics
 from ..parts import Retriever, TrainedPart, option, part
 from . import Shortlist
@@ -154,6 +163,8 @@ class SubgraphRetriever(TrainedPart, Retriever):
     gives: ClassVar[Kind] = "triple"
     merge_parallel: ClassVar[bool] = False
     """Triples between the same two entities count as one of the `keep`, though they stay triples of their own."""
+    tells: ClassVar[Callable[[tuple[float, ...]], EvidenceExtra]] = ChainLengthShares
+    """What a model says of each question beside the scores."""
 
     keep: Positive = option(100, "triples kept")
 
@@ -171,7 +182,7 @@ class SubgraphRetriever(TrainedPart, Retriever):
         scorer: TrainedSubgraphScorer = self.opened(ctx.graph)
         batch = scorer.extract(ctx.db, questions)
         graphs = convert_to_question_graphs(batch, [each.question.text for each in questions], scorer.relations)
-        scores, may_keep, tokens = scorer.model.score(graphs)
+        scores, may_keep, told = scorer.model.score(graphs)
         check_scores_finite(scores, f"a checkpoint of kind {scorer.model.description.kind}")
         keep = max(self.keep, top_k)
         found: list[Evidence[Triple]] = []
@@ -181,7 +192,7 @@ class SubgraphRetriever(TrainedPart, Retriever):
             ranked = rows[np.argsort(-scores[rows], kind="stable")]
             best = ranked[_mark_first_pairs(batch, ranked, keep)] if self.merge_parallel else ranked[:keep]
             one = scorer.evidence(question, batch, best, scores, number)
-            found.append(replace(one, extras=(GraphToken(tokens[number]),)) if tokens else one)
+            found.append(replace(one, extras=(self.tells(told[number]),)) if told else one)
         return found
 
 
@@ -225,6 +236,7 @@ class Gril(SubgraphRetriever):
     """The triples with the most attention as a trained network grows and prunes a subgraph (GRIL, docs/papers.md)."""
 
     kinds: ClassVar[tuple[str, ...]] = ("gril",)
+    tells: ClassVar[Callable[[tuple[float, ...]], EvidenceExtra]] = GraphToken
 
     def model(self, checkpoint: GrilCheckpoint) -> GrilModel:
         return checkpoint.retriever

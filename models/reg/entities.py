@@ -22,6 +22,7 @@ from ..training import TrainingFolder
 from . import EntityConfig, EntityDescription
 from .triples import (
     GraphInputs,
+    LengthPredictor,
     SubgraphModel,
     TripleObjective,
     encode_subgraph_sets,
@@ -56,6 +57,7 @@ class EntityScorer(nn.Module):
             for _ in range(num_layers)
         )
         self.out = nn.Linear(hidden, 1)
+        self.length = LengthPredictor(dimension)
 
     def nodes(self, inputs: GraphInputs) -> Tensor:
         """Return the logit of each node, (num_nodes,)."""

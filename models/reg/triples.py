@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from ..calibration import fit_calibration
+from ..calibration import fit_calibration, fit_logistic_regression
 from ..kinds import CheckpointOpenOptions, check_checkpoint, load_network, write_weights
 from ..mined_files import describe_supervision
 from ..placement import move_batch
@@ -31,6 +31,7 @@ from ..subgraphs import (
     QuestionGraphs,
     compute_distance_encoding,
     compute_encoding_width,
+    compute_hops_from_topic,
     join_graphs,
     mark_triples_beside,
 )
@@ -92,6 +93,10 @@ class EncodedGraphs:
         self._distances: Floats = compute_distance_encoding(graphs.heads, graphs.tails, graphs.is_topic, num_rounds)
 
     @property
+    def question_vectors(self) -> Floats:
+        return self._questions
+
+    @property
     def dimension(self) -> int:
         return int(self._questions.shape[1])
 
@@ -136,6 +141,36 @@ def concatenate_spans(spans: Iterable[slice]) -> Ints:
 
 BLOCK = 512
 """Triples per block: few enough for a processor's cache."""
+MAX_LENGTH = 4
+"""Triples of the longest chain that is told from shorter ones."""
+LENGTH_PENALTY = 0.03
+"""A tenth of it is on how frequent a length is. Our own choice, by dev questions of FB15k-237 and MetaQA."""
+
+
+class LengthPredictor(nn.Linear):
+    """Says how many triples long the chain of a question is, by its vector: a logistic regression for each length. Our
+    own: the paper has no stop."""
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__(dimension, MAX_LENGTH)
+        for each in self.requires_grad_(requires_grad=False).parameters():
+            each.zero_()
+
+    def fit(self, questions: Floats, lengths: Ints) -> None:
+        """questions: unit vectors, (num_questions, dimension); lengths: (num_questions,), 0 where it is not known. All
+        lengths stay as probable where none is known."""
+        x, known = questions[lengths > 0].astype(np.float64), np.minimum(lengths[lengths > 0], MAX_LENGTH)
+        weights = np.full(len(known), 1 / max(len(known), 1))
+        for length in range(1, MAX_LENGTH + 1) if len(known) else ():
+            is_so = (known == length).astype(np.float64)
+            found = fit_logistic_regression(x, is_so, weights, LENGTH_PENALTY, intercept_penalty=LENGTH_PENALTY / 10)
+            self.weight[length - 1] = torch.from_numpy(found[:-1]).to(self.weight)
+            self.bias[length - 1] = float(found[-1])
+
+    def forward(self, questions: Tensor) -> Tensor:
+        """Return the probability of each length, (num_questions, MAX_LENGTH)."""
+        odds = super().forward(questions).sigmoid()
+        return odds / odds.sum(dim=1, keepdim=True)
 
 
 class TripleScorer(nn.Module):
@@ -151,6 +186,7 @@ class TripleScorer(nn.Module):
         self.of_head_distance = nn.Linear(distance_width, hidden, bias=False)
         self.of_tail_distance = nn.Linear(distance_width, hidden, bias=False)
         self.out = nn.Linear(hidden, 1)
+        self.length = LengthPredictor(dimension)
 
     def forward(self, inputs: GraphInputs) -> Tensor:
         """Return the logit of each triple, (num_triples,), block by block."""
@@ -176,7 +212,8 @@ class TripleScorer(nn.Module):
 
 
 TripleScores = tuple[Floats, Bools | None, Sequence[tuple[float, ...]]]
-"""The logit of each triple, which ones can be kept (None: all), and the graph token of each question, if there are."""
+"""The logit of each triple, which ones can be kept (None: all), and what is told of each question: the probability of
+each length of its chain, of GRIL its graph token, if there are."""
 
 
 class SubgraphModel:
@@ -193,7 +230,9 @@ class SubgraphModel:
         if not len(graphs.heads):
             return np.zeros(0, dtype=np.float32), None, ()
         with self._turn, torch.no_grad():
-            return self._network(self.inputs(graphs)).float().cpu().numpy(), None, ()
+            inputs = self.inputs(graphs)
+            told = self._network.length(inputs.questions).tolist()
+            return self._network(inputs).float().cpu().numpy(), None, tuple(map(tuple, told))
 
     def inputs(self, graphs: QuestionGraphs) -> GraphInputs:
         """Return whole subgraphs; the vectors of questions are not kept from run to run."""
@@ -313,6 +352,9 @@ def fit_scorer(
 ) -> Any:
     """Train a network over subgraphs, and write the checkpoint. own: fields of its description."""
     (part,) = out.kind.description.parts
+    learned = objective.train
+    lengths = count_triples_of_chains(learned.graphs)
+    objective.network.length.fit(learned.question_vectors, lengths)
     out.train(name, part, objective, {key: value for key, value in asdict(config).items() if key != "training"})
     return out.write(
         {part: partial(write_weights, objective.network.state_dict())},
@@ -321,6 +363,21 @@ def fit_scorer(
         supervision=describe_supervision(train),
         **own,
     )
+
+
+def count_triples_of_chains(graphs: QuestionGraphs) -> Ints:
+    """Return how many right triples lead from a topic to most answers of each question, (num_questions,), of several
+    topics the most; 0 where none does."""
+    found = []
+    for question in range(len(graphs)):
+        (heads, tails), nodes = graphs.ends_of(question), graphs.nodes_of(question)
+        right, longest = graphs.is_positive[graphs.triples_of(question)], 0
+        for topic in np.flatnonzero(graphs.is_topic[nodes]).tolist():
+            hops = compute_hops_from_topic(heads[right], tails[right], graphs.is_literal[nodes], topic)
+            reached = hops[graphs.is_answer[nodes] & (hops > 0)]
+            longest = max(longest, int(np.bincount(reached, minlength=1).argmax()))
+        found.append(longest)
+    return np.array(found, dtype=np.int64)
 
 
 def open_scorer(

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 import torch
 from lodestar.models.reg import triples as reg_network
-from lodestar.models.reg.triples import GraphInputs, TripleScorer
+from lodestar.models.reg.triples import GraphInputs, LengthPredictor, TripleScorer, count_triples_of_chains
 from lodestar.models.subgraphs import (
     compute_distance_encoding,
     compute_encoding_width,
     mark_shortest_paths,
     mark_triples_beside,
 )
+
+from tests.made.reg_graphs import question_graphs
 
 
 def nodes(*numbers: int) -> np.ndarray:
@@ -116,3 +121,19 @@ class TestNetwork:
         torch.testing.assert_close(network(given), expected, rtol=1e-5, atol=1e-5)
         monkeypatch.setattr(reg_network, "BLOCK", 7)
         torch.testing.assert_close(network(given), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_the_length_of_a_chain_is_told_by_the_words_of_its_question() -> None:
+    """0 → 1 is right in the first graph, 0 → 1 → 4 in the second."""
+    graphs = replace(
+        question_graphs(0, 2),
+        is_positive=flags(1, 0, 0, 0, 1, 0, 0, 1),
+        is_answer=flags(0, 1, 0, 0, 0, 0, 0, 0, 0, 1),
+    )
+    assert count_triples_of_chains(graphs).tolist() == [1, 2]
+    predictor = LengthPredictor(2)
+    predictor.fit(np.array([[1, 0], [0, 1], [0.5, 0.5]] * 20, dtype=np.float32), np.array([2, 1, 0] * 20))
+    told = predictor(torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
+    assert told.argmax(dim=1).tolist() == [1, 0]
+    assert told.sum(dim=1).tolist() == pytest.approx([1, 1])
+    assert float(told[:, 2:].max()) < 0.05

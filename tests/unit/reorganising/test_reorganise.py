@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lodestar.engine.data_model import Chain, Entity, Question, Scored, Topic, Triple
-from lodestar.engine.evidence import Calibration, Evidence
+from lodestar.engine.evidence import Calibration, ChainLengthShares, Evidence
 from lodestar.engine.reorganising import Reorganise
 
 from tests.fakes.call_context import make_context
@@ -57,6 +57,14 @@ def test_a_chain_is_worth_its_triples_and_that_none_leads_on() -> None:
     assert [(path, score) for path, _, score in shown(plain)] == [
         ("a:r", 0.9), ("a:r → s", 0.7), ("a:^q", 0.4), ("a:^q → ^p", 0.4)
     ]  # fmt: skip
+
+
+def test_a_chain_is_as_likely_as_its_length_where_the_retriever_tells_lengths() -> None:
+    """r: .9 · .25; r → s: .9 · .7 · .75; ^q: .4 · .25; ^q → ^p: .4 · .6 · .75. The last share is of all longer ones."""
+    (found,) = chained(replace(FACTS, extras=(ChainLengthShares((0.25, 0.75)),)))
+    assert {path: round(score, 9) for path, _, score in shown(found)} == {
+        "a:r → s": 0.4725, "a:r": 0.225, "a:^q → ^p": 0.18, "a:^q": 0.1
+    }  # fmt: skip
 
 
 def test_each_relation_that_leads_on_may_be_meant() -> None:
