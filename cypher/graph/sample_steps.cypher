@@ -1,10 +1,10 @@
-// At most some $limit entities, spread over the first $among, with the relations there; and for each relation and
-// direction how many of the first $most relationships it has, and one thing at the other end.
+// At most some $limit entities, spread over the first $among, and for each relation and direction there how many of the
+// first $most relationships it has, and one thing at the other end.
 // mode:    read
 // params:  $limit :: INTEGER, $among :: INTEGER, $most :: INTEGER
-// returns: id :: STRING, relations :: LIST<INTEGER>, unnamed :: BOOLEAN,
-//          steps :: LIST<LIST> (relation, whether it leaves, how many; of the other end id, relations, whether it is an
-//          entity without name, dimension of a value)
+// returns: id :: STRING, unnamed :: BOOLEAN,
+//          steps :: LIST<LIST> (relation, whether it leaves, how many; of the other end id, whether it is an entity
+//          without name, dimension of a value)
 // needs:   nothing
 CALL () {
   MATCH (e:Entity)
@@ -18,7 +18,6 @@ CALL (e) {
   MATCH (e)-[r]-(o:Entity|Literal)
   WITH e, r, o LIMIT $most
   WITH coalesce(r.relation, type(r)) AS relation, startNode(r) = e AS leaves, count(*) AS num, head(collect(o)) AS o
-  RETURN collect([relation, leaves, num, o.id, coalesce(o.signature_relations, []), o:Entity AND o.name IS NULL,
-                  coalesce(o.dimension, '')]) AS steps
+  RETURN collect([relation, leaves, num, o.id, o:Entity AND o.name IS NULL, coalesce(o.dimension, '')]) AS steps
 }
-RETURN e.id AS id, coalesce(e.signature_relations, []) AS relations, e.name IS NULL AS unnamed, steps
+RETURN e.id AS id, e.name IS NULL AS unnamed, steps

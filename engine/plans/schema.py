@@ -14,6 +14,7 @@ from ...models.wording.answer_kinds import UNKNOWN, VALUE_KINDS, classify_noun
 from ..evidence.text import format_relation
 from ..neo4j import Request, Row, load_query
 from ..neo4j.catalogue import RelationCatalogue, RelationInfo
+from ..neo4j.graph_requests import read_signatures
 from .compile import KindSource, PlanSchema, reverse_path
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ SAMPLED = 2_000
 AMONG = 1_000_000
 """Entities from which these are taken."""
 MAX_STEPS = 200
-"""Relationships of such an entity that are looked at."""
+"""Relationships of such an entity that are looked at, and relations of a thing that are counted: a hub may
+have as many as the graph. Our own choice."""
 FROM_MEDIATOR = "~"
 THROUGH = "\t"
 """Joins the step into a mediator and the step out of it."""
@@ -134,45 +136,22 @@ def make_schema(
             of_type[id_].append(name)
     kinds |= by_ends
 
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    sizes: Counter[str] = Counter()
-
-    looked: dict[str, tuple[list[str], list[str]]] = {}
-
-    def look(id_: str, signature: Sequence[int], its_types: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return the kinds of a thing, and with them the steps that lead on from it."""
-        if id_ in looked:
-            return looked[id_]
-        steps = dict.fromkeys(f"^{names[-n]}" if n < 0 else names[n] for n in signature if abs(n) in names)
-        said = dict.fromkeys(kind for type_ in its_types for kind in of_type.get(type_, ()))
-        found = [*said, *(name for name, each in by_ends.items() if not steps.keys().isdisjoint(each.ends))]
-        of_kinds = [f"kind {kind}" for kind in found]
-        looked[id_] = of_kinds, [*steps, *of_kinds]
-        return looked[id_]
-
-    unnamed: Counter[str] = Counter()
+    sizes, unnamed, steps_of, kinds_of = _count_samples(samples, names, of_type, by_ends)
     dimensions: dict[str, Counter[str]] = defaultdict(Counter)
-    for relation, head, tail in samples:
+    for relation, _, tail in samples:
         dimensions[relation][tail[4]] += 1
-        for step, end, other in ((f"^{relation}", head, tail), (relation, tail, head)):
-            key = f"{FROM_MEDIATOR}{step}" if other[3] else step
-            unnamed[key] += end[3]
-            of_kinds, leads_on = look(*end[:3])
-            for each in (key, *of_kinds):
-                sizes[each] += 1
-                counts[each].update(leads_on)
     values = {r.name: r.tail.kind for r in catalogue.relations if r.tail.kind in (*VALUE_KINDS, "text")}
     said = {(relation, tail[0].strip('"').partition('"')[0].casefold()) for relation, _, tail in samples}
     pairs = {"yes": "yes", "no": "yes", "true": "true", "false": "true"}
     flags = {relation: pairs[text] for relation, text in said if values.get(relation) == FLAG and text in pairs}
-    classes = {}
-    for key, size in sizes.items():
-        shares = {name: count / size for name, count in counts[key].items()}
-        classes[key] = SetDistributions(
-            {name: share for name, share in shares.items() if not name.startswith("kind ")},
-            {name.removeprefix("kind "): share for name, share in shares.items() if name.startswith("kind ")},
+    classes = {
+        key: SetDistributions(
+            {step: count / size for step, count in steps_of[key].items()},
+            {kind: count / size for kind, count in kinds_of[key].items()},
             values.get(key.removeprefix(FROM_MEDIATOR), ""),
         )
+        for key, size in sizes.items()
+    }
     _pass_mediators(classes, {key for key, size in sizes.items() if unnamed[key] >= 0.5 * size})
     ends = {key: each for key, each in classes.items() if not key.startswith("kind ")}
     of_kind = {name: classes.get(f"kind {name}", SetDistributions()) for name in kinds}
@@ -194,6 +173,47 @@ def make_schema(
     )
 
 
+def _count_samples(
+    samples: Iterable[Sample],
+    names: Mapping[int, str],
+    of_type: Mapping[str, Sequence[str]],
+    by_ends: Mapping[str, KindSource],
+) -> tuple[Counter[str], Counter[str], dict[str, Counter[str]], dict[str, Counter[str]]]:
+    """Return how many things each step leads to and are of each kind ("kind city"), how many of them have no name, and
+    how many each step leads on from and are of each kind. A hub counts with its first steps, and the way back."""
+    of_step: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for place, (name, source) in enumerate(by_ends.items()):
+        for step in source.ends:
+            of_step[step].append((place, name))
+    steps_of: dict[str, Counter[str]] = defaultdict(Counter)
+    kinds_of: dict[str, Counter[str]] = defaultdict(Counter)
+    sizes, unnamed, times = Counter[str](), Counter[str](), Counter[str]()
+    looked: dict[str, tuple[list[str], list[str]]] = {}
+    for relation, head, tail in samples:
+        for step, end, other in ((f"^{relation}", head, tail), (relation, tail, head)):
+            id_, signature, types, is_unnamed, _ = end
+            is_hub = len(signature) > MAX_STEPS
+            if id_ not in looked:
+                some = sorted(signature, key=abs)[:MAX_STEPS] if is_hub else signature
+                steps = dict.fromkeys(f"^{names[-n]}" if n < 0 else names[n] for n in some if abs(n) in names)
+                said = dict.fromkeys(kind for type_ in types for kind in of_type.get(type_, ()))
+                derived = sorted({each for step in steps for each in of_step.get(step, ())})
+                looked[id_] = [*said, *(name for _, name in derived)], [*steps]
+            key = f"{FROM_MEDIATOR}{step}" if other[3] else step
+            kinds, leads_on = looked[id_]
+            sizes[key] += 1
+            unnamed[key] += is_unnamed
+            times[id_] += 1
+            kinds_of[key].update(kinds)
+            steps_of[key].update(dict.fromkeys([*leads_on, reverse_step(step)], 1) if is_hub else leads_on)
+    for id_, (kinds, leads_on) in looked.items():
+        for key in (f"kind {kind}" for kind in kinds):
+            sizes[key] += times[id_]
+            kinds_of[key].update(dict.fromkeys(kinds, times[id_]))
+            steps_of[key].update(dict.fromkeys(leads_on, times[id_]))
+    return sizes, unnamed, steps_of, kinds_of
+
+
 def _pass_mediators(classes: dict[str, SetDistributions], mediators: set[str]) -> None:
     """Replace steps to mediators by those through them."""
     longer: dict[str, dict[str, float]] = {}
@@ -205,7 +225,7 @@ def _pass_mediators(classes: dict[str, SetDistributions], mediators: set[str]) -
             if end is not None and after != reverse_path((step,))[0]:
                 classes[f"{step}{THROUGH}{after}"] = end
                 longer.setdefault(step, {})[f"{step}{THROUGH}{after}"] = share
-    for key, each in classes.items():
+    for key, each in classes.items() if longer else ():
         steps: dict[str, float] = {}
         for step, share in each.steps.items():
             steps |= {more: share * part for more, part in longer[step].items()} if step in longer else {step: share}
@@ -229,6 +249,7 @@ def group_types_by_name(types: Iterable[Type]) -> dict[str, KindSource]:
 def derive_kinds_from_relation_ends(relations: Sequence[RelationInfo]) -> dict[str, KindSource]:
     """Return the kinds of a graph without types: what the words for the ends of its relations name."""
     ends: dict[str, list[str]] = defaultdict(list)
+    normalise = cache(normalise_kind_name)  # many ends are called the same
     for relation in relations:
         for end, kind, step in (
             (relation.head, relation.domain, relation.name),
@@ -236,9 +257,9 @@ def derive_kinds_from_relation_ends(relations: Sequence[RelationInfo]) -> dict[s
         ):
             if end.kind in (*VALUE_KINDS, "text"):
                 continue
-            said = [normalise_kind_name(kind)] if kind else []
+            said = [normalise(kind)] if kind else []
             said += [end.kind] if end.kind != UNKNOWN else []
-            for name in dict.fromkeys([*said, *map(normalise_kind_name, end.words)]):
+            for name in dict.fromkeys([*said, *map(normalise, end.words)]):
                 ends[name].append(step)
     return {name: KindSource((), tuple(steps)) for name, steps in ends.items() if name and name not in STOP_WORDS}
 
@@ -272,14 +293,15 @@ def _read_samples(
 
     known = {relation.name for relation in catalogue.relations}
     rows = db.run(Request(load_query("sample_steps"), {"limit": SAMPLED, "among": AMONG, "most": MAX_STEPS}, decode))
-    ids = dict.fromkeys(id_ for head, _, _, steps in rows for id_ in (head, *(step[3] for step in steps)))
-    types = db.run(read_entity_types(list(ids), catalogue, words))
+    ids = dict.fromkeys(id_ for head, _, steps in rows for id_ in (head, *(step[3] for step in steps)))
+    types, signatures = db.run_all([read_entity_types(list(ids), catalogue, words), read_signatures(list(ids))])
     samples, times, starts = [], Counter[str](), Counter[str]()
-    for id_, relations, is_unnamed, steps in rows:
-        own: End = (id_, relations, types.get(id_, ()), is_unnamed, "")
-        for relation, leaves, num, other, signature, other_unnamed, dimension in steps:
+    numbers = {id_: each.relations for id_, each in signatures.items()}
+    for id_, is_unnamed, steps in rows:
+        own: End = (id_, numbers.get(id_, ()), types.get(id_, ()), is_unnamed, "")
+        for relation, leaves, num, other, other_unnamed, dimension in steps:
             if relation in known:
-                end: End = (other, signature, types.get(other, ()), other_unnamed, dimension)
+                end: End = (other, numbers.get(other, ()), types.get(other, ()), other_unnamed, dimension)
                 samples.append((relation, own, end) if leaves else (relation, end, own))
                 step = relation if leaves else f"^{relation}"
                 times[step] += num

@@ -73,18 +73,9 @@ def graph_of(name: str) -> tuple[Planner, Naive, Mapping[str, tuple[int, ...]], 
         r: "yes or no" if t in FLAGS else "date" if "-" in t else "number" if t[:1].isdigit() else ""
         for r, t in tails.items()
     }
-    catalogue = RelationCatalogue(
-        tuple(
-            RelationInfo(
-                n,
-                r,
-                r.replace("_", " "),
-                1,
-                tail=RelationEndProfile(kinds[r], 1.0) if kinds[r] else RelationEndProfile(),
-            )
-            for n, r in enumerate(relations, 1)
-        )
-    )
+    tail = {r: RelationEndProfile(kind, 1.0) if kind else RelationEndProfile() for r, kind in kinds.items()}
+    infos = [RelationInfo(n, r, r.replace("_", " "), 1, tail=tail[r]) for n, r in enumerate(relations, 1)]
+    catalogue = RelationCatalogue(tuple(infos))
     number = {r.name: r.number for r in catalogue.relations}
     signatures: dict[str, set[int]] = defaultdict(set)
     types: dict[str, list[str]] = defaultdict(list)
@@ -308,15 +299,24 @@ def test_no_plan_is_deeper_than_one_may_be(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_genre_does_not_say_what_a_thing_is(sort: str, genre: str, relation: str, said: str) -> None:
     """Where things have genres alone, "films" are all of them, no musicals; where they have types, what has the type."""
     for name, expected in ((relation, sort), ("type", genre)):
-        catalogue = RelationCatalogue(
-            (
-                RelationInfo(1, name, name.replace("_", " "), 1),
-                RelationInfo(2, "made_by", "made by", 2, head=RelationEndProfile(sort, 1.0)),
-            )
-        )
+        made_by = RelationInfo(2, "made_by", "made by", 2, head=RelationEndProfile(sort, 1.0))
+        catalogue = RelationCatalogue((RelationInfo(1, name, name.replace("_", " "), 1), made_by))
         one, other = ("one", [1, 2], [genre], False, ""), ("other", [2], [], False, "")
         samples = [(name, one, (genre, [-1], [], False, ""))]
         samples += [("made_by", each, ("maker", [-2], [], False, "")) for each in (one, other)]
         words = make_words_by_relation(catalogue.relations)
         schema = make_schema(catalogue, words, [(genre, genre, [])], samples)
         assert schema.largest[classify_noun(said)] == expected
+
+
+def test_a_hub_of_many_relations_is_held_in_a_size_linear_in_them() -> None:
+    """Of 3,000 relations, each with a kind of its own, 200 count at each end: 200 steps and 200 kinds, and the way
+    back."""
+    numbers = range(1, 3_001)
+    infos = [RelationInfo(n, f"r{n}", f"r {n}", 1, head=RelationEndProfile(words=(f"sort {n}",))) for n in numbers]
+    catalogue = RelationCatalogue(tuple(infos))
+    samples = [(f"r{n}", ("hub", numbers, [], False, ""), (f"t{n}", [-n], [], False, "")) for n in numbers]
+    schema = make_schema(catalogue, make_words_by_relation(catalogue.relations), [], samples)
+    held = sum(len(each.steps) + len(each.kinds) for some in (schema.ends, schema.of_kind) for each in some.values())
+    assert held < 500 * 3_000
+    assert all(schema.ends[f"^r{n}"].steps[f"r{n}"] == 1.0 for n in numbers)
