@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -206,4 +206,9 @@ def _mean(tokens: npt.NDArray[Any]) -> Floats:
 
 
 def _words_of(texts: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(w for text in texts for w in re.findall(r"\w+", fold_name(text)) if w not in STOP_WORDS))
+    return list(dict.fromkeys(word for text in texts for word in _split_words(text)))
+
+
+@lru_cache(65_536)
+def _split_words(text: str) -> tuple[str, ...]:
+    return tuple(word for word in re.findall(r"\w+", fold_name(text)) if word not in STOP_WORDS)

@@ -55,11 +55,9 @@ def collect_relation_words(
     choose: which of its phrases are used.
     """
     labels = tuple(relation.label.split(LABEL_SEPARATOR))
+    phrases = [phrase for phrase in list_relation_phrases(relation) if choose(phrase)]
     forward, inverse = (
-        tuple(dict.fromkeys(p.text for p in list_relation_phrases(relation) if p.inverse == way and choose(p)))[
-            :MAX_PHRASES
-        ]
-        for way in (False, True)
+        tuple(dict.fromkeys(p.text for p in phrases if p.inverse == way))[:MAX_PHRASES] for way in (False, True)
     )
     return RelationWords(
         verbalise_type(relation.domain), labels, RelationPhrases(forward, inverse, relation.head, relation.tail)

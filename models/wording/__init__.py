@@ -159,13 +159,13 @@ _IRREGULAR_PLURALS = {
     "children": "child", "people": "person", "series": "series", "species": "species", "movies": "movie",
     "cookies": "cookie", "calories": "calorie", "rookies": "rookie", "brownies": "brownie", "buses": "bus",
 }  # fmt: skip
+_PLURALS = tuple(_IRREGULAR_PLURALS)
 
 
 def singularise(word: str) -> str:
     """Return the last word of a text in the singular, where the rules of thumb know one."""
-    for several, one in _IRREGULAR_PLURALS.items():
-        if word.endswith(several):
-            return word.removesuffix(several) + one
+    if word.endswith(_PLURALS):
+        return next(word.removesuffix(each) + one for each, one in _IRREGULAR_PLURALS.items() if word.endswith(each))
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
     if word.endswith(("sses", "shes", "ches", "xes")):
