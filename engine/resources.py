@@ -156,8 +156,8 @@ class EngineResources(_Cache):
 
     def _open_vectors(self, name: str) -> TextVectors:
         """Return vectors that are cached in the home folder, if the encoder's weights can be identified."""
-        encoder = SentenceEncoder(name, device=self.device, precision=self.settings.precision)
         try:
+            encoder = SentenceEncoder(name, device=self.device, precision=self.settings.precision)
             with translate_import_errors(f"the encoder {name}"):
                 _ = encoder.dimension  # encodes a text
         except EncoderUnavailableError as error:

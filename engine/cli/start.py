@@ -146,9 +146,11 @@ def _database(settings: Settings) -> Iterator[Finding]:
 
 def _encoder(settings: Settings) -> Iterator[Finding]:
     """Encode a text, unless the encoder would be fetched for that."""
-    from ...models.text.encoders import SentenceEncoder
+    from ...models.text.encoders import SentenceEncoder, read_adapter
 
     encoder = SentenceEncoder(settings.encoder)
+    if encoder.adapter is not None:
+        read_adapter(encoder.adapter)
     if not Path(encoder.location).is_dir() and find_spec("sentence_transformers"):
         yield Finding("encoder", "optional", f"{settings.encoder} is fetched from the hub at first use")
     else:

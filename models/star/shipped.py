@@ -23,6 +23,7 @@ from ..text.encoders import (
     merge_adapter,
     merge_into_network,
     open_numpy_encoder,
+    read_adapter,
 )
 from . import SPECIAL_TOKENS
 
@@ -96,9 +97,9 @@ class ShippedStar(PairScorer):
             raise EncoderUnavailableError(f"the weights of encoder {ENCODER!r} are not installed: {INSTALL_WEIGHTS}")
         self._encoder, weights = plain, plain.bert.weights
         merge_adapter(WEIGHTS, lambda name: weights[f"{name}.weight"])
-        self._heads = _read_heads()
         name = "embeddings.word_embeddings.weight"
         words = weights[name]
+        self._heads = _read_heads(words.shape[1])
         plain.bert.weights = {**weights, name: np.vstack([words, self._heads["special"]])}
         cls, sep = (plain.token_id(token) for token in ("[CLS]", "[SEP]"))
         self._ids = SpecialTokenIds(cls, sep, *range(len(words), len(words) + len(SPECIAL_TOKENS)))
@@ -127,21 +128,24 @@ class ShippedStar(PairScorer):
         return (weights / weights.sum()) @ states
 
 
-def _read_heads() -> dict[str, Floats]:
-    """Return the weights that are no change of the encoder's: the layers on top, and the rows of the special tokens."""
-    from safetensors.numpy import load_file
-
-    read = load_file(WEIGHTS)
-    return {name: each.astype(np.float32) for name, each in read.items() if not name.startswith("encoder.")}
+def _read_heads(d: int) -> dict[str, Floats]:
+    """Return the layers on top of an encoder of dimension d, and the rows of the special tokens."""
+    _, heads, _ = read_adapter(WEIGHTS)
+    shapes: dict[str, tuple[int, ...]] = {f"{name}_map.weight": (KEYS, d) for name in ("query", "key")}
+    shapes |= {"special": (len(SPECIAL_TOKENS), d), "feed_forward.1.weight": (d, 3 * d), "feed_forward.1.bias": (d,)}
+    shapes |= {"feed_forward.4.weight": (1, d), "feed_forward.4.bias": (1,)}
+    if wrong := [name for name, shape in shapes.items() if name not in heads or heads[name].shape != shape]:
+        raise EncoderUnavailableError(f"the weights {WEIGHTS} have no fitting {wrong[0]}: install Lodestar again")
+    return heads
 
 
 def load_shipped_weights(network: CrossAttentiveScorer) -> None:
     """Give a network over the encoder `ENCODER`, with `KEYS` keys and the special tokens, the shipped weights."""
     import torch
 
-    heads = {name: torch.from_numpy(each) for name, each in _read_heads().items()}
+    words: torch.Tensor = network.encoder.get_parameter("embeddings.word_embeddings.weight")
+    heads = {name: torch.from_numpy(each) for name, each in _read_heads(words.shape[1]).items()}
     with torch.no_grad():
-        words: torch.Tensor = network.encoder.get_parameter("embeddings.word_embeddings.weight")
         words[-len(SPECIAL_TOKENS) :] = heads.pop("special")
         for name, each in heads.items():
             network.get_parameter(name).copy_(each)

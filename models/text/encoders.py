@@ -49,9 +49,12 @@ class EncoderUnavailableError(Exception):
 def _split_adapter(name: str) -> tuple[str, Path | None]:
     """Return an encoder's name without its adapter, and the adapter's file."""
     base, plus, adapter = name.rpartition("+")
-    if plus and adapter in SHIPPED:
-        return base, SHIPPED[adapter]
-    return (base, Path(adapter)) if plus and adapter.endswith(".safetensors") else (name, None)
+    if not plus or Path(name).is_dir():
+        return name, None
+    if adapter in SHIPPED or adapter.endswith(".safetensors"):
+        return base, SHIPPED.get(adapter, Path(adapter))
+    known = ", ".join(SHIPPED)
+    raise EncoderUnavailableError(f"unknown adapter {adapter}; known: {known}, or a path to a .safetensors file")
 
 
 def sample_map(weight: npt.NDArray[Any]) -> str:
@@ -66,27 +69,36 @@ def _is_sample_of(weight: Floats, sample: str | None) -> bool:
     return len(values) == len(own) and np.allclose(values, own, atol=5e-4)
 
 
+def read_adapter(path: Path) -> tuple[dict[str, Floats], dict[str, Floats], str | None]:
+    """Return the change of each map, the tensors that change none, and the base. Raises `EncoderUnavailableError`."""
+    from safetensors import SafetensorError, safe_open
+
+    changes: dict[str, Floats] = {}
+    try:
+        with safe_open(path, "numpy") as file, np.errstate(all="ignore"):
+            base = (file.metadata() or {}).get("base")
+            rest = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            if wrong := [name for name, each in rest.items() if each.dtype.kind != "f" or not np.isfinite(each).all()]:
+                raise ValueError(f"{wrong[0]} has values that are no finite floats")
+            rest = {name: each.astype(np.float32) for name, each in rest.items()}
+            for name in sorted({each[:-2] for each in rest if each.endswith((".a", ".b"))}):
+                changes[name] = rest.pop(f"{name}.b") @ rest.pop(f"{name}.a")
+        if not changes or max(np.abs(each).max() for each in changes.values()) > np.finfo(np.float16).max:
+            raise ValueError("its changes are too large" if changes else "it changes no map")
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        reason = f"it has no {reason}" if isinstance(error, KeyError) else reason
+        raise EncoderUnavailableError(f"the adapter {path} cannot be read ({reason}): fetch it again") from error
+    return changes, rest, base
+
+
 def merge_adapter(path: Path, weight_of: Callable[[str], Floats]) -> None:
     """Add the changes of an adapter to the weights of its encoder, in place.
 
     weight_of: returns a map's weight by its name, (out, in), writable; raises `KeyError` or `AttributeError` if there
     is none. Raises `EncoderUnavailableError` before anything is changed.
     """
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, "numpy") as file:
-            base = (file.metadata() or {}).get("base")
-            maps = sorted(name.removesuffix(".a") for name in file.keys() if name.endswith(".a"))  # noqa: SIM118
-            changes = {
-                name: file.get_tensor(f"{name}.b").astype(np.float32) @ file.get_tensor(f"{name}.a").astype(np.float32)
-                for name in maps
-            }
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise EncoderUnavailableError(
-            f"the encoder's adapter {path} cannot be read ({reason}): fetch it again"
-        ) from error
+    changes, _, base = read_adapter(path)
     weights: dict[str, Floats] = {}
     try:
         weights |= {name: weight_of(name) for name in changes}

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from lodestar.models.text.encoders import (
-    KNOWN_BY,
-    EncoderUnavailableError,
-    SentenceEncoder,
-    merge_adapter,
-    open_numpy_encoder,
-    sample_map,
-)
-from safetensors.numpy import save_file
+from lodestar.engine.cli.start import check_installation
+from lodestar.engine.settings import Settings
+from lodestar.models.text.encoders import KNOWN_BY, EncoderUnavailableError, SentenceEncoder, merge_adapter, sample_map
+from safetensors.numpy import load_file, save_file
 
 MODEL = Path(SentenceEncoder("all-MiniLM-L6-v2").location)
 MAP = "encoder.layer.3.output.dense"
 
 
-def write_adapter(path: Path, base: str, name: str = MAP, width: int = 1536) -> Path:
-    rng = np.random.default_rng(7)
-    a, b = rng.normal(size=(2, width)), rng.normal(size=(384, 2))
-    save_file({f"{name}.a": 0.1 * a.astype("f2"), f"{name}.b": 0.1 * b.astype("f2")}, path, {"base": base})
-    return path
+A, B = f"{MAP}.a", f"{MAP}.b"
+RNG = np.random.default_rng(7)
+GOOD = {name: (0.1 * RNG.normal(size=shape)).astype("f2") for name, shape in ((A, (2, 1536)), (B, (384, 2)))}
 
 
 @pytest.fixture(scope="module")
 def base() -> str:
-    found = open_numpy_encoder(MODEL)
-    assert found is not None
-    return sample_map(found.bert.weights[f"{KNOWN_BY}.weight"])
+    return sample_map(load_file(MODEL / "model.safetensors")[f"{KNOWN_BY}.weight"])
 
 
 def test_a_map_becomes_w_plus_b_times_a(tmp_path: Path) -> None:
@@ -45,7 +37,8 @@ def test_a_map_becomes_w_plus_b_times_a(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_vectors_are_the_same_in_numpy_and_pytorch(tmp_path: Path, base: str) -> None:
-    adapter = write_adapter(tmp_path / "it.safetensors", base)
+    adapter = tmp_path / "it.safetensors"
+    save_file(GOOD, adapter, {"base": base})
     encoder = SentenceEncoder(f"all-MiniLM-L6-v2+{adapter}", device="cpu")
     texts = ["capital", "who directed it"]
     assert encoder.is_plain
@@ -54,21 +47,26 @@ def test_vectors_are_the_same_in_numpy_and_pytorch(tmp_path: Path, base: str) ->
     np.testing.assert_allclose(encoder.encode(texts), encoder._any.encode(texts), atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"base": "0" * 16}, "was trained on another encoder"),
-        ({"name": "encoder.layer.9.output.dense"}, "was trained on another encoder"),
-        ({"width": 384}, "was trained on another encoder"),
-        (None, "cannot be read"),
-    ],
-)
-def test_a_wrong_adapter_is_one_clear_line(tmp_path: Path, base: str, change: dict[str, object], said: str) -> None:
+WRONG = [
+    GOOD | {A: GOOD[A] * np.float16(np.nan)}, GOOD | {B: GOOD[B] * np.float16(np.inf)}, {}, {A: GOOD[A]}, {B: GOOD[B]},
+    {A: GOOD[A][:1], B: GOOD[B]}, {A: GOOD[A][:, :384], B: GOOD[B]}, {n.replace("3", "9"): m for n, m in GOOD.items()},
+    {n: (9 * m).astype("i2") for n, m in GOOD.items()}, {n: 1e30 * m.astype("f4") for n, m in GOOD.items()}, None,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("tensors", WRONG)
+def test_a_wrong_adapter_is_one_clear_line(tmp_path: Path, base: str, tensors: dict[str, Any] | None) -> None:
     adapter = tmp_path / "it.safetensors"
-    if change is None:
-        adapter.write_bytes(write_adapter(adapter, base).read_bytes()[:99])
-    else:
-        write_adapter(adapter, **({"base": base} | change))
-    with pytest.raises(EncoderUnavailableError, match=said) as caught:
-        SentenceEncoder(f"all-MiniLM-L6-v2+{adapter}").encode(["capital"])
-    assert "\n" not in str(caught.value)
+    save_file(GOOD if tensors is None else tensors, adapter, {"base": "0" * 16 if tensors is None else base})
+    for cut in (None, 99):
+        adapter.write_bytes(adapter.read_bytes()[:cut])
+        with pytest.raises(EncoderUnavailableError, match=f"{adapter}.*: (fetch|leave)") as caught:
+            SentenceEncoder(f"all-MiniLM-L6-v2+{adapter}").encode(["capital"])
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["all-MiniLM-L6-v2+relation", "on/hub+none.safetensors"])
+def test_doctor_misses_an_adapter(name: str) -> None:
+    found = {each.part: each for each in check_installation(Settings(uri="bolt://127.0.0.1:1", encoder=name))}
+    assert found["encoder"].level == "missing"
+    assert ("known: relations" in found["encoder"].found) == (name[-1] == "n")
