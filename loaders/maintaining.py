@@ -209,9 +209,8 @@ def unload(gateway: Gateway, which: str, progress: Progress = ignore_progress) -
         mark = label if label and gateway.run(count) else ""
         label = mark or "Entity"
         relations = gateway.run(read_catalogue()).relations
-        numbers = {relation.name: relation.number for relation in relations}
-        params = {"numbers": numbers, "load": load.number, "batch_size": BATCH_SIZE}
-        gateway.execute(make_write_request("unload_triples", {"LABEL": label}, **params))
+        params = writing.make_deletion_params(relations)
+        gateway.execute(make_write_request("unload_triples", {"LABEL": label}, load=load.number, **params))
         progress("deleting", 1, 4)
         rows = gateway.stream(Request(load_query("stream_names_of"), {}, lambda rows: rows[0], {"LABEL": label}))
         names = ((id_, parse_stored_entity_names(*stored)) for id_, *stored in rows)

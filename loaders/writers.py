@@ -81,11 +81,11 @@ def _clear(load: Load, gateway: Gateway, known: Sequence[RelationInfo]) -> None:
     """Delete other loads' content; their manifests first, so that nobody takes the rest for a graph."""
     load.progress("deleting", 0, 1)
     gateway.run(writing.make_write_request("delete_other_loads", sha256=load.sha256))
-    numbers, batch_size = {relation.name: relation.number for relation in known}, load.options.batch_size
-    gateway.execute(writing.make_write_request("delete_triples", numbers=numbers, batch_size=batch_size))
+    params, batch_size = writing.make_deletion_params(known, load.options.batch_size), load.options.batch_size
+    gateway.execute(writing.make_write_request("delete_triples", **params))
     for label in ("Entity", "Literal"):
         gateway.execute(writing.make_write_request("delete_orphans", {"LABEL": label}, batch_size=batch_size))
-    gateway.run(writing.make_write_request("set_relation_counts", counts=dict.fromkeys(numbers, 0)))
+    gateway.run(writing.make_write_request("set_relation_counts", counts=dict.fromkeys(params["numbers"], 0)))
     gateway.run(writing.make_write_request("delete_unused_relations"))
     load.progress("deleting", 1, 1)
 

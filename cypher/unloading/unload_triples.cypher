@@ -5,7 +5,7 @@
 // names:   LABEL
 // returns:
 // needs:   nothing
-MATCH (h:{{LABEL}})-[r]->(:Entity|Literal)
+MATCH (h:{{LABEL}})-[r]->(:Entity|Literal) USING SCAN h:{{LABEL}}
 WHERE h:Entity
   AND $load IN coalesce(r.loads, [1])
   AND $numbers[CASE type(r) WHEN 'RELATED' THEN coalesce(r.relation, 'RELATED') ELSE type(r) END] IS NOT NULL

@@ -52,6 +52,7 @@ _SLOW = "a query took more than {timeout_s:g} s and was ended: raise query_timeo
 _REFUSALS: dict[str, tuple[type[DatabaseError], str]] = {
     "TransactionTimedOut": (QueryTimeoutError, _SLOW),
     "Terminated": (QueryTimeoutError, _SLOW),
+    "OutOfMemoryError": (DatabaseError, "Neo4j lacks memory: restart it with a larger heap (db start --heap-mb)"),
     "DatabaseNotFound": (DatabaseUnavailableError, "{where} has no database {database!r}: check LODESTAR_DATABASE"),
     "Unauthorized": (AuthenticationError, "{where} refused user {user!r}: check LODESTAR_USER and LODESTAR_PASSWORD"),
 }

@@ -213,6 +213,13 @@ def count_relation_triples(gateway: Gateway, relations: Sequence[RelationInfo]) 
     return counts
 
 
+def make_deletion_params(relations: Sequence[RelationInfo], batch_size: int = BATCH_SIZE) -> dict[str, Any]:
+    """Return the parameters of deletions of triples. For each triple that it deletes Neo4j may visit one record for
+    each relation at a node: at most 2 million in a transaction, 100 bytes each; our own choice."""
+    numbers = {relation.name: relation.number for relation in relations}
+    return {"numbers": numbers, "batch_size": max(1, min(batch_size, 2_000_000 // max(1, len(numbers))))}
+
+
 def refresh_triple_counts(gateway: Gateway, relations: Sequence[RelationInfo]) -> None:
     gateway.run(make_write_request("set_relation_counts", counts=count_relation_triples(gateway, relations)))
 

@@ -37,6 +37,7 @@ def test_other_servers_are_refused(agent: str) -> None:
     [
         ("Neo.ClientError.Security.Unauthorized", AuthenticationError, "check LODESTAR_USER and LODESTAR_PASSWORD"),
         ("Neo.ClientError.Security.AuthenticationRateLimit", DatabaseError, "Neo4j: refused"),
+        ("Neo.TransientError.General.MemoryPoolOutOfMemoryError", DatabaseError, "db start --heap-mb"),
         ("Neo.ClientError.Database.DatabaseNotFound", DatabaseError, "no database 'neo4j': check LODESTAR_DATABASE"),
     ],
 )
