@@ -1,4 +1,4 @@
-"""What an order of the papers is, by figures made by hand; docs/results.md has the text that the benchmark prints."""
+"""What an order of the papers is, by figures made by hand."""
 
 import json
 from argparse import Namespace
@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.accuracy.papers import METAQA_3, PATHS_2, Cell, judge, page
-from tests.places import ROOT
+from benchmarks.accuracy.papers import METAQA_3, PATHS_2, Cell, judge
 
 GIVEN = {"seeds": 3, "questions": 150, "choose": 40, "epochs": 2}
 JOINT, DUAL = ("joint", "separate"), ("dual encoder, hard paths", "dual encoder, F1 shares")
@@ -36,10 +35,3 @@ def test_an_order_is_judged(name, sides, worse, better, num_seeds, effect, expec
         cell = {"ids": list(range(len(figures))), "scores": {"F1": figures}}
         Cell(side, name, seed, given).file.write_text(json.dumps(cell), encoding="utf-8")
     assert judge(given, name, *sides, "F1", effect) == expected
-
-
-def test_the_page_has_the_text_that_is_printed(tmp_path: Path) -> None:
-    printed = "\n".join(page(Namespace(out=tmp_path, **GIVEN))).splitlines()
-    shown = (ROOT / "docs" / "results.md").read_text(encoding="utf-8").partition("\n## The papers' orders\n")[2]
-    pairs = zip(printed[1:], shown.splitlines(), strict=False)
-    assert [(one, other) for one, other in pairs if one.split(" | ")[:2] != other.split(" | ")[:2]] == []
