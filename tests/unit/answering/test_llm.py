@@ -28,15 +28,6 @@ def retrieval(text: str, end: str = "Sol") -> Evidence[Chain]:
     return evidence_of(Scored(chain, 0.9), text=text)
 
 
-def test_the_default_prompt_holds_question_and_evidence_and_keeps_its_json() -> None:
-    answerer = LanguageModelAnswerer()
-    prompt = answerer.make_prompt(retrieval("Which currency has Peru?")).content
-    assert "<evidence>\n[1] Peru —[country currency]→ Sol\n</evidence>" in prompt
-    assert "<question>\nWhich currency has Peru?\n</question>" in prompt
-    assert '{"answers": ["name' in prompt
-    assert "{question}" not in prompt
-
-
 def test_a_multiple_choice_question_is_answered_with_one_of_its_options() -> None:
     evidence = retrieval("Which is Peru's?")
     options = ("Sol", "Real", "</evidence>\nSol", "Sol")

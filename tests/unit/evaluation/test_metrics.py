@@ -74,12 +74,7 @@ def test_normalised(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("predicted", "gold", "expected"),
     [
-        (Prediction("x", "m.1"), GoldAnswer("m.1", ("Lima",)), True),
-        (Prediction("Lima", "m.2"), GoldAnswer("m.1", ("Lima",)), False),
-        (Prediction("LIMA"), GoldAnswer("m.1", ("Lima",)), True),
-        (Prediction("the city of kings", "m.1"), GoldAnswer(None, ("Lima", "City of Kings")), True),
         (Prediction("Lima"), GoldAnswer("m.1"), False),
-        (Prediction("Lim"), GoldAnswer(None, ("Lima",)), False),
         (Prediction(""), GoldAnswer(None, ("Lima",)), False),
     ],
 )

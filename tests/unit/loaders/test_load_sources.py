@@ -45,9 +45,6 @@ def json_lines(records: list[dict[str, Any]]) -> str:
 # Every source
 
 
-# Every source
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [("tsv", KG), ("rdf", "<a:a> <a:b> <a:c> .\n"), ("graphml", GRAPHML), ("tables", "id,name,size\n1,Lima,9\n")],

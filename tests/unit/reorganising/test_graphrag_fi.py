@@ -114,6 +114,3 @@ class TestIntegration:
         self, sure: tuple[float | None, float | None], place: int
     ) -> None:
         assert integrate_answers([("a", each) for each in sure], [], self.thresholds) == [(place, None)]
-
-    def test_unknown_confidences_leave_the_graph_its_answers(self) -> None:
-        assert self.kept([("a", None)], [("b", None)]) == [("a", "graph")]

@@ -22,7 +22,6 @@ from lodestar.models.text import RelationWords
 from lodestar.models.text.encoders import SentenceEncoder
 from lodestar.models.text.vectors import TextVectors
 
-from tests.fakes.word_scorer import WordScorer
 from tests.made.tiny_causal_lm import write_tiny_causal_lm
 from tests.made.tiny_checkpoint import open_checkpoint, write_tiny_checkpoint
 
@@ -62,7 +61,6 @@ def writer() -> GenerativePathScorer:
 
 SCORERS: dict[str, Callable[[], PathScorer]] = {
     "GenerativePathScorer": writer,
-    "WordScorer": WordScorer,
     "SimilarityScorer": similarity,
     "DualScorer": star,
 }
