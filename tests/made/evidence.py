@@ -64,16 +64,10 @@ def ranked(*chains: Chain) -> tuple[Scored[Chain], ...]:
     return tuple(Scored(chain, 1.0 - rank / 10) for rank, chain in enumerate(chains))
 
 
-def retrieved(
-    graph: Any,
-    retriever: Any,
-    questions: Sequence[Question],
-    top_k: int = 10,
-    linked: Sequence[Sequence[Topic]] | None = None,
-) -> list[Evidence[Any]]:
+def retrieved(graph: Any, retriever: Any, questions: Sequence[Question], top_k: int = 10) -> list[Evidence[Any]]:
     """What a retriever finds on a graph, in memory or not, cut as a pipeline cuts it."""
     ctx = make_context(graph)
-    topics = look_up_topics(ctx.db, questions, linked or [() for _ in questions])
+    topics = look_up_topics(ctx.db, questions, [() for _ in questions])
     return [each.cut_to(top_k) for each in retriever(ctx, topics, top_k)]
 
 

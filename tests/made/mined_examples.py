@@ -14,7 +14,6 @@ from lodestar.models.mined_files import (
     MinedTopic,
     NegativePath,
     PathTrie,
-    read_mined_file,
     write_mined_file,
 )
 from lodestar.models.star.training import ExampleSet, QuestionExample, make_examples
@@ -73,10 +72,6 @@ def mined_file(path: Path, first: int = 0, last: int = len(COUNTRIES)) -> Path:
     """Write the questions about some of the countries, two about each."""
     write_mined_file(path, MINING, questions(first, last))
     return path
-
-
-def mined(folder: Path, first: int = 0, last: int = len(COUNTRIES)) -> MinedFile:
-    return read_mined_file(mined_file(folder / f"mined-{first}-{last}.jsonl", first, last))
 
 
 def example_set(first: int = 0, last: int = len(COUNTRIES)) -> ExampleSet:

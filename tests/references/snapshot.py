@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -20,10 +19,6 @@ class Snapshot:
     nodes: Counter[str]
     relationships: Counter[str]
     schema: tuple[str, ...]
-
-    def digest(self) -> str:
-        content = repr((sorted(self.nodes.items()), sorted(self.relationships.items()), self.schema))
-        return hashlib.sha256(content.encode()).hexdigest()
 
 
 def snapshot(driver: neo4j.Driver) -> Snapshot:

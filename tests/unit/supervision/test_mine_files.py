@@ -1,4 +1,4 @@
-"""Files of training paths, pools and subgraphs, mined from a graph in memory: what is in them, in which order."""
+"""Files of training paths and of pools: one that is large when it is unpacked is refused."""
 
 from __future__ import annotations
 
@@ -7,19 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lodestar.engine.gold_questions import GoldAnswer, GoldQuestion
 from lodestar.models.mined_files import MAX_RATIO, MinedFileError, read_pool, write_mined_file
 from lodestar.models.mined_files import read_mined_file as read_mined
 
 from tests.made.mined_examples import mined_file
 from tests.made.pool_examples import candidate_pool
-
-
-def question(id_: str, topic: str, *answers: str) -> GoldQuestion:
-    return GoldQuestion(id_, f"What is it of {topic.title()}?", tuple(map(GoldAnswer, answers)), (topic,))
-
-
-# Files of candidate pools: what is written is read, and what is wrong with one is told with its line.
 
 
 @pytest.mark.parametrize("read", [read_pool, read_mined], ids=["pool", "paths"])
