@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from lodestar.models.text.encoders import FloatArray, SentenceEncoder
@@ -11,11 +12,12 @@ from lodestar.models.text.encoders import FloatArray, SentenceEncoder
 class LetterEncoder(SentenceEncoder):
     def __init__(self) -> None:
         super().__init__("letters")
-        self.batches: list[int] = []
-        """How many texts each batch had."""
 
     def encode(self, texts: Sequence[str]) -> FloatArray:
-        self.batches.append(len(texts))
         counts = np.array([[text.count(chr(97 + i)) for i in range(26)] for text in texts], dtype=np.float32)
         counts = counts.reshape(-1, 26)
         return np.asarray(counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1), dtype=np.float32)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[Any]:
+        """The words of a text are its tokens."""
+        return [(self.encode([text])[0], self.encode(text.split() or [""])) for text in texts]

@@ -60,15 +60,8 @@ def two_hops() -> Evidence[Triple]:
     )
 
 
-class WordEncoder(LetterEncoder):
-    """Letters of a text, and of each of its words for tokens."""
-
-    def encode_tokens(self, texts: Sequence[str]) -> list[Any]:
-        return [(self.encode([text])[0], self.encode(text.split() or [""])) for text in texts]
-
-
 def vectors() -> TextVectors:
-    return TextVectors(WordEncoder())
+    return TextVectors(LetterEncoder())
 
 
 def readings(evidence: Sequence[Evidence[Triple]], right: Sequence[Entity]) -> ReaderTrainingSet:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -16,8 +15,8 @@ from lodestar.models.text import RelationWords
 from lodestar.models.text.vectors import TextVectors
 
 from tests.fakes.call_context import make_context
+from tests.fakes.letter_encoder import LetterEncoder
 from tests.fakes.memory_graph import MemoryGraph
-from tests.fakes.word_encoder import WordEncoder
 
 SCORES = {
     ("film", "actor", "ann"): 3.0,
@@ -30,13 +29,6 @@ SCORES = {
     ("ann", "home", "city"): -2.0,
 }
 GRAPH = MemoryGraph(SCORES, {name: name for name in ("film", "ann", "bob", "cid", "town", "city")})
-
-
-class WordsAndTokens(WordEncoder):
-    """The words of a text are its tokens."""
-
-    def encode_tokens(self, texts: Sequence[str]) -> list[Any]:
-        return [(self.encode([text])[0], self.encode(text.split() or [""])) for text in texts]
 
 
 class KnownScores:
@@ -65,7 +57,7 @@ def scorer(**options: Any) -> tuple[TrainedSubgraphScorer, KnownScores]:
     model = KnownScores(SubgraphOptions(**options))
     words = {number: RelationWords("", (name,)) for number, name in GRAPH.numbered.items()}
     relations = RelationsByNumber(GRAPH.numbered, words, {})
-    vectors = TextVectors(WordsAndTokens())
+    vectors = TextVectors(LetterEncoder())
     return TrainedSubgraphScorer(relations, vectors, cast(Any, model)), model
 
 
@@ -124,7 +116,7 @@ class KnownGrowth(KnownScores):
 def test_what_grows_and_is_not_pruned_is_found_the_best_first() -> None:
     model = KnownGrowth(SubgraphOptions())
     words = {number: RelationWords("", (name,)) for number, name in GRAPH.numbered.items()}
-    vectors = TextVectors(WordsAndTokens())
+    vectors = TextVectors(LetterEncoder())
     by = TrainedSubgraphScorer(RelationsByNumber(GRAPH.numbered, words, {}), vectors, model)
     part = Gril(keep=2)
     ctx = make_context(GRAPH, opened={part: by})
