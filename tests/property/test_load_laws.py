@@ -27,13 +27,12 @@ from lodestar.loaders import reading as lines_module
 from lodestar.loaders.formats import source_class
 from lodestar.loaders.formats.detecting import detect_format
 from lodestar.loaders.formats.triples import FREEBASE, CsvSource, FreebaseSource, TsvSource
-from lodestar.loaders.reading import RereadableFile
+from lodestar.loaders.reading import NOT_UTF8, RereadableFile
 from lodestar.loaders.source import NO_ID, Source, StatementRow, Subset, name_row, triple_row
 from lodestar.loaders.stage import Stage, StageCounts
 
 from tests.conftest import examples
 from tests.made.graphs import RowSource, TripleSource
-from tests.references.lines import reference_lines
 from tests.references.read_source import read_source
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -68,6 +67,26 @@ def test_csv_gives_back_what_was_written(tmp_path: Path, rows: list[tuple[str, s
     quoted = (['"' + cell.replace('"', '""') + '"' for cell in row] for row in rows)
     path.write_text("".join(separator.join(row) + "\n" for row in quoted), encoding="utf-8", newline="")
     assert read_source(CsvSource(str(path), has_header=False, literals=False)).triples == rows
+
+
+def reference_lines(raw: bytes, max_line_bytes: int) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+    """Return the lines, cut the simple way, and the rejects with their reasons, both with their numbers."""
+    end = b"\r" if b"\r" in raw and b"\n" not in raw else b"\n"
+    *lines, last = raw.removeprefix(b"\xef\xbb\xbf").split(end)
+    good: list[tuple[int, str]] = []
+    bad: list[tuple[int, str]] = []
+    for number, ended in enumerate([*lines, last] if last else lines, start=1):
+        line = ended.removesuffix(b"\r")
+        if len(line) > max_line_bytes:
+            bad.append((number, f"the line is longer than {max_line_bytes:,} bytes"))
+        elif b"\0" in line:
+            bad.append((number, "expected text, found a zero byte"))
+        else:
+            try:
+                good.append((number, line.decode()))
+            except UnicodeDecodeError as error:
+                bad.append((number, NOT_UTF8.format(line[error.start])))
+    return good, bad
 
 
 @with_files

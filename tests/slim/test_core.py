@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pkgutil
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from lodestar import Engine, LodestarRetriever
-from lodestar.engine.errors import MissingExtraError, format_install_command, missing_packages, read_extras
+from lodestar.engine.errors import (
+    MissingExtraError,
+    find_extra,
+    format_install_command,
+    missing_packages,
+    read_extras,
+)
 from lodestar.engine.settings import Settings
-
-from tests.references.core_modules import import_core
 
 THERE = [extra for extra in read_extras() if not missing_packages(extra)]
 pytestmark = [
@@ -71,6 +79,50 @@ def test_the_demonstration_answers_what_it_promises(lodestar, demonstrated: list
     again = lodestar("load", "geonames", "--json")
     assert "already loaded" in again.stderr
     assert json.loads(again.stdout)["num_triples"] > 30_000
+
+
+# The core is every module but those of training and of trained parts, which alone may need an extra.
+
+TOPS = ("cypher", "engine", "loaders", "models")
+_TRAINED = re.compile(
+    r"models\.(gril|reg|star|training)(\.|$)"
+    r"|models\.text\.bert$"
+    r"|engine\.serving\."
+    r"|engine\.integrations\.(dspy|haystack|llama_index|neo4j_graphrag)$"
+    r"|engine\.retrieval\.triples$"
+    r"|engine\.supervision\.subgraphs$"
+)
+
+
+def module_names() -> Iterator[str]:
+    """All modules of Lodestar."""
+    for top in TOPS:
+        package = import_module(f"lodestar.{top}")
+        yield package.__name__
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.", onerror=_of_a_trained_one):
+            yield module.name
+
+
+def _of_a_trained_one(name: str) -> None:
+    if not _TRAINED.search(f"{name}."):
+        raise ImportError(name)
+
+
+def import_core() -> tuple[int, list[str]]:
+    """Import every module where no extra can be imported; return how many could be, and those that needed one.
+
+    Raises `AssertionError` for a module of the core that needs one.
+    """
+    needed = []
+    names = sorted(module_names())
+    for name in names:
+        try:
+            import_module(name)
+        except ModuleNotFoundError as error:
+            assert find_extra((error.name or "").partition(".")[0]), f"{name}: {error}"
+            assert _TRAINED.search(name), f"{name} is of the core and imports {error.name}"
+            needed.append(name)
+    return len(names) - len(needed), needed
 
 
 def test_every_module_of_the_core_is_imported() -> None:

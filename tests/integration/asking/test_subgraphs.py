@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from random import Random
 
 import neo4j
+import numpy as np
 import pytest
 from lodestar import Engine
 from lodestar.engine.data_model import Entity, Scored, Triple
@@ -17,17 +18,39 @@ from lodestar.engine.neo4j import QueryTemplate, Request
 from lodestar.engine.neo4j.catalogue import RelationCatalogue, read_catalogue
 from lodestar.engine.neo4j.gateway import Gateway
 from lodestar.engine.neo4j.graph_requests import find_paths_between
-from lodestar.engine.retrieval.subgraphs import SubgraphBounds, SubgraphExtractor, SubgraphQuery
+from lodestar.engine.retrieval.subgraphs import (
+    FloatArray,
+    RelationQuery,
+    SubgraphBounds,
+    SubgraphExtractor,
+    SubgraphQuery,
+)
 from lodestar.engine.settings import Connection
 
 from tests.fakes.memory_graph import MemoryGraph
-from tests.fakes.number_proposer import NumberProposer
 from tests.made.plain_graph import write_graph
 from tests.references.subgraph import Store, plain, reference
 
 IDS = [f"e{i}" for i in range(14)]
 RELATIONS = ["alpha", "beta.x", "gamma`]->() //", "delta|y z", "RELATED"]
 LITERALS = {'"1821-07-28"': "1821-07-28", '"Firme y feliz"@es': "Firme y feliz", '""': ""}
+
+
+class NumberProposer:
+    """Proposes relations by number and length of the question: the order is fixed and means nothing."""
+
+    num_relations = 3
+
+    def score(self, queries: Sequence[RelationQuery]) -> list[FloatArray]:
+        return [np.array([self.of(q.question, int(n)) for n in q.relations], dtype=np.float32) for q in queries]
+
+    def choose(self, question: str, relations: Sequence[int]) -> Sequence[int]:
+        """The relations that are walked, best first; ties stay in their order."""
+        return sorted(relations, key=lambda n: -self.of(question, n))[: self.num_relations]
+
+    @staticmethod
+    def of(question: str, number: int) -> int:
+        return -((number + len(question)) % 5)
 
 
 def store_of(
