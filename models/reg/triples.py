@@ -147,14 +147,15 @@ LENGTH_PENALTY = 0.03
 """A tenth of it is on how frequent a length is. Our own choice, by dev questions of FB15k-237 and MetaQA."""
 
 
-class LengthPredictor(nn.Linear):
+class LengthPredictor(nn.Module):
     """Says how many triples long the chain of a question is, by its vector: a logistic regression for each length. Our
     own: the paper has no stop."""
 
     def __init__(self, dimension: int) -> None:
-        super().__init__(dimension, MAX_LENGTH)
-        for each in self.requires_grad_(requires_grad=False).parameters():
-            each.zero_()
+        super().__init__()
+        self.odds = nn.Linear(dimension, MAX_LENGTH).requires_grad_(requires_grad=False)
+        self.odds.weight.zero_()
+        self.odds.bias.zero_()
 
     def fit(self, questions: Floats, lengths: Ints) -> None:
         """questions: unit vectors, (num_questions, dimension); lengths: (num_questions,), 0 where it is not known. All
@@ -164,13 +165,13 @@ class LengthPredictor(nn.Linear):
         for length in range(1, MAX_LENGTH + 1) if len(known) else ():
             is_so = (known == length).astype(np.float64)
             found = fit_logistic_regression(x, is_so, weights, LENGTH_PENALTY, intercept_penalty=LENGTH_PENALTY / 10)
-            self.weight[length - 1] = torch.from_numpy(found[:-1]).to(self.weight)
-            self.bias[length - 1] = float(found[-1])
+            self.odds.weight[length - 1] = torch.from_numpy(found[:-1]).to(self.odds.weight)
+            self.odds.bias[length - 1] = float(found[-1])
 
     def forward(self, questions: Tensor) -> Tensor:
         """Return the probability of each length, (num_questions, MAX_LENGTH)."""
-        odds = super().forward(questions).sigmoid()
-        return odds / odds.sum(dim=1, keepdim=True)
+        shares: Tensor = self.odds(questions).sigmoid()
+        return shares / shares.sum(dim=1, keepdim=True)
 
 
 class TripleScorer(nn.Module):
