@@ -35,6 +35,10 @@ _JOINTS = frozenset(
 )
 _BE = frozenset("is are was were s".split())
 _DO = frozenset("do does did".split())
+_MUTUAL = frozenset(
+    "spouse partner sibling brother sister twin cousin relative friend colleague neighbor neighbour rival ally".split()
+)
+"""What leads both ways, in whichever it is stored."""
 _BINDING = frozenset("of by for in on at with from to behind".split())
 """What binds a topic to the words before it more closely than to those after it."""
 _BACK = frozenset(
@@ -176,9 +180,9 @@ class AskedWords:
         alike: whether things of one kind stand at both ends. Then "owner", "owns" and "owner of" lead one way, too.
         """
         word, *rest = [m.group().lower() for m in WORD.finditer(relation)] or [""]
-        if rest != ["by"] and not (alike and rest in ([], ["of"])):
-            return False
         word = word if rest else singularise(word)
+        if not word or (rest != ["by"] and (not alike or rest not in ([], ["of"]) or word in _MUTUAL)):
+            return False
         is_named = rest != ["by"] and stem_word(word) == self.noun and (not self.doer or _is_doer(word))
         to_doer = rest == ["by"] or (not rest and (is_named or _is_doer(word)))
         if inverse == to_doer:
