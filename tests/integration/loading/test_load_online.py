@@ -162,6 +162,7 @@ def test_what_the_graph_holds_is_never_guessed_at(gateway: Gateway) -> None:
         unload(gateway, "7")
 
 
+@pytest.mark.long  # a third of a minute
 def test_a_hub_of_many_relations_is_replaced_whole(gateway: Gateway, driver: neo4j.Driver) -> None:
     """For each that it deletes Neo4j visits the others, too many for its memory in one transaction."""
     load(TripleSource([("hub", f"r{number}", f"t{number % 999}") for number in range(4_000)]), gateway)
