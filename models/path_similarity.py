@@ -12,7 +12,7 @@ formula and its constants are our own, no paper's:
          + order · places(q, h_1 … h_L)                       words come in the order of the hops they mean
          + between · max_{l<L} cos(between(q), reached(h_l))  a noun between is reached on the way
          + noun · cos(asked(q), reached(h_L))                 the noun that is asked for is reached last
-         + back · [h_{l+1} = h_l⁻¹, and no word such as "other" asks for it]
+         + back · [h_{l+1} = h_l⁻¹, and no word such as "other" asks for it, or h_{l+1} = h_l, which no two words mean]
          − back · [h_2 = h_1⁻¹, and the question says so: "that share an actor with", "written by the writer of"]
          + against · [h_1 is "owned by" or "owner" turned round, or an h_l is a mother where a father is asked for]
          + [L ≥ 2] · hop · ((L − 1) · ln(1 + T) − Σ_l ln(1 + n_l))

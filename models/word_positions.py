@@ -244,19 +244,18 @@ def read_asked_words(question: str, topic: str) -> AskedWords:
         not _BACK.isdisjoint(words),
         _find_returns(words, content),
         _find_root(noun if _is_doer(noun) else verb),
-        _find_root(_find_done(words, first, after)),
+        _find_root(_find_done(two, "".join(words[after : after + 1]))),
         stem_word(noun) if noun not in STOP_WORDS else "",
         _count_links(words[:first], words[after:]),
     )
 
 
-def _find_done(words: Sequence[str], first: int, after: int) -> str:
-    """Return what the topic does: the verb of "owned by X" and of "does X own"; empty for none."""
-    next_ = "".join(words[after : after + 1])
-    two = ["", *(word for word in words[:first] if word not in _ARTICLES)][-2:]
-    if two[-1] == "by":
-        return "" if _is_doer(next_) else two[0]
-    return next_ if two[-1] in _DO else ""
+def _find_done(before: Sequence[str], after: str) -> str:
+    """Return what the topic does, by the two words before it and the one after: the verb of "owned by X" and of "does X
+    own"; empty for none."""
+    if before[1] == "by":
+        return "" if _is_doer(after) else before[0]
+    return after if before[1] in _DO else ""
 
 
 def _count_links(before: Sequence[str], after: Sequence[str]) -> int:
@@ -343,8 +342,8 @@ class WordPositions:
     hop_words: (D, num_words), how much of each of `AskedWords.words` each hop means; distances: (num_words,). asked,
     between: (D,), how well what a hop reaches is called by the noun that is asked for, and by the best of those
     between; 0 where there is none. reverse: (D,), the hop straight back; −2 where there is none or a word may ask for
-    it. returns, turned, contrary: (D,), see `AskedWords`. named: (D,), whether a hop is called by the noun next to the
-    topic.
+    it. returns, contrary: (D,), see `AskedWords`. turned: (D,), 0 to 1, how surely `is_turned` holds. named: (D,),
+    whether a hop is called by the noun next to the topic.
     """
 
     hop_words: Floats
@@ -359,9 +358,10 @@ class WordPositions:
 
     def score(self, paths: Ints, *, order: float, between: float, noun: float, back: float, against: float) -> Floats:
         """Return what the places of words add to the score of each path, by a weight each; back: of a path that goes
-        straight back over a relation, and with the other sign of one that does so first, where the question says so;
-        against: of one whose first hop is turned, with a contrary hop, or with the noun next to the topic in later hops
-        alone. paths: see `score_word_order`. Returns (num_paths,)."""
+        straight back over a relation, or takes it again though less than two words mean it, and with the other sign of
+        one that goes back first, where the question says so; against: of one whose first hop is turned, with a contrary
+        hop, or with the noun next to the topic in later hops alone. paths: see `score_word_order`. Returns
+        (num_paths,)."""
         later = (self.named[paths[:, 1:]] & (paths[:, 1:] >= 0)).any(axis=1) & ~self.named[paths[:, 0]]
         goes_back = self.reverse[paths[:, :-1]] == paths[:, 1:]
         said = goes_back & self.returns[paths[:, :-1]]

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from lodestar.engine.api import Engine
-from lodestar.engine.data_model import Question, Topic
+from lodestar.engine.data_model import Chain, Question, Topic
 from lodestar.engine.evaluation import expected_calibration_error
 from lodestar.engine.evidence import SIMILARITY, AnswerProbabilityFactors, Calibration, Evidence
 from lodestar.engine.parts import NamedPart
@@ -106,13 +106,14 @@ def collect(server: str, questions: Sequence[Asked], max_hop: int) -> dict[str, 
                 terms = list(read_terms(evidence, each.answers, scorer, graph.words, graph.shared.vectors))
                 rows += [(number, *row) for row in terms]
                 if said := evidence.extra_of(AnswerProbabilityFactors):
-                    ends = {end.id if end.id in each.answers else end.label for end in evidence.chains[0].value.answers}
                     read = said.score + said.margin - said.lacking - USUAL_MARGIN
-                    first.append((read, compute_f1(ends, each.answers) >= RIGHT))
+                    first.append((read, compute_f1(evidence.chains[0].value, each.answers) >= RIGHT))
     return {"rows": np.array(rows).reshape(-1, 4 + len(TERMS)), "first": np.array(first, dtype=float).reshape(-1, 2)}
 
 
-def compute_f1(found: Set[str], right: Set[str]) -> float:
+def compute_f1(chain: Chain, right: Set[str]) -> float:
+    """right: ids or names; 0 for none."""
+    found = {end.id if end.id in right else end.label for end in chain.answers}
     return 2 * len(found & right) / (len(found) + len(right)) if right else 0.0
 
 
@@ -140,8 +141,7 @@ def read_terms(
         cosine = score(replace(COSINE, phrases=True))
         terms = [score(replace(COSINE, phrases=True, **{term: 1.0})) - cosine for term in TERMS]
         for at, chain in enumerate(chains):
-            ends = {end.id if end.id in answers else end.label for end in chain.answers}
-            yield compute_f1(ends, answers), topic.score - best, cosine[at], *(term[at] for term in terms)
+            yield compute_f1(chain, answers), topic.score - best, cosine[at], *(term[at] for term in terms)
 
 
 @dataclass(frozen=True)

@@ -125,8 +125,9 @@ def _score_path(
     """
     if calibration is None:
         return min(best)
-    stops = math.prod(1 - calibration.probability(score) for score in onward)
-    return math.prod(map(calibration.probability, best)) * (lengths.share(len(best)) if lengths else stops)
+    probability = calibration.probability
+    of_length = lengths.share(len(best)) if lengths else math.prod(1 - probability(score) for score in onward)
+    return math.prod(map(probability, best)) * of_length
 
 
 def _lead_on(paths: Sequence[GroundedRelationPath], scores: Sequence[float]) -> defaultdict[int, list[float]]:

@@ -238,9 +238,9 @@ class CrossAttentiveScorer(nn.Module):
             nn.Linear(dimension, 1),
         )
 
-    def forward(self, pairs: Sequence[PairTokens], part: int = PART // 2) -> Tensor:
-        """Return the logits of s, (num_pairs,); part: pairs that are read together."""
-        return _by_length(self, part, pairs, lambda pair: len(pair[0]), self._read)
+    def forward(self, pairs: Sequence[PairTokens]) -> Tensor:
+        """Return the logits of s, (num_pairs,)."""
+        return _by_length(self, PART // 2, pairs, lambda pair: len(pair[0]), self._read)
 
     def _read(self, pairs: Sequence[PairTokens]) -> Tensor:
         places = torch.tensor([at for _, at in pairs])

@@ -23,7 +23,6 @@ from ..text.encoders import (
     merge_adapter,
     merge_into_network,
     open_numpy_encoder,
-    read_adapter,
 )
 from . import SPECIAL_TOKENS
 
@@ -96,10 +95,10 @@ class ShippedStar(PairScorer):
         if plain is None:
             raise EncoderUnavailableError(f"the weights of encoder {ENCODER!r} are not installed: {INSTALL_WEIGHTS}")
         self._encoder, weights = plain, plain.bert.weights
-        merge_adapter(WEIGHTS, lambda name: weights[f"{name}.weight"])
+        heads = merge_adapter(WEIGHTS, lambda name: weights[f"{name}.weight"])
         name = "embeddings.word_embeddings.weight"
         words = weights[name]
-        self._heads = _read_heads(words.shape[1])
+        self._heads = _check_heads(heads, words.shape[1])
         plain.bert.weights = {**weights, name: np.vstack([words, self._heads["special"]])}
         cls, sep = (plain.token_id(token) for token in ("[CLS]", "[SEP]"))
         self._ids = SpecialTokenIds(cls, sep, *range(len(words), len(words) + len(SPECIAL_TOKENS)))
@@ -128,9 +127,8 @@ class ShippedStar(PairScorer):
         return (weights / weights.sum()) @ states
 
 
-def _read_heads(d: int) -> dict[str, Floats]:
-    """Return the layers on top of an encoder of dimension d, and the rows of the special tokens."""
-    _, heads, _ = read_adapter(WEIGHTS)
+def _check_heads(heads: dict[str, Floats], d: int) -> dict[str, Floats]:
+    """Return the layers on top of an encoder of dimension d and the rows of the special tokens, if they fit it."""
     shapes: dict[str, tuple[int, ...]] = {f"{name}_map.weight": (KEYS, d) for name in ("query", "key")}
     shapes |= {"special": (len(SPECIAL_TOKENS), d), "feed_forward.1.weight": (d, 3 * d), "feed_forward.1.bias": (d,)}
     shapes |= {"feed_forward.4.weight": (1, d), "feed_forward.4.bias": (1,)}
@@ -144,9 +142,9 @@ def load_shipped_weights(network: CrossAttentiveScorer) -> None:
     import torch
 
     words: torch.Tensor = network.encoder.get_parameter("embeddings.word_embeddings.weight")
-    heads = {name: torch.from_numpy(each) for name, each in _read_heads(words.shape[1]).items()}
+    read = _check_heads(merge_into_network(network.encoder, WEIGHTS), words.shape[1])
+    heads = {name: torch.from_numpy(each) for name, each in read.items()}
     with torch.no_grad():
         words[-len(SPECIAL_TOKENS) :] = heads.pop("special")
         for name, each in heads.items():
             network.get_parameter(name).copy_(each)
-    merge_into_network(network.encoder, WEIGHTS)

@@ -92,13 +92,13 @@ def read_adapter(path: Path) -> tuple[dict[str, Floats], dict[str, Floats], str 
     return changes, rest, base
 
 
-def merge_adapter(path: Path, weight_of: Callable[[str], Floats]) -> None:
-    """Add the changes of an adapter to the weights of its encoder, in place.
+def merge_adapter(path: Path, weight_of: Callable[[str], Floats]) -> dict[str, Floats]:
+    """Add the changes of an adapter to the weights of its encoder, in place, and return its tensors that change none.
 
     weight_of: returns a map's weight by its name, (out, in), writable; raises `KeyError` or `AttributeError` if there
     is none. Raises `EncoderUnavailableError` before anything is changed.
     """
-    changes, _, base = read_adapter(path)
+    changes, rest, base = read_adapter(path)
     weights: dict[str, Floats] = {}
     try:
         weights |= {name: weight_of(name) for name in changes}
@@ -112,6 +112,7 @@ def merge_adapter(path: Path, weight_of: Callable[[str], Floats]) -> None:
         )
     for name, change in changes.items():
         weights[name] += change
+    return rest
 
 
 _BLOCK = 16_384
@@ -550,8 +551,8 @@ class SentenceTransformerEncoder:
         return [found[place] for place in range(len(texts))]
 
 
-def merge_into_network(network: Any, adapter: Path) -> None:
-    """Add an adapter to the weights of a PyTorch network, wherever they are. Raises `EncoderUnavailableError`."""
+def merge_into_network(network: Any, adapter: Path) -> dict[str, Floats]:
+    """Add an adapter to the weights of a PyTorch network, wherever they are; otherwise as `merge_adapter`."""
     import torch
 
     maps: dict[str, Any] = {}
@@ -562,7 +563,8 @@ def merge_into_network(network: Any, adapter: Path) -> None:
         return weights.setdefault(name, weight)
 
     weights: dict[str, FloatArray] = {}
-    merge_adapter(adapter, weight_of)
+    rest = merge_adapter(adapter, weight_of)
     with torch.no_grad():
         for name, weight in weights.items():
             maps[name].copy_(torch.from_numpy(weight))
+    return rest
