@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from lodestar.engine.data_model import Chain, Entity, Scored
 from lodestar.engine.evidence import Calibration
-from lodestar.engine.reorganising import Merge, find_meeting_ends, read_nodes_between_topics
+from lodestar.engine.reorganising import JOINED_CUT, MAX_JOINING, Merge, find_meeting_ends, read_nodes_between_topics
 
 from tests.fakes.call_context import make_context
 from tests.fakes.memory_graph import MemoryGraph
@@ -44,6 +44,14 @@ def test_a_chain_meets_the_shortest_paths_between_its_topic_and_another() -> Non
     joined, alone = read_nodes_between_topics(graph, [evidence, evidence_of(lead("a", "yz", 0.9))])
     assert joined == ({("a", (("r", False),)): {"y"}, ("c", (("q", False),)): {"y"}}, False)
     assert alone == ({}, False) and graph.requests.count("join_topics") == 2
+
+
+def test_shortest_paths_that_were_not_read_are_said() -> None:
+    evidence = evidence_of(lead("a", "v", 0.9), lead("c", "w", 0.1))
+    for more in (0, 1):
+        graph = MemoryGraph([t for n in range(MAX_JOINING + more) for t in (("a", "r", f"m{n}"), ("c", "q", f"m{n}"))])
+        (merged,) = Merge()(make_context(graph), [evidence])
+        assert merged.left_out == (JOINED_CUT,) * more
 
 
 def test_what_meets_gains_the_bonus_in_log_odds_and_keeps_its_group() -> None:
