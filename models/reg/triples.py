@@ -157,16 +157,17 @@ class LengthPredictor(nn.Module):
         self.odds.weight.zero_()
         self.odds.bias.zero_()
 
-    def fit(self, questions: Floats, lengths: Ints) -> None:
-        """questions: unit vectors, (num_questions, dimension); lengths: (num_questions,), 0 where it is not known. All
-        lengths stay as probable where none is known."""
-        x, known = questions[lengths > 0].astype(np.float64), np.minimum(lengths[lengths > 0], MAX_LENGTH)
+    def fit(self, questions: Floats, has_length: Bools) -> None:
+        """questions: unit vectors, (num_questions, dimension). has_length: whether a right chain of a question has one,
+        two, … triples, (num_questions, MAX_LENGTH); none where nothing is known. If it never is, all are as probable.
+        """
+        is_known = has_length.any(axis=1)
+        x, known = questions[is_known].astype(np.float64), has_length[is_known].astype(np.float64)
         weights = np.full(len(known), 1 / max(len(known), 1))
-        for length in range(1, MAX_LENGTH + 1) if len(known) else ():
-            is_so = (known == length).astype(np.float64)
+        for place, is_so in enumerate(known.T if len(known) else ()):
             found = fit_logistic_regression(x, is_so, weights, LENGTH_PENALTY, intercept_penalty=LENGTH_PENALTY / 10)
-            self.odds.weight[length - 1] = torch.from_numpy(found[:-1]).to(self.odds.weight)
-            self.odds.bias[length - 1] = float(found[-1])
+            self.odds.weight[place] = torch.from_numpy(found[:-1]).to(self.odds.weight)
+            self.odds.bias[place] = float(found[-1])
 
     def forward(self, questions: Tensor) -> Tensor:
         """Return the probability of each length, (num_questions, MAX_LENGTH)."""
@@ -354,8 +355,7 @@ def fit_scorer(
     """Train a network over subgraphs, and write the checkpoint. own: fields of its description."""
     (part,) = out.kind.description.parts
     learned = objective.train
-    lengths = count_triples_of_chains(learned.graphs)
-    objective.network.length.fit(learned.question_vectors, lengths)
+    objective.network.length.fit(learned.question_vectors, find_chain_lengths(learned.graphs))
     out.train(name, part, objective, {key: value for key, value in asdict(config).items() if key != "training"})
     return out.write(
         {part: partial(write_weights, objective.network.state_dict())},
@@ -366,19 +366,27 @@ def fit_scorer(
     )
 
 
-def count_triples_of_chains(graphs: QuestionGraphs) -> Ints:
-    """Return how many right triples lead from a topic to most answers of each question, (num_questions,), of several
-    topics the most; 0 where none does."""
-    found = []
+def find_chain_lengths(graphs: QuestionGraphs) -> Bools:
+    """Return whether a right chain of a question has 1, 2, … `MAX_LENGTH` triples, (num_questions, MAX_LENGTH).
+
+    Where no chains were given it is the number of right triples from a topic to most answers, of several topics the
+    most.
+    """
+    found = np.zeros((len(graphs), MAX_LENGTH + 1), dtype=np.bool_)
     for question in range(len(graphs)):
-        (heads, tails), nodes = graphs.ends_of(question), graphs.nodes_of(question)
-        right, longest = graphs.is_positive[graphs.triples_of(question)], 0
-        for topic in np.flatnonzero(graphs.is_topic[nodes]).tolist():
-            hops = compute_hops_from_topic(heads[right], tails[right], graphs.is_literal[nodes], topic)
-            reached = hops[graphs.is_answer[nodes] & (hops > 0)]
-            longest = max(longest, int(np.bincount(reached, minlength=1).argmax()))
-        found.append(longest)
-    return np.array(found, dtype=np.int64)
+        lengths = graphs.texts.chain_lengths[question] if graphs.texts.chain_lengths else ()
+        found[question, np.minimum(lengths or [_count_hops_to_answers(graphs, question)], MAX_LENGTH)] = True
+    return found[:, 1:]
+
+
+def _count_hops_to_answers(graphs: QuestionGraphs, question: int) -> int:
+    (heads, tails), nodes = graphs.ends_of(question), graphs.nodes_of(question)
+    right, longest = graphs.is_positive[graphs.triples_of(question)], 0
+    for topic in np.flatnonzero(graphs.is_topic[nodes]).tolist():
+        hops = compute_hops_from_topic(heads[right], tails[right], graphs.is_literal[nodes], topic)
+        reached = hops[graphs.is_answer[nodes] & (hops > 0)]
+        longest = max(longest, int(np.bincount(reached, minlength=1).argmax()))
+    return longest
 
 
 def open_scorer(

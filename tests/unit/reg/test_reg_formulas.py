@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 from lodestar.models.reg import triples as reg_network
-from lodestar.models.reg.triples import GraphInputs, LengthPredictor, TripleScorer, count_triples_of_chains
+from lodestar.models.reg.triples import GraphInputs, LengthPredictor, TripleScorer, find_chain_lengths
 from lodestar.models.subgraphs import (
     compute_distance_encoding,
     compute_encoding_width,
+    join_graphs,
     mark_shortest_paths,
     mark_triples_beside,
 )
@@ -130,9 +131,13 @@ def test_the_length_of_a_chain_is_told_by_the_words_of_its_question() -> None:
         is_positive=flags(1, 0, 0, 0, 1, 0, 0, 1),
         is_answer=flags(0, 1, 0, 0, 0, 0, 0, 0, 0, 1),
     )
-    assert count_triples_of_chains(graphs).tolist() == [1, 2]
+    one, two, three, unknown = flags(1, 0, 0, 0), flags(0, 1, 0, 0), flags(0, 0, 1, 0), flags(0, 0, 0, 0)
+    assert find_chain_lengths(graphs).tolist() == [one.tolist(), two.tolist()]
+    given = replace(graphs, texts=replace(graphs.texts, chain_lengths=((1, 3), ())))
+    assert find_chain_lengths(given).tolist() == [(one | three).tolist(), two.tolist()]
+    assert find_chain_lengths(join_graphs([graphs, given])).sum(axis=1).tolist() == [1, 1, 2, 1]
     predictor = LengthPredictor(2)
-    predictor.fit(np.array([[1, 0], [0, 1], [0.5, 0.5]] * 20, dtype=np.float32), np.array([2, 1, 0] * 20))
+    predictor.fit(np.array([[1, 0], [0, 1], [0.5, 0.5]] * 20, dtype=np.float32), np.stack([two, one, unknown] * 20))
     told = predictor(torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
     assert told.argmax(dim=1).tolist() == [1, 0]
     assert told.sum(dim=1).tolist() == pytest.approx([1, 1])

@@ -89,6 +89,7 @@ def test_a_pool_says_what_is_right_where_it_can() -> None:
     assert rows[1] == [False, True, False, False]  # the capital leads to no answer
     assert rows[2:] == wrong.is_positive.reshape(-1, 4)[2:].tolist()
     assert num_kept == 2
+    assert changed.texts.chain_lengths == ((1,), (1,), (), ())
     assert changed.supervision == "refined by somebody"
     assert changed.sha256 not in {graphs.sha256, ""}
 
