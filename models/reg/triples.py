@@ -1,7 +1,8 @@
 """Score every triple of a question's subgraph: ReG@Triple, and the objective that ReG's subgraph scorers share.
 
-The first layer is linear in the question, the relation and the two nodes. Each is projected once, not once per triple,
-and a triple's hidden layer is the sum of its four projections.
+The first layer is linear in the question, the relation, the two nodes and (ours) the product of the vectors of question
+and relation, by which what the question says of a relation is learned from few. Each is projected once, not once per
+triple, and a triple's hidden layer is the sum of its projections.
 """
 
 from __future__ import annotations
@@ -184,6 +185,7 @@ class TripleScorer(nn.Module):
         self.of_question = nn.Linear(dimension, hidden)
         self.of_head = nn.Linear(dimension, hidden, bias=False)
         self.of_relation = nn.Linear(dimension, hidden, bias=False)
+        self.of_match = nn.Linear(dimension, hidden, bias=False)
         self.of_tail = nn.Linear(dimension, hidden, bias=False)
         self.of_head_distance = nn.Linear(distance_width, hidden, bias=False)
         self.of_tail_distance = nn.Linear(distance_width, hidden, bias=False)
@@ -194,7 +196,9 @@ class TripleScorer(nn.Module):
         """Return the logit of each triple, (num_triples,), block by block."""
         heads, head_of = torch.unique(inputs.heads, return_inverse=True)
         tails, tail_of = torch.unique(inputs.tails, return_inverse=True)
-        questions, relations = self.of_question(inputs.questions), self.of_relation(inputs.relations)
+        num_relations = len(inputs.relations)
+        pairs, pair_of = torch.unique(inputs.question_of * num_relations + inputs.relation_of, return_inverse=True)
+        asked = self._pairs(inputs, pairs // num_relations, pairs % num_relations)
         of_heads = self._nodes(self.of_head, inputs, heads) + self.of_head_distance(inputs.distances[heads])
         of_tails = self._nodes(self.of_tail, inputs, tails) + self.of_tail_distance(inputs.distances[tails])
         logits = [self.out.bias.new_zeros(0)]
@@ -202,10 +206,16 @@ class TripleScorer(nn.Module):
             rows = slice(start, start + BLOCK)
             hidden = of_heads.index_select(0, head_of[rows])
             hidden += of_tails.index_select(0, tail_of[rows])
-            hidden += relations.index_select(0, inputs.relation_of[rows])
-            hidden += questions.index_select(0, inputs.question_of[rows])
+            hidden += asked.index_select(0, pair_of[rows])
             logits.append(self.out(hidden.relu_()).squeeze(1))
         return torch.cat(logits)
+
+    def _pairs(self, inputs: GraphInputs, questions: Tensor, relations: Tensor) -> Tensor:
+        """Return the projections of questions with relations, (num_pairs, hidden)."""
+        match = self.of_match(inputs.questions[questions] * inputs.relations[relations])
+        of_questions, of_relations = self.of_question(inputs.questions), self.of_relation(inputs.relations)
+        projected: Tensor = of_questions[questions] + of_relations[relations] + match
+        return projected
 
     def _nodes(self, layer: nn.Linear, inputs: GraphInputs, nodes: Tensor) -> Tensor:
         """Return a layer's projection of nodes, (num_nodes, hidden); text vectors get no gradient."""

@@ -113,9 +113,10 @@ class TestNetwork:
             entities[given.tails],
             given.distances[given.heads],
             given.distances[given.tails],
+            given.questions[given.question_of] * given.relations[given.relation_of],
         ]
         layers = [network.of_question, network.of_head, network.of_relation, network.of_tail]
-        layers += [network.of_head_distance, network.of_tail_distance]
+        layers += [network.of_head_distance, network.of_tail_distance, network.of_match]
         weight = torch.cat([layer.weight for layer in layers], dim=1)
         hidden = torch.relu(torch.cat(parts, dim=1) @ weight.T + network.of_question.bias)
         expected = network.out(hidden).squeeze(1)
