@@ -76,7 +76,8 @@ def score_first_paths(
     elif not is_pool and mines:
         own = replace(own, examples=tuple(replace(each, f1=each.positive.astype(np.float32)) for each in own.examples))
     num_epochs = epochs if is_pool else 2 * epochs
-    how = TrainingOptions(epochs=num_epochs, learning_rate=1e-4, patience=num_epochs, precision="bfloat16", seed=seed)
+    precision = "float32" if device == "cpu" else "bfloat16"
+    how = TrainingOptions(epochs=num_epochs, learning_rate=1e-4, patience=num_epochs, precision=precision, seed=seed)
     torch.manual_seed(seed)
     backbone = open_pretrained(ENCODER, SPECIAL_TOKENS)
     network: Any = (star.CrossAttentiveScorer if is_cross else star.DualEncoder)(backbone).to(device)

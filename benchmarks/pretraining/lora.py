@@ -45,12 +45,12 @@ class Adapted(nn.Module):
 
 
 class LoRA:
-    """The changes of all linear maps of a transformer's layers; everything else of it is frozen, in bfloat16."""
+    """The changes of all linear maps of a transformer's layers; all else is frozen, on a GPU in bfloat16."""
 
     def __init__(self, model: Any, device: str) -> None:
         self.base = sample_map(model.get_parameter(f"{KNOWN_BY}.weight").detach().float().cpu().numpy())
         """Of the network that is changed, for `models.text.encoders`."""
-        model.to(device, torch.bfloat16).eval()
+        model.to(device, torch.float32 if device == "cpu" else torch.bfloat16).eval()
         if device == "cpu":
             model.set_attn_implementation("eager")  # several times faster than the fused one, backwards
         for each in model.parameters():

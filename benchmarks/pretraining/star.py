@@ -10,7 +10,7 @@ a score then also says that no path fits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,19 +27,16 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
 
-from .corpus import HELD_OUT, Step, make_hops, read_corpus, read_set, verbalise
+from .corpus import Example, Step, make_hops, read_corpus, verbalise
 from .lora import LoRA, note, read_arguments, train_steps
-from .training import LENGTHS, NO_TYPE, Draws, Encoder
+from .training import LENGTHS, NO_TYPE, Draws, Encoder, read_judged
 
 ENCODER = "all-MiniLM-L6-v2+relations"
 KEYS = 64
 """d_k of the cross-attention."""
-BATCH = 256
 RATES = 5e-4, 1e-3
 """Of the low-rank changes, and of heads and special tokens."""
 YES_NO_LOSS = 1.0
-PART = 1024
-"""Pairs that are read together."""
 JUDGED, READ = 300, 8
 """Questions of each set held out, and paths of each that are read."""
 
@@ -73,7 +70,7 @@ class Reader:
         self.texts = CachedTokenizer(backbone.tokenizer)
 
     def logits(self, pairs: list[tuple[str, str]]) -> Tensor:
-        scores: Tensor = self.network([self.texts.pair(*pair) for pair in pairs], PART)
+        scores: Tensor = self.network([self.texts.pair(*pair) for pair in pairs])
         return scores
 
     def write(self, out: Path) -> None:
@@ -97,9 +94,9 @@ class Batches(Dataset[dict[str, Any]]):
         self._draws, self._texts = draws, texts
 
     def __getitem__(self, step: int) -> dict[str, Any]:
-        rng = np.random.default_rng([self._draws.seed, step])
+        rng = self._draws.random(step)
         pairs, sizes = [], []
-        for number in self._draws.draw(rng, BATCH):
+        for number in self._draws.draw(rng):
             example = self._draws.examples[number]
             topic = example.topics[0] if example.topics else ""
             wrong = [path for _ in range(2) for path in self._draws.draw_wrong_paths(number, rng)]
@@ -114,7 +111,7 @@ class Batches(Dataset[dict[str, Any]]):
 def compute_loss(reader: Reader, batch: Mapping[str, Any]) -> tuple[Tensor, dict[str, Tensor]]:
     """Return a step's loss with its parts."""
     reader.network.feed_forward.train()
-    logits = reader.network(batch["pairs"], PART)
+    logits = reader.network(batch["pairs"])
     own = pad_sequence(list(logits.split(batch["sizes"])), batch_first=True, padding_value=-torch.inf)
     right = torch.zeros(len(own), dtype=torch.long, device=own.device)
     contrast = cross_entropy(own, right)
@@ -127,28 +124,28 @@ def compute_loss(reader: Reader, batch: Mapping[str, Any]) -> tuple[Tensor, dict
     return contrast + YES_NO_LOSS * yes_no, parts
 
 
-def judge(reader: Reader, encoder: Encoder, data: Path, seed: int) -> dict[str, tuple[float, float, int]]:
-    """Return hits@1 of the relations asked for among those of their schema, for a sample of each set held out: by the
-    encoder's cosine, and where the scorer has read the nearest `READ`."""
+def judge(
+    reader: Reader, encoder: Encoder, judged: Mapping[str, Sequence[Example]], seed: int
+) -> dict[str, tuple[float, float, int]]:
+    """Return hits@1 of the relations asked for among those of their schema, for a sample of each set: by the encoder's
+    cosine, and where the scorer has read the nearest `READ`."""
     figures = {}
     reader.network.eval()
-    for name in HELD_OUT:
-        examples = list({example.masked: example for example in read_set(data, name)}.values())
+    for name, examples in judged.items():
         rng = np.random.default_rng(seed)
         hits, read = 0, 0
         chosen = [examples[at] for at in rng.permutation(len(examples))[:JUDGED]]
         for example in chosen:
-            steps = list(dict.fromkeys((*example.path, *example.others)))
-            texts = [verbalise((replace(step, inverse=False),)) for step in steps]
-            right = {verbalise((replace(step, inverse=False),)) for step in example.path}
+            steps = (*example.path, *example.others)
+            texts = [verbalise((step,)) for step in steps]
             near = encoder.vectors(texts, LENGTHS[1]) @ encoder.vectors([example.masked], LENGTHS[0])[0]
             best = near.topk(min(READ, len(steps))).indices.tolist()
             topic = example.topics[0] if example.topics else ""
             with torch.no_grad():
                 paths = [(replace(steps[at], inverse=inverse),) for at in best for inverse in (False, True)]
                 logits = reader.logits([(example.question, words_of(topic, path)) for path in paths])
-            hits += texts[best[0]] in right
-            read += texts[best[int(logits.argmax()) // 2]] in right
+            hits += best[0] < len(example.path)
+            read += best[int(logits.argmax()) // 2] < len(example.path)
         figures[name] = (hits / len(chosen), read / len(chosen), len(chosen))
     return figures
 
@@ -158,11 +155,12 @@ def train(corpus: Path, data: Path, out: Path, num_steps: int, seed: int, second
     torch.manual_seed(seed)
     reader = Reader(device)
     encoder = Encoder(ENCODER, device)
-    batches = Batches(Draws(read_corpus(corpus), encoder, seed), reader.texts)
+    examples = read_corpus(corpus)
+    batches = Batches(Draws(examples, encoder, seed, num_steps), reader.texts)
     groups = [(reader.lora.parameters(), RATES[0]), ([*reader.heads.values(), reader.special.rows], RATES[1])]
     losses, write = partial(compute_loss, reader), partial(reader.write, out)
     train_steps(out, groups, batches, losses, write, num_steps, seconds)
-    note(out, {"read": judge(reader, encoder, data, seed)})
+    note(out, {"read": judge(reader, encoder, read_judged(examples, data), seed)})
 
 
 if __name__ == "__main__":

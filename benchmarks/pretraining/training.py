@@ -24,21 +24,32 @@ import torch
 from lodestar.models.path_similarity import SimilarityWeights
 from lodestar.models.text.bert import open_pretrained, pad_token_ids
 from torch import Tensor
-from torch.nn.functional import cross_entropy, normalize
+from torch.nn.functional import cross_entropy, normalize, pad
 from torch.utils.data import Dataset
 
-from .corpus import HELD_OUT, SETS, Example, Step, read_corpus, read_set, verbalise
+from .corpus import (
+    HELD_OUT,
+    SETS,
+    Example,
+    Step,
+    is_for_choosing,
+    merge_by_question,
+    normalise,
+    read_corpus,
+    read_set,
+    verbalise,
+)
 from .lora import LoRA, note, read_arguments, train_steps
 
 ENCODER = "all-MiniLM-L6-v2"
 STRENGTH = 0.5
 """Of the adapter that is written: the whole change answers more falsely (the card)."""
-BATCH = 256
+BATCH = 64
 SCALE = 20.0
 """Of cosines before the softmax."""
 TOKEN_LOSS, ANCHOR_LOSS = 0.5, 1.0
 RATE = 1e-3
-NEAREST, HARD = 16, 4
+NEAREST, HARD = 16, 2
 """Of a schema's relations, from which hard negatives are drawn, and how many of these."""
 SAME = 0.9
 """Cosine of two paths' words by the encoder as it was, from which on one is no negative of the other."""
@@ -46,6 +57,8 @@ NO_TYPE = 0.3
 """Share of the questions whose relations are read without the types that they lead from."""
 LENGTHS = (28, 20)
 """Most tokens of questions and of paths."""
+ALIKE = 64
+"""Texts of about the same length that the network reads together."""
 TOGETHER = 1024
 """Texts that are judged together."""
 KEPT = 48
@@ -74,6 +87,7 @@ class Encoder:
         self.lora = LoRA(self.network, device)
         self.device = device
         self._tokenizer = backbone.tokenizer
+        self._before: dict[str, Tensor] = {}
 
     def tokenise(self, texts: Sequence[str], most: int) -> Padded:
         ids, mask = pad_token_ids(self._tokenizer(list(texts), truncation=True, max_length=most)["input_ids"])
@@ -81,7 +95,13 @@ class Encoder:
 
     def encode(self, texts: Padded) -> Encoded:
         ids, mask = (each.to(self.device, non_blocking=True) for each in texts)
-        states = self.network(input_ids=ids, attention_mask=mask.long()).last_hidden_state.float()
+        lengths, order = mask.sum(dim=1).sort()
+        parts = []
+        for some, sizes in zip(order.split(ALIKE), lengths.split(ALIKE), strict=True):
+            longest = int(sizes[-1])
+            found = self.network(input_ids=ids[some, :longest], attention_mask=mask[some, :longest].long())
+            parts.append(pad(found.last_hidden_state.float(), (0, 0, 0, mask.shape[1] - longest)))
+        states = torch.cat(parts)[order.argsort()]
         inner = mask.clone()
         inner[:, 0] = False
         inner[torch.arange(len(inner)), mask.sum(dim=1) - 1] = False
@@ -89,13 +109,15 @@ class Encoder:
 
     def vectors(self, texts: Sequence[str], most: int, strength: float = 0.0) -> Tensor:
         """Return unit vectors of texts, (num_texts, dim), with the adapter at a strength."""
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        parts = [texts[at : at + TOGETHER] for at in range(0, len(texts), TOGETHER)]
         with self.lora.frozen(strength):
-            parts = [
-                self.encode(self.tokenise([texts[place] for place in order[at : at + TOGETHER]], most)).sentences.cpu()
-                for at in range(0, len(order), TOGETHER)
-            ]
-        return torch.cat(parts)[torch.tensor(np.argsort(order))]
+            return torch.cat([self.encode(self.tokenise(some, most)).sentences.cpu() for some in parts])
+
+    def vectors_before(self, texts: Sequence[str]) -> Tensor:
+        """Return unit vectors of paths, (num_texts, dim), by the encoder as it was; each is computed once."""
+        if new := [text for text in dict.fromkeys(texts) if text not in self._before]:
+            self._before |= zip(new, self.vectors(new, LENGTHS[1]), strict=True)
+        return torch.stack([self._before[text] for text in texts]).to(self.device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +131,16 @@ class Schema:
 class Draws:
     """The questions of each step with paths that are wrong for them."""
 
-    def __init__(self, examples: Sequence[Example], encoder: Encoder, seed: int) -> None:
+    def __init__(self, examples: Sequence[Example], encoder: Encoder, seed: int, num_steps: int) -> None:
         self.seed = seed
-        self.examples = examples
+        self.examples = examples = [each for each in examples if not is_for_choosing(each.schema)]
         by_set: dict[str, list[int]] = defaultdict(list)
         steps: dict[str, dict[Step, None]] = defaultdict(dict)
+        self.right: dict[tuple[str, str], set[tuple[Step, ...]]] = defaultdict(set)
+        """The paths of each question and schema: a question may ask for several."""
         for number, example in enumerate(examples):
             by_set[example.set].append(number)
+            self.right[example.schema, normalise(example.question)].add(example.path)
             steps[example.schema] |= dict.fromkeys(replace(s, inverse=False) for s in (*example.path, *example.others))
         self.by_set = dict(by_set)
         shares = np.array([SETS[name].share for name in self.by_set])
@@ -126,24 +151,32 @@ class Draws:
             name: Schema(tuple(some), np.stack([before[verbalise((step,))] for step in some]))
             for name, some in steps.items()
         }
-        self.asked = encoder.vectors([example.masked for example in examples], LENGTHS[0]).numpy()
+        drawn = sorted({number for step in range(num_steps) for number in self.draw(self.random(step))})
+        vectors = encoder.vectors([examples[number].masked for number in drawn], LENGTHS[0]).numpy()
+        self.asked = dict(zip(drawn, vectors, strict=True))
+        """The vectors of the questions that are drawn, by their numbers."""
 
-    def draw(self, rng: np.random.Generator, number: int) -> list[int]:
-        """Return the examples of a step by their numbers."""
+    def random(self, step: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, step])
+
+    def draw(self, rng: np.random.Generator) -> list[int]:
+        """Return the examples of a step by their numbers; the first that a step's generator gives."""
         names = list(self.by_set)
-        drawn = [self.by_set[names[at]] for at in rng.choice(len(names), size=number, p=self.shares)]
+        drawn = [self.by_set[names[at]] for at in rng.choice(len(names), size=BATCH, p=self.shares)]
         return [some[rng.integers(len(some))] for some in drawn]
 
     def draw_wrong_paths(self, number: int, rng: np.random.Generator) -> list[tuple[Step, ...]]:
         """Return paths that are wrong for an example."""
         example = self.examples[number]
+        right = self.right[example.schema, normalise(example.question)]
+        asked = {step.relation for path in right for step in path}
         *before, last = example.path
         schema = self.schemas[example.schema]
-        others = [n for n, step in enumerate(schema.steps) if step.relation != last.relation]
+        others = [n for n, step in enumerate(schema.steps) if step.relation not in asked]
         wrong: list[tuple[Step, ...]] = []
         if others:
             near = np.argsort(-(schema.vectors @ self.asked[number]))
-            near = [n for n in near[: NEAREST + 4].tolist() if schema.steps[n].relation != last.relation][:NEAREST]
+            near = [n for n in near[: NEAREST + 8].tolist() if schema.steps[n].relation not in asked][:NEAREST]
             chosen = [near[n] for n in rng.permutation(len(near))[:HARD]]
             same = [n for n in others if schema.steps[n].domain == last.domain] or others
             chosen.append(same[rng.integers(len(same))])
@@ -154,7 +187,7 @@ class Draws:
             more = replace(schema.steps[others[rng.integers(len(others))]], inverse=bool(rng.integers(2)))
             lengths += [(*example.path, more), (more, *example.path)]
         wrong += [lengths[n] for n in rng.permutation(len(lengths))[:2]]
-        return wrong
+        return [path for path in wrong if path not in right]
 
 
 class Batches(Dataset[dict[str, Any]]):
@@ -166,8 +199,8 @@ class Batches(Dataset[dict[str, Any]]):
 
     def __getitem__(self, step: int) -> dict[str, Any]:
         draws = self._draws
-        rng = np.random.default_rng([draws.seed, step])
-        numbers = draws.draw(rng, BATCH)
+        rng = draws.random(step)
+        numbers = draws.draw(rng)
         examples = [draws.examples[number] for number in numbers]
         gold, wrong = [], []
         for number, example in zip(numbers, examples, strict=True):
@@ -183,6 +216,7 @@ class Batches(Dataset[dict[str, Any]]):
         kept = [*topics[:KEPT], *(draws.labels[n] for n in rng.integers(len(draws.labels), size=KEPT))]
         return {
             "questions": self._tokenise([example.masked for example in examples], LENGTHS[0]),
+            "texts": texts,
             "paths": self._tokenise(texts, LENGTHS[1]),
             "kept": self._tokenise(kept, LENGTHS[1]),
             "right": torch.tensor([column[text] for text in gold]),
@@ -199,7 +233,8 @@ def compute_loss(encoder: Encoder, batch: Mapping[str, Any]) -> tuple[Tensor, di
     right, own = batch["right"].to(encoder.device), batch["own"].to(encoder.device)
     asked, paths, kept = (encoder.encode(batch[name]) for name in ("questions", "paths", "kept"))
     with encoder.lora.frozen():
-        before, was = encoder.encode(batch["paths"]).sentences, encoder.encode(batch["kept"])
+        was = encoder.encode(batch["kept"])
+    before = encoder.vectors_before(batch["texts"])
     counts = (before[right] @ before.T < SAME) | own
     cosines = asked.sentences @ paths.sentences.T
     both = cosines + SimilarityWeights().support * compute_supports(asked, paths)
@@ -225,13 +260,21 @@ def compute_supports(questions: Encoded, paths: Encoded) -> Tensor:
     return sums / paths.mask.sum(dim=1).clamp(min=1)
 
 
-def judge(encoder: Encoder, data: Path, strength: float) -> dict[str, tuple[float, float, int]]:
-    """Return hits@1, MRR and n of the relations asked for among those of their schema, for each set held out."""
+def read_judged(corpus: Sequence[Example], data: Path) -> dict[str, list[Example]]:
+    """Return what a training is judged by, `merge_by_question`: the schemas for choosing of each set, and the sets held
+    out."""
+    judged = defaultdict(list, {name: list(read_set(data, name)) for name in HELD_OUT})
+    for example in corpus:
+        if is_for_choosing(example.schema):
+            judged[f"{example.set}, for choosing"].append(example)
+    return {name: merge_by_question(examples) for name, examples in judged.items()}
+
+
+def judge(encoder: Encoder, judged: Mapping[str, Sequence[Example]], strength: float) -> dict[str, list[float]]:
+    """Return hits@1, MRR and n of the relations asked for among those of their schema, by set."""
     figures = {}
-    for name in HELD_OUT:
-        examples = {example.masked: example for example in read_set(data, name)}.values()
-        options = [list(dict.fromkeys((*example.path, *example.others))) for example in examples]
-        texts = [[verbalise((replace(step, inverse=False),)) for step in some] for some in options]
+    for name, examples in judged.items():
+        texts = [[verbalise((step,)) for step in (*example.path, *example.others)] for example in examples]
         known = sorted({text for some in texts for text in some})
         vectors = encoder.vectors(known, LENGTHS[1], strength)
         place = {text: number for number, text in enumerate(known)}
@@ -239,10 +282,8 @@ def judge(encoder: Encoder, data: Path, strength: float) -> dict[str, tuple[floa
         ranks = []
         for example, some, vector in zip(examples, texts, asked, strict=True):
             scores = vectors[[place[text] for text in some]] @ vector
-            best = scores[: len(dict.fromkeys(example.path))].max()
-            ranks.append(1 + int((scores > best).sum()))
-        hits = sum(rank == 1 for rank in ranks) / len(ranks)
-        figures[name] = hits, sum(1 / rank for rank in ranks) / len(ranks), len(ranks)
+            ranks.append(1 + int((scores > scores[: len(example.path)].max()).sum()))
+        figures[name] = [float(np.mean([r == 1 for r in ranks])), float(np.mean([1 / r for r in ranks])), len(ranks)]
     return figures
 
 
@@ -250,11 +291,13 @@ def train(corpus: Path, data: Path, out: Path, num_steps: int, seed: int, second
     """Train, and write the adapter beside the checkpoints and the log; at the end judge it on schemas held out."""
     torch.manual_seed(seed)
     encoder = Encoder(ENCODER, device)
-    batches = Batches(Draws(read_corpus(corpus), encoder, seed), encoder)
+    examples = read_corpus(corpus)
+    batches = Batches(Draws(examples, encoder, seed, num_steps), encoder)
     groups = [(encoder.lora.parameters(), RATE)]
     losses, write = partial(compute_loss, encoder), partial(write_adapter, encoder, out)
     train_steps(out, groups, batches, losses, write, num_steps, seconds)
-    note(out, {str(strength): judge(encoder, data, strength) for strength in (0.0, STRENGTH, 1.0)})
+    judged = read_judged(examples, data)
+    note(out, {str(strength): judge(encoder, judged, strength) for strength in (0.0, STRENGTH, 1.0)})
 
 
 def write_adapter(encoder: Encoder, out: Path) -> None:

@@ -4,7 +4,8 @@ In NumPy the texts of a batch are concatenated without padding: the dense layers
 attention takes the texts of one length together, so that no mask is needed.
 
 An encoder's name says its adapter, a low-rank change of linear maps: ``all-MiniLM-L6-v2+relations`` is MiniLM with the
-shipped adapter `relations`, which has seen questions over many graphs (relations.md); ``NAME+FILE.safetensors`` is any
+shipped adapter `relations`, which has seen questions over many graphs (relations.md; relations-sa.md for the one that
+has seen share-alike ones, too); ``NAME+FILE.safetensors`` is any
 other. The file holds for each map W (out, in) of the network two matrices ``MAP.b`` (out, r) and ``MAP.a`` (r, in): W
 becomes W + b a. Its metadata ``base`` is the digest of one map of the encoder that it was trained on.
 """
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
-SHIPPED = {"relations": Path(__file__).parent / "relations.safetensors"}
+SHIPPED = {name: Path(__file__).parent / f"{name}.safetensors" for name in ("relations", "relations-sa")}
 """The adapters that come with the product, by name."""
 KNOWN_BY = "encoder.layer.0.attention.self.query"
 """The map by which encoders are told apart."""
