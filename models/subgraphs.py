@@ -40,7 +40,7 @@ class GraphTexts:
     options: hops and width of the subgraphs, and the supervision. relation_names: as in the graph, parallel to their
     texts in `relations`. topics, answers: for each question, by id, the nodes (counted from its first) of the topics,
     and of the right answers in its subgraph; a topic is never an answer. chain_lengths: for each question the lengths
-    of its right chains from a topic, none where they are not known; empty where no chains were given.
+    of the right chains that were given, from a topic.
     """
 
     questions_name: str
@@ -54,7 +54,7 @@ class GraphTexts:
     relation_names: tuple[str, ...]
     topics: tuple[Mapping[str, int], ...]
     answers: tuple[Mapping[str, int], ...]
-    chain_lengths: tuple[tuple[int, ...], ...] = ()
+    chain_lengths: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +140,7 @@ def join_graphs(sets: Sequence[QuestionGraphs]) -> QuestionGraphs:
         for name, parts in columns.items():
             parts.append(changed.get(name, getattr(each, name)))
         num_nodes, num_triples = num_nodes + len(each.text_of), num_triples + len(each.heads)
-    of_questions = ("ids", "questions", "topics", "answers")
+    of_questions = ("ids", "questions", "topics", "answers", "chain_lengths")
     texts = replace(
         sets[0].texts,
         entities=tuple(entities),
@@ -148,9 +148,6 @@ def join_graphs(sets: Sequence[QuestionGraphs]) -> QuestionGraphs:
         relation_names=tuple(name for _, name in relations),
         **{name: tuple(text for each in sets for text in getattr(each.texts, name)) for name in of_questions},
     )
-    if any(each.texts.chain_lengths for each in sets):
-        lengths = (each.texts.chain_lengths or ((),) * len(each) for each in sets)
-        texts = replace(texts, chain_lengths=tuple(own for some in lengths for own in some))
     return replace(sets[0], texts=texts, **{name: np.concatenate(parts) for name, parts in columns.items()})
 
 
@@ -245,17 +242,18 @@ def relabel_graphs(graphs: QuestionGraphs, pool: PoolFile) -> tuple[QuestionGrap
     pooled = {question.id: question for question in pool.questions}
     place = {name: number for number, name in enumerate(graphs.texts.relation_names)}
     is_positive = graphs.is_positive.copy()
-    num_kept, lengths = 0, [set[int]()] * len(graphs)
+    num_kept, lengths = 0, list(graphs.texts.chain_lengths)
     for number, id_ in enumerate(graphs.texts.ids):
         if id_ in pooled and (right := _right(graphs, number, pooled[id_], place)).any():
             is_positive[graphs.triples_of(number)] = right
-            lengths[number] = {len(chain.steps) for chain in pooled[id_].supervision if chain.kind == "path"}
+            paths = (chain for chain in pooled[id_].supervision if chain.kind == "path")
+            lengths[number] = tuple(sorted({len(path.steps) for path in paths}))
         else:
             num_kept += 1
     texts = replace(
         graphs.texts,
         options={**graphs.texts.options, "supervision": pool.supervision},
-        chain_lengths=tuple(tuple(sorted(each)) for each in lengths),
+        chain_lengths=tuple(lengths),
     )
     return replace(graphs, texts=texts, is_positive=is_positive), num_kept
 

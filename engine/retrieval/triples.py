@@ -95,7 +95,7 @@ def convert_to_question_graphs(
     names = {text: place for place, text in enumerate(dict.fromkeys(text for text in texts if text is not None))}
     said, named = (tuple(table[number] for number in numbers.tolist()) for table in (relations.texts, relations.names))
     return QuestionGraphs(
-        GraphTexts("", "", "", {}, (), tuple(questions), tuple(names), said, named, (), ()),
+        GraphTexts("", "", "", {}, (), tuple(questions), tuple(names), said, named, (), (), ()),
         heads=batch.heads,
         relation_of=relation_of,
         tails=batch.tails,

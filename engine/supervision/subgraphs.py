@@ -134,6 +134,7 @@ def _label_subgraphs(
         ids=tuple(each.question.id for each in placed),
         topics=tuple(topics for topics, _ in found),
         answers=tuple(answers for _, answers in found),
+        chain_lengths=((),) * len(placed),
         **header,
     )
     return replace(graphs, texts=texts, is_positive=np.concatenate(is_positive), is_answer=is_answer)

@@ -384,8 +384,8 @@ def find_chain_lengths(graphs: QuestionGraphs) -> Bools:
     """
     found = np.zeros((len(graphs), MAX_LENGTH + 1), dtype=np.bool_)
     for question in range(len(graphs)):
-        lengths = graphs.texts.chain_lengths[question] if graphs.texts.chain_lengths else ()
-        found[question, np.minimum(lengths or [_count_hops_to_answers(graphs, question)], MAX_LENGTH)] = True
+        lengths = graphs.texts.chain_lengths[question] or (_count_hops_to_answers(graphs, question),)
+        found[question, np.minimum(lengths, MAX_LENGTH)] = True
     return found[:, 1:]
 
 

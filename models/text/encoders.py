@@ -4,10 +4,10 @@ In NumPy the texts of a batch are concatenated without padding: the dense layers
 attention takes the texts of one length together, so that no mask is needed.
 
 An encoder's name says its adapter, a low-rank change of linear maps: ``all-MiniLM-L6-v2+relations`` is MiniLM with the
-shipped adapter `relations`, which has seen questions over many graphs (relations.md; relations-sa.md for the one that
-has seen share-alike ones, too); ``NAME+FILE.safetensors`` is any
-other. The file holds for each map W (out, in) of the network two matrices ``MAP.b`` (out, r) and ``MAP.a`` (r, in): W
-becomes W + b a. Its metadata ``base`` is the digest of one map of the encoder that it was trained on.
+shipped adapter `relations`, which has seen questions over many graphs (relations.md); `relations-sa` has seen
+share-alike ones, too (relations-sa.md), and ``NAME+FILE.safetensors`` is any other. The file holds for each map W
+(out, in) of the network two matrices ``MAP.b`` (out, r) and ``MAP.a`` (r, in): W becomes W + b a. Its metadata ``base``
+is the digest of one map of the encoder that it was trained on.
 """
 
 from __future__ import annotations

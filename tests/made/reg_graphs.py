@@ -34,6 +34,7 @@ def question_graphs(first: int, after: int) -> QuestionGraphs:
         RELATIONS,
         tuple({f"land {number}": 0} for number in numbers),
         tuple({f"{ANSWERS[number % 3]} {number}": number % 3 + 1} for number in numbers),
+        ((),) * len(numbers),
     )
     return QuestionGraphs(
         texts,

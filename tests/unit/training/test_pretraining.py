@@ -12,9 +12,9 @@ from benchmarks.pretraining.corpus import Example, Step, is_for_choosing, merge_
 STEPS = [Step(name, domain="film") for name in ("director", "writer", "budget", "country")]
 
 
-def example(question: str, *places: int, schema: str = "films") -> Example:
+def example(question: str, *places: int) -> Example:
     path = tuple(STEPS[place] for place in places)
-    return Example("wikisql", schema, question, ("Ember",), path, tuple(s for s in STEPS if s not in path))
+    return Example("wikisql", "films", question, ("Ember",), path, tuple(s for s in STEPS if s not in path))
 
 
 EXAMPLES = [example("who made Ember", 0), example("who made Ember", 1), example("what did Ember cost", 2)]
